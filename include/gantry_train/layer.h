@@ -318,6 +318,12 @@ typedef enum gantry_merge_t {
 GANTRY_API gantry_layer_t *gantry_bidirectional(gantry_layer_t *layer, gantry_merge_t merge,
                                                 const char *name);
 
+/** TimeDistributed: [batch, steps, ...] to [batch, steps, ...]: each step by a layer that takes
+ * [batch, ...], with the same weights. It takes the layer over, also after a failure. The layer has
+ * one input and one output, sees no mask, and is not stateful. Steps are samples of a large batch,
+ * over which a BatchNormalization takes its statistics. */
+GANTRY_API gantry_layer_t *gantry_time_distributed(gantry_layer_t *layer, const char *name);
+
 /** Options of gantry_multi_head_attention. */
 typedef struct gantry_attention_options_t {
     uint32_t struct_size;                           /**< Its sizeof; 0: that of version 0.1. */

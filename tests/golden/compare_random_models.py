@@ -121,6 +121,54 @@ class Choice:
         return (kind(filters, size, activation=activation_of(activation), **options),
                 f"gantry_conv{dimensions}d_layer({filters}, {size}, GANTRY_{activation.upper()}, {c_options('kernel', fields)})")
 
+    def transposed(self, dimensions):
+        size, filters, activation, step = self.between(1, 3), self.between(2, 3), self.activation(), self.between(1, 3)
+        options, fields = self.kernel()
+        if self.is_so(0.5):
+            options["padding"] = "same"
+            fields.append(".same_padding = true")
+        fields.append(f".strides = {{{step}, {step}}}")
+        kind = getattr(layers, f"Conv{dimensions}DTranspose")
+        return (kind(filters, size, strides=step, activation=activation_of(activation), **options),
+                f"gantry_conv{dimensions}d_transpose_layer({filters}, {size}, GANTRY_{activation.upper()}, {c_options('kernel', fields)})")
+
+    def separable(self, dimensions):
+        size, filters, activation, depth = self.between(1, 3), self.between(2, 4), self.activation(), self.between(1, 2)
+        options, fields = self.kernel(2)  # Conv1D alone pads "causal"
+        fields.append(f".depth_multiplier = {depth}")
+        kind = getattr(layers, f"SeparableConv{dimensions}D")
+        return (kind(filters, size, depth_multiplier=depth, activation=activation_of(activation), **options),
+                f"gantry_separable_conv{dimensions}d_layer({filters}, {size}, GANTRY_{activation.upper()}, {c_options('kernel', fields)})")
+
+    def resized(self, dimensions):
+        kind = self.random.choice(["up_sampling", "zero_padding", "cropping", "permute"])
+        if kind == "permute":
+            dims = self.random.sample(range(1, dimensions + 2), dimensions + 1)
+            return layers.Permute(dims), f"gantry_permute_layer((int32_t[]){{{', '.join(map(str, dims))}}}, {len(dims)}, NULL)"
+        if kind == "up_sampling":
+            sizes = [self.between(1, 3) for _ in range(dimensions)]
+            given, text = sizes[0] if dimensions == 1 else tuple(sizes), ", ".join(map(str, sizes))
+        else:
+            amounts = [self.between(0, 2) for _ in range(2 * dimensions)]
+            text = ", ".join(map(str, amounts)) if dimensions == 1 else f"(int64_t[]){{{', '.join(map(str, amounts))}}}"
+            given = tuple(amounts) if dimensions == 1 else (tuple(amounts[:2]), tuple(amounts[2:]))
+        name = {"up_sampling": "UpSampling", "zero_padding": "ZeroPadding", "cropping": "Cropping"}[kind]
+        return getattr(layers, f"{name}{dimensions}D")(given), f"gantry_{kind}{dimensions}d_layer({text}, NULL)"
+
+    def timed(self, rank):
+        layer, text = self.dense() if rank == 2 else self.convolution(1)
+        return layers.TimeDistributed(layer), f"gantry_time_distributed({text}, NULL)"
+
+    def slope(self):
+        kind = self.random.choice(["leaky", "prelu", "shared", "rescaling"])
+        if kind == "leaky":
+            return layers.LeakyReLU(0.375), "gantry_leaky_relu_layer(0.375, NULL)"
+        if kind == "rescaling":
+            return layers.Rescaling(1.5, offset=-0.25), "gantry_rescaling_layer(1.5, -0.25, NULL)"
+        if kind == "prelu":
+            return layers.PReLU(), "gantry_prelu_layer(NULL, NULL, 0, NULL)"
+        return layers.PReLU(shared_axes=[1]), "gantry_prelu_layer(NULL, (int32_t[]){1}, 1, NULL)"
+
     def pool(self, dimensions):
         name, size, step, same = self.random.choice(["Max", "Average"]), self.between(2, 3), self.between(0, 2), self.is_so(0.5)
         fields = [f".strides = {step}", f".same_padding = {str(same).lower()}"]
@@ -150,6 +198,13 @@ class Choice:
 
     def normalization(self):
         self.has_vain_weights = True  # a bias in front
+        kind = self.random.choice(["", "", "", "group", "rms", "unit"])
+        if kind == "group":
+            return layers.GroupNormalization(-1, epsilon=1 / 64), "gantry_group_normalization(-1, &(gantry_norm_options_t){.epsilon = 0.015625})"
+        if kind == "rms":
+            return layers.RMSNormalization(epsilon=1 / 64), "gantry_rms_normalization(&(gantry_norm_options_t){.epsilon = 0.015625})"
+        if kind == "unit":
+            return layers.UnitNormalization(), "gantry_unit_normalization(NULL)"
         if self.is_mirrored or self.is_so(0.5):
             return (layers.LayerNormalization(epsilon=1 / 64),
                     "gantry_layer_normalization(&(gantry_norm_options_t){.epsilon = 0.015625})")
@@ -167,11 +222,13 @@ class Choice:
     def middle(self, rank):
         """A layer for samples of this rank, which it keeps."""
         if rank == 1:
-            return self.random.choice([self.dense, self.dense, self.normalization, self.activity])()
+            return self.random.choice([self.dense, self.dense, self.normalization, self.activity, self.slope])()
         if rank == 3:
-            return self.random.choice([lambda: self.convolution(2), lambda: self.pool(2), self.normalization])()
+            return self.random.choice([lambda: self.convolution(2), lambda: self.pool(2), self.normalization, lambda: self.transposed(2),
+                                       lambda: self.separable(2), lambda: self.resized(2), self.slope, lambda: self.timed(3)])()
         return self.random.choice([self.dense, lambda: self.convolution(1), lambda: self.pool(1), lambda: self.recurrent(True),
-                                   self.attention, self.normalization])()
+                                   self.attention, self.normalization, lambda: self.transposed(1), lambda: self.separable(1),
+                                   lambda: self.resized(1), self.slope, lambda: self.timed(2)])()
 
     @staticmethod
     def activity():
@@ -258,8 +315,11 @@ class Program:
         units, one, other = value[0].shape[-1], self.choice.activation(), self.choice.activation()
         a = self.apply((layers.Dense(units, activation=activation_of(one)), f"gantry_dense({units}, GANTRY_{one.upper()}, NULL)"), value)
         b = self.apply((layers.Activation(activation_of(other)), f"gantry_activation_layer(GANTRY_{other.upper()}, NULL)"), value)
-        if self.choice.is_so(0.5):
-            return self.apply((layers.Add(), "gantry_add_layer(NULL)"), a, b)
+        merge = self.choice.random.choice(["Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Dot", "", "", ""])
+        if merge == "Dot" and len(a[0].shape) == 2:
+            return self.apply((layers.Dot(1, normalize=True), "gantry_dot_layer(1, 1, true, NULL)"), a, b)
+        if merge and merge != "Dot":
+            return self.apply((getattr(layers, merge)(), f"gantry_{merge.lower()}_layer(NULL)"), a, b)
         return self.apply((layers.Concatenate(), "gantry_concatenate_layer(-1, NULL)"), a, b)
 
     def make_model(self):

@@ -5,7 +5,7 @@ from keras import initializers, layers
 
 
 def write_cases(m):
-    for part in (write_transposed, write_separable, write_resized, write_merges, write_norms, write_slopes):
+    for part in (write_transposed, write_separable, write_resized, write_merges, write_norms, write_slopes, write_timed):
         part(m)
 
 
@@ -118,6 +118,22 @@ def write_slopes(m):
     m.case("Rescaling", m.wide(layers.Rescaling, 0.5, offset=-1.25), "gantry_rescaling_layer(0.5, -1.25, NULL)", (2, 3))
 
 
+def write_timed(m):
+    for inner, text, shape in (
+            (lambda: layers.Dense(2, activation="tanh", dtype="float64"), "gantry_dense(2, GANTRY_TANH, NULL)", (2, 3, 4)),
+            (lambda: layers.Conv2D(2, 2, dtype="float64"), "gantry_conv2d_layer(2, 2, GANTRY_LINEAR, NULL)", (2, 2, 3, 4, 1)),
+            (lambda: layers.MaxPooling2D(2, dtype="float64"), "gantry_max_pool2d_layer(2, NULL)", (1, 2, 4, 4, 2)),
+            (lambda: layers.Flatten(dtype="float64"), "gantry_flatten(NULL)", (2, 2, 3, 2)),
+            (lambda: layers.LSTM(2, dtype="float64"), "gantry_lstm(2, NULL)", (2, 2, 3, 2)),
+            (lambda: layers.Bidirectional(layers.GRU(2, dtype="float64"), dtype="float64"),
+             "gantry_bidirectional(gantry_gru(2, NULL), GANTRY_MERGE_CONCAT, NULL)", (1, 2, 3, 2)),
+            (lambda: layers.GroupNormalization(2, dtype="float64"), "gantry_group_normalization(2, NULL)", (2, 2, 3, 4)),
+            (lambda: layers.TimeDistributed(layers.Dense(2, dtype="float64"), dtype="float64"),
+             "gantry_time_distributed(gantry_dense(2, GANTRY_LINEAR, NULL), NULL)", (2, 2, 2, 3))):
+        m.case(f"TimeDistributed {text}", lambda: layers.TimeDistributed(inner(), dtype="float64"),
+               f"gantry_time_distributed({text}, NULL)", shape)
+
+
 def write_masked_merges(m):
     both = ((2, 5, 3), (2, 5, 3))
     for kind in (layers.Subtract, layers.Multiply, layers.Average, layers.Maximum, layers.Minimum):
@@ -144,6 +160,8 @@ def write_masked_layers(m):
                        (lambda L: L(layers.LeakyReLU, 0.5), "gantry_leaky_relu_layer(0.5, NULL)"),
                        (lambda L: L(layers.PReLU), "gantry_prelu_layer(NULL, NULL, 0, NULL)"),
                        (lambda L: L(layers.Rescaling, 2.0), "gantry_rescaling_layer(2, 0, NULL)"),
+                       (lambda L: L(layers.TimeDistributed, layers.Dense(2, dtype="float64")),
+                        "gantry_time_distributed(gantry_dense(2, GANTRY_LINEAR, NULL), NULL)"),
                        (lambda L: L(layers.RMSNormalization), "gantry_rms_normalization(NULL)"),
                        (lambda L: L(layers.UpSampling1D, 1), "gantry_up_sampling1d_layer(1, NULL)")):
         m.model_case(f"masked {text.split('(')[0]}", lambda L, x: m.average(L, make(L)(L(layers.Masking)(x))),

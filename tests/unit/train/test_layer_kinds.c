@@ -38,6 +38,8 @@ static void layers_have_the_names_of_keras(void **state) {
          "separable_conv1d", "(SeparableConv1D)"},
         {gantry_separable_conv2d_layer(2, 2, GANTRY_RELU, NULL), GANTRY_SHAPE(3, 3, 2),
          "separable_conv2d", "(SeparableConv2D)"},
+        {gantry_time_distributed(gantry_flatten(NULL), NULL), GANTRY_SHAPE(3, 2, 2),
+         "time_distributed", "(TimeDistributed)"},
         {gantry_permute_layer(two_one, 2, NULL), GANTRY_SHAPE(3, 2), "permute", "(Permute)"},
         {gantry_repeat_vector_layer(2, NULL), GANTRY_SHAPE(3), "repeat_vector", "(RepeatVector)"},
         {gantry_up_sampling1d_layer(2, NULL), GANTRY_SHAPE(3, 2), "up_sampling1d",
@@ -209,6 +211,55 @@ static void constructors_check_their_numbers(void **state) {
     expect_no_layer(gantry_unit_normalization(&no_epsilon), "layer UnitNormalization: epsilon -1");
 }
 
+static void time_distributed_checks_its_layer(void **state) {
+    (void)state;
+    const gantry_recurrent_options_t several = {.return_state = true}, kept = {.stateful = true};
+    gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+    gantry_layer_t *taken = gantry_dense(2, GANTRY_LINEAR, NULL);
+    must(gantry_model_add(model, taken));
+    expect_no_layer(gantry_time_distributed(taken, NULL),
+                    "gantry_time_distributed: the Dense belongs to a model; a new layer of one");
+    gantry_model_release(model);
+    expect_no_layer(gantry_time_distributed(gantry_dense(0, GANTRY_LINEAR, NULL), NULL),
+                    "layer Dense: the number of outputs is 0");
+    expect_no_layer(gantry_time_distributed(gantry_lstm(2, &several), NULL),
+                    "gantry_time_distributed: the LSTM has several outputs");
+    expect_no_layer(gantry_time_distributed(gantry_gru(2, &kept), NULL), "the GRU is stateful");
+    expect_no_layer(gantry_time_distributed(gantry_activity_regularization(1, 1, NULL), NULL),
+                    "the ActivityRegularization has an activity regularizer, which");
+}
+
+/* A regularizer and a constraint reach the weights, given before or after. */
+static void time_distributed_keeps_rules_of_weights(void **state) {
+    (void)state;
+    const gantry_regularizer_t squares = {.l2 = 1};
+    const gantry_initializer_t ones = {.kind = GANTRY_INIT_ONES};
+    const float zeros[2 * 3] = {0}, no[2 * 2] = {0};
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(1, 2, 3), zeros},
+                                     {GANTRY_FLOAT32, GANTRY_SHAPE(1, 2, 2), no}};
+    gantry_dataset_t *data =
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), 1, false);
+    for (int i = 0; i < 2; ++i) {
+        double loss;
+        gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
+        gantry_layer_t *layer = gantry_time_distributed(
+            gantry_dense(
+                2, GANTRY_LINEAR,
+                &(gantry_kernel_options_t){.kernel_initializer = &ones,
+                                           .kernel_regularizer = i == 0 ? &squares : NULL}),
+            NULL);
+        if (i == 1) must(gantry_layer_set_regularizer(layer, "kernel", &squares));
+        must(gantry_model_add(model, layer));
+        must(gantry_model_compile(model,
+                                  &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                              .loss = GANTRY_MEAN_SQUARED_ERROR}));
+        must(gantry_model_evaluate(model, data, &loss, 1));
+        assert_true(loss == 6); /* 3 x 2 ones */
+        gantry_model_release(model);
+    }
+    gantry_dataset_release(data);
+}
+
 static void expect_no_build(gantry_layer_t *layer, const gantry_shape_t *samples, size_t count,
                             const char *text) {
     int32_t values[3];
@@ -262,6 +313,10 @@ static void builds_check_their_inputs(void **state) {
     expect_no_build(
         gantry_rms_normalization(&(gantry_norm_options_t){.axes = far, .axis_count = 1}), lines, 1,
         "layer RMSNormalization: axis 3 of an input of rank 3");
+    expect_no_build(gantry_time_distributed(gantry_flatten(NULL), NULL), &vector, 1,
+                    "layer TimeDistributed: the input has shape [-1,4]; rank 3 to 8 is accepted");
+    expect_no_build(gantry_time_distributed(gantry_conv1d_layer(1, 2, GANTRY_LINEAR, NULL), NULL),
+                    lines, 1, "layer Conv1D: the input has shape [-1,3]; rank 3 is accepted");
     expect_no_build(gantry_subtract_layer(NULL), lines, 3, "layer Subtract has 3 inputs; 2 are");
     expect_no_build(gantry_multiply_layer(NULL), lines, 1,
                     "layer Multiply has 1 inputs; 2 or more are accepted");
@@ -285,6 +340,8 @@ int main(void) {
         WITH(open_sizes_give_the_bits_of_known_ones),
         WITH(an_open_size_that_is_cropped_away_is_refused),
         WITH(constructors_check_their_numbers),
+        WITH(time_distributed_checks_its_layer),
+        WITH(time_distributed_keeps_rules_of_weights),
         WITH(builds_check_their_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
