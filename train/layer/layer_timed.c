@@ -23,6 +23,7 @@ static gantry_status_t timed_build(gantry_layer_t *layer, const gantry_shape_t *
     layer->weights = whole.weights;
     layer->weight_count = whole.weight_count;
     layer->weight_capacity = whole.weight_capacity;
+    layer->seeds_after = whole.seeds_after;
     return status;
 }
 

@@ -190,6 +190,7 @@ static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
                                                .bias_initializer = &uniform},
                                      unbiased = {.return_sequences = true,
                                                  .no_unit_forget_bias = true};
+    const gantry_kernel_options_t same = {.same_padding = true};
     const gantry_attention_options_t dropping = {.dropout = 0.125},
                                      of_orthogonal = {.kernel_initializer = &orthogonal},
                                      of_seed = {.kernel_initializer = &seeded};
@@ -209,6 +210,11 @@ static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
         gantry_lstm(2, &unbiased),
         gantry_bidirectional(gantry_simple_rnn(2, &all), GANTRY_MERGE_CONCAT, NULL),
         gantry_bidirectional(gantry_lstm(2, &all), GANTRY_MERGE_CONCAT, NULL),
+        gantry_separable_conv1d_layer(4, 2, GANTRY_LINEAR, &same),
+        gantry_conv1d_transpose_layer(4, 1, GANTRY_LINEAR, NULL),
+        gantry_reshape_layer(GANTRY_SHAPE(5, 2, 2), NULL),
+        gantry_time_distributed(
+            gantry_bidirectional(gantry_lstm(1, NULL), GANTRY_MERGE_CONCAT, NULL), NULL),
         gantry_gru(2, NULL),
         gantry_dense(
             3, GANTRY_LINEAR,
