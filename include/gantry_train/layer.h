@@ -254,7 +254,7 @@ GANTRY_API gantry_layer_t *gantry_group_normalization(int64_t groups,
  * mean of its squares, times a weight "scale". It has no offset. epsilon 0: 1e-6. */
 GANTRY_API gantry_layer_t *gantry_rms_normalization(const gantry_norm_options_t *options);
 /** UnitNormalization over one dimension or several, of axes: x divided by the root of the sum of
- * its squares. It has no weights and no epsilon. */
+ * its squares, or by epsilon where that is larger. It has no weights. epsilon 0: 1e-12. */
 GANTRY_API gantry_layer_t *gantry_unit_normalization(const gantry_norm_options_t *options);
 
 /** Options of recurrent layers. */
