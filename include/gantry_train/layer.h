@@ -217,7 +217,7 @@ GANTRY_API gantry_layer_t *gantry_leaky_relu_layer(double negative_slope, const 
 GANTRY_API gantry_layer_t *gantry_prelu_layer(const gantry_initializer_t *initializer,
                                               const int32_t *shared_axes, size_t axis_count,
                                               const char *name);
-/** Rescaling: scale x + offset, of floats. */
+/** Rescaling: scale x + offset. Integers become the model's type first. */
 GANTRY_API gantry_layer_t *gantry_rescaling_layer(double scale, double offset, const char *name);
 
 /** ActivityRegularization: its input of floats, whose l1 sum(|x|) + l2 sum(x squared), divided by
@@ -346,8 +346,9 @@ typedef struct gantry_attention_options_t {
 GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                                        const gantry_attention_options_t *options);
 
-/** Add: the sum of two or more inputs, of one shape or shapes that broadcast. Its mask is true
- * where that of an input is; an input without a mask leaves none. */
+/** Add: the sum of two or more inputs, of one shape or shapes that broadcast; dimensions of 1
+ * behind the batch raise a rank that is smaller, as in Keras. Its mask is true where that of an
+ * input is; an input without a mask leaves none. */
 GANTRY_API gantry_layer_t *gantry_add_layer(const char *name);
 /** Subtract: the first of two inputs without the second; shapes and masks as of Add. */
 GANTRY_API gantry_layer_t *gantry_subtract_layer(const char *name);
@@ -438,8 +439,8 @@ GANTRY_API gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, boo
  * build. */
 GANTRY_API gantry_status_t gantry_layer_set_regularizer(gantry_layer_t *layer, const char *weight,
                                                         const gantry_regularizer_t *regularizer);
-/** Sets their constraint in the same way: after each update, weights that have a gradient are
- * replaced by gantry_constrain of them. */
+/** Sets their constraint in the same way: after each update in gantry_model_fit, weights that have
+ * a gradient are replaced by gantry_constrain of them. A program's own loop calls it itself. */
 GANTRY_API gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, const char *weight,
                                                        const gantry_constraint_t *constraint);
 /** Sets the regularizer of a layer's outputs, Keras's activity_regularizer. It is copied; NULL:

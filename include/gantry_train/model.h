@@ -12,7 +12,8 @@
  *
  * A call that fails leaves its text in gantry_last_message. A model that failed while it was put
  * together keeps its first error, and later calls return it, so that one check at the end is
- * enough. Externally synchronised; models that have layers together are one object in that. */
+ * enough. A built model keeps none. Externally synchronised; models that have layers together are
+ * one object in that. */
 #ifndef GANTRY_TRAIN_MODEL_H
 #define GANTRY_TRAIN_MODEL_H
 
@@ -76,8 +77,9 @@ GANTRY_API gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_
  * gantry_model_apply return. */
 GANTRY_API gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
                                              const gantry_model_options_t *options);
-/** Adds an input: the type and the shape of one sample. A size of -1 is open, Keras's None: batches
- * may have different sizes there, from 1 on. Returns its value, -1 after a failure. */
+/** Adds an input, before the first layer: the type and the shape of one sample. A size of -1 is
+ * open, Keras's None: batches may have different sizes there, from 1 on. Returns its value, -1
+ * after a failure. */
 GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype,
                                       gantry_shape_t sample);
 /** Applies a layer to values, and returns the value of its output, -1 after a failure. The model

@@ -71,6 +71,8 @@ def write_resized(m):
 
 
 def write_merges(m):
+    m.case("Add ranks", m.wide(layers.Add), "gantry_add_layer(NULL)", (4, 2, 3), (4, 3))
+    m.case("Subtract ranks", m.wide(layers.Subtract), "gantry_subtract_layer(NULL)", (2, 2), (2, 3, 1, 2))
     m.case("Subtract", m.wide(layers.Subtract), "gantry_subtract_layer(NULL)", (2, 3), (2, 3))
     for kind in (layers.Multiply, layers.Average, layers.Maximum, layers.Minimum):
         name = kind.__name__
@@ -78,6 +80,7 @@ def write_merges(m):
         m.case(f"{name} 2", m.wide(kind), make, (2, 3), (2, 3))
         m.case(f"{name} 3", m.wide(kind), make, (2, 3, 2), (2, 3, 2), (2, 3, 2))
         m.case(f"{name} broadcast", m.wide(kind), make, (2, 3, 1), (2, 1, 2))
+        m.case(f"{name} ranks", m.wide(kind), make, (2, 3), (2, 4, 3))
     for axes, first, second in (((1, 1), (2, 3), (2, 3)), ((-1, -1), (2, 3, 4), (2, 2, 4)), ((1, 2), (2, 3, 2), (2, 2, 3)),
                                 ((2, 1), (2, 2, 3), (2, 3)), ((1, 1), (2, 3), (2, 3, 2)), ((3, 1), (1, 2, 2, 3), (1, 3, 2))):
         for normalize in (False, True):

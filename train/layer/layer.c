@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/layer/layer_state.h"
 
@@ -195,5 +196,16 @@ bool gantry__layer_grow(const char *kind, int64_t times, int64_t more, int64_t *
         return false;
     }
     *size = *size * times + more;
+    return true;
+}
+
+bool gantry__layer_has_floats(const gantry_layer_call_t *call, const char *kind) {
+    for (size_t i = 0; i < call->input_count; ++i) {
+        const gantry_dtype_t dtype = gantry_tensor_dtype(call->inputs[i]);
+        if (gantry__train_is_float(dtype)) continue;
+        (void)gantry__train_refuse(call->scope, "layer %s: the input is %s; floats are accepted",
+                                   kind, gantry_dtype_name(dtype));
+        return false;
+    }
     return true;
 }

@@ -69,6 +69,7 @@ static tensor *dot_call(const gantry_layer_call_t *call, void *user) {
     char equation[4 * GANTRY_MAX_RANK + 4];
     tensor *inputs[2];
     int32_t ranks[2];
+    if (!gantry__layer_has_floats(call, "Dot")) return NULL;
     for (size_t i = 0; i < 2; ++i) {
         const int32_t axis = d->axes[i];
         inputs[i] = call->inputs[i];

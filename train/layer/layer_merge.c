@@ -17,12 +17,33 @@ static gantry_status_t merge_build(gantry_layer_t *layer, const gantry_shape_t *
                               input_count);
 }
 
+/* ---- inputs of several ranks: as in Keras, dimensions of 1 stand behind the batch ---- */
+
+static tensor *raised(const gantry_layer_call_t *call, size_t i, tensor *x) {
+    int32_t most = 0;
+    for (size_t k = 0; k < call->input_count; ++k) {
+        const int32_t rank = gantry_tensor_shape(call->inputs[k])->rank;
+        most = rank > most ? rank : most;
+    }
+    for (int32_t rank = gantry_tensor_shape(call->inputs[i])->rank; rank < most && x; ++rank)
+        x = gantry_expand_dims(call->scope, x, 1);
+    return x;
+}
+
+static tensor *merge_input(const gantry_layer_call_t *call, size_t i) {
+    return raised(call, i, call->inputs[i]);
+}
+
+static tensor *merge_mask(const gantry_layer_call_t *call, size_t i) {
+    return raised(call, i, call->masks[i]);
+}
+
 /* Of a sum: a place is there if it is there in one of the inputs. An input without a mask has all,
  * but then Keras gives none. */
 static tensor *join_masks(const gantry_layer_call_t *call) {
-    tensor *mask = call->masks[0];
+    tensor *mask = merge_mask(call, 0);
     for (size_t i = 1; i < call->input_count && mask; ++i)
-        mask = call->masks[i] ? gantry_logical_or(call->scope, mask, call->masks[i]) : NULL;
+        mask = call->masks[i] ? gantry_logical_or(call->scope, mask, merge_mask(call, i)) : NULL;
     return mask;
 }
 
@@ -30,9 +51,9 @@ static tensor *join_masks(const gantry_layer_call_t *call) {
 
 static tensor *merge_fold(const gantry_layer_call_t *call,
                           tensor *(*op)(gantry_scope_t *scope, tensor *x, tensor *y)) {
-    tensor *y = call->inputs[0];
+    tensor *y = merge_input(call, 0);
     *call->mask = join_masks(call);
-    for (size_t i = 1; i < call->input_count; ++i) y = op(call->scope, y, call->inputs[i]);
+    for (size_t i = 1; i < call->input_count; ++i) y = op(call->scope, y, merge_input(call, i));
     return y;
 }
 
@@ -47,8 +68,9 @@ static tensor *subtract_call(const gantry_layer_call_t *call, void *user) {
 }
 
 static tensor *average_call(const gantry_layer_call_t *call, void *user) {
-    tensor *sum = add_call(call, user);
     const double count = (double)call->input_count;
+    if (!gantry__layer_has_floats(call, "Average")) return NULL;
+    tensor *sum = add_call(call, user);
     if (!sum) return NULL;
     return gantry_div(call->scope, sum,
                       gantry__train_constant(call->scope, gantry_tensor_dtype(sum), count));
@@ -63,13 +85,13 @@ static tensor *where_masked(gantry_scope_t *s, tensor *mask, tensor *x, tensor *
 static tensor *merge_extremes(const gantry_layer_call_t *call,
                               tensor *(*op)(gantry_scope_t *scope, tensor *x, tensor *y)) {
     gantry_scope_t *s = call->scope;
-    tensor *y = call->inputs[0], *mask = call->masks[0];
+    tensor *y = merge_input(call, 0), *mask = merge_mask(call, 0);
+    *call->mask = join_masks(call);
     for (size_t i = 1; i < call->input_count; ++i) {
-        tensor *x = where_masked(s, call->masks[i], call->inputs[i], y);
+        tensor *other = merge_mask(call, i), *x = where_masked(s, other, merge_input(call, i), y);
         y = op(s, where_masked(s, mask, y, x), x);
-        mask = mask && call->masks[i] ? gantry_logical_or(s, mask, call->masks[i]) : NULL;
+        mask = mask && other ? gantry_logical_or(s, mask, other) : NULL;
     }
-    *call->mask = mask;
     return y;
 }
 
@@ -94,7 +116,7 @@ static tensor *multiply_call(const gantry_layer_call_t *call, void *user) {
     (void)user;
     *call->mask = join_masks(call);
     for (size_t i = 0; i < call->input_count; ++i) {
-        tensor *x = fill_masked(s, call->inputs[i], call->masks[i], 1);
+        tensor *x = fill_masked(s, merge_input(call, i), merge_mask(call, i), 1);
         product = i == 0 ? x : gantry_mul(s, product, x);
     }
     return fill_masked(s, product, *call->mask, 0);

@@ -177,6 +177,7 @@ static bool take_statistics(const gantry_layer_call_t *call, const norm_t *n, te
 }
 
 static tensor *batch_call(const gantry_layer_call_t *call, void *user) {
+    if (!gantry__layer_has_floats(call, "BatchNormalization")) return NULL;
     const norm_t *n = user;
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0], *mean = call->weights[call->weight_count - 2],
@@ -209,6 +210,7 @@ static gantry_status_t layer_build(gantry_layer_t *layer, const gantry_shape_t *
 }
 
 static tensor *layer_call(const gantry_layer_call_t *call, void *user) {
+    if (!gantry__layer_has_floats(call, "LayerNormalization")) return NULL;
     const norm_t *n = user;
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0], *mean, *variance;

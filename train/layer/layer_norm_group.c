@@ -34,6 +34,7 @@ static gantry_shape_t split_shape(const norm_t *n, const gantry_shape_t *x, bool
 }
 
 static tensor *group_call(const gantry_layer_call_t *call, void *user) {
+    if (!gantry__layer_has_floats(call, "GroupNormalization")) return NULL;
     const norm_t *n = user;
     gantry_scope_t *s = call->scope;
     const gantry_shape_t *shape = gantry_tensor_shape(call->inputs[0]);

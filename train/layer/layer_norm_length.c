@@ -27,6 +27,7 @@ static gantry_status_t rms_build(gantry_layer_t *layer, const gantry_shape_t *in
 
 /* As Keras, 16-bit types in float32. */
 static tensor *rms_call(const gantry_layer_call_t *call, void *user) {
+    if (!gantry__layer_has_floats(call, "RMSNormalization")) return NULL;
     const gantry__norm_t *n = user;
     gantry_scope_t *s = call->scope;
     const gantry_dtype_t given = gantry_tensor_dtype(call->inputs[0]),
@@ -61,6 +62,7 @@ static gantry_status_t unit_build(gantry_layer_t *layer, const gantry_shape_t *i
 }
 
 static tensor *unit_call(const gantry_layer_call_t *call, void *user) {
+    if (!gantry__layer_has_floats(call, "UnitNormalization")) return NULL;
     const gantry__norm_t *n = user;
     return gantry__layer_unit(call->scope, call->inputs[0], n->axes, n->axis_count, n->epsilon);
 }

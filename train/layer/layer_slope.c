@@ -15,6 +15,7 @@ static gantry_status_t slope_build(gantry_layer_t *layer, const gantry_shape_t *
 /* ---- LeakyReLU ---- */
 
 static tensor *leaky_call(const gantry_layer_call_t *call, void *user) {
+    if (!gantry__layer_has_floats(call, "LeakyReLU")) return NULL;
     return gantry_leaky_relu(call->scope, call->inputs[0], *(const float *)user);
 }
 
@@ -62,8 +63,9 @@ static gantry_status_t prelu_build(gantry_layer_t *layer, const gantry_shape_t *
 
 static tensor *prelu_call(const gantry_layer_call_t *call, void *user) {
     gantry_scope_t *s = call->scope;
-    tensor *x = call->inputs[0], *below = gantry_relu(s, gantry_neg(s, x));
     (void)user;
+    if (!gantry__layer_has_floats(call, "PReLU")) return NULL;
+    tensor *x = call->inputs[0], *below = gantry_relu(s, gantry_neg(s, x));
     return gantry_sub(s, gantry_relu(s, x), gantry_mul(s, call->weights[0], below));
 }
 
@@ -109,8 +111,9 @@ typedef struct rescaling_t {
 static tensor *rescaling_call(const gantry_layer_call_t *call, void *user) {
     const rescaling_t *r = user;
     gantry_scope_t *s = call->scope;
-    tensor *x = call->inputs[0];
-    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    const gantry_dtype_t given = gantry_tensor_dtype(call->inputs[0]),
+                         dtype = gantry__train_is_float(given) ? given : gantry__layer_dtype(call);
+    tensor *x = gantry__train_cast(s, call->inputs[0], dtype);
     return gantry_add(s, gantry_mul(s, x, gantry__train_constant(s, dtype, r->scale)),
                       gantry__train_constant(s, dtype, r->offset));
 }

@@ -109,6 +109,10 @@ const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
 /* Refuses an input count or rank: "layer Dense: ...". */
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most);
+/* Whether all inputs of a call are floats; else the scope fails: "layer Dot: ...". */
+bool gantry__layer_has_floats(const gantry_layer_call_t *call, const char *kind);
+/* The type of the model that calls, a float. */
+gantry_dtype_t gantry__layer_dtype(const gantry_layer_call_t *call);
 /* size becomes size times, and more; false, with a text, if that is more than 2**63 - 1. */
 bool gantry__layer_grow(const char *kind, int64_t times, int64_t more, int64_t *size);
 /* Refuses a window that reaches beyond a sample: spread is (size - 1) dilation + 1. rank: of the

@@ -15,6 +15,7 @@
 
 gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status) {
     if (status == GANTRY_OK || model->status != GANTRY_OK) return model->status;
+    if (model->is_built) return status; /* it has weights that may be worth much */
     model->status = status;
     model->message = gantry__train_strdup(gantry_last_message());
     return status;

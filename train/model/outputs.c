@@ -52,6 +52,12 @@ gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__s
                                   "model %s: a batch has %zu components; %zu inputs%s are accepted",
                                   model->name, count, model->input_count,
                                   labels == 1 ? ", and labels," : text);
+    const size_t most = model->input_count + labels + weights;
+    if (step != GANTRY__STEP_PREDICT && count > most)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "model %s: a batch has %zu components; at most %zu are accepted: inputs, labels, weights of samples",
+            model->name, count, most);
     if (weights <= 1 || weights == labels) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,

@@ -314,3 +314,7 @@ gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t 
                                     output_count, model->name, model->output_count);
     return run_call(model, scope, inputs, training, out_outputs);
 }
+
+gantry_dtype_t gantry__layer_dtype(const gantry_layer_call_t *call) {
+    return call->run ? call->run->model->dtype : GANTRY_FLOAT32;
+}

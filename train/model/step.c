@@ -387,7 +387,8 @@ static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_t s
     return GANTRY_OK;
 }
 
-/* Of an input with open sizes. */
+/* The sizes that a program gave an input. Those of a sequential model without open ones are an
+ * example, as in Keras: an image may be larger. */
 static gantry_status_t check_sizes(const gantry_model_t *model, const gantry_array_t *array,
                                    size_t input) {
     const gantry_shape_t *accepted = &model->values[input].shape, *given = &array->shape;
@@ -398,7 +399,8 @@ static gantry_status_t check_sizes(const gantry_model_t *model, const gantry_arr
         is_open = is_open || accepted->dims[d] < 0;
         is_good = is_good && (accepted->dims[d] < 0 ? size > 0 : size == accepted->dims[d]);
     }
-    if (is_good || !is_open) return GANTRY_OK;
+    const bool is_example = model->is_sequential && !is_open && given->rank == accepted->rank;
+    if (is_good || is_example) return GANTRY_OK;
     (void)gantry_shape_format(given, text, sizeof text);
     (void)gantry_shape_format(accepted, wanted, sizeof wanted);
     return gantry__train_fail(

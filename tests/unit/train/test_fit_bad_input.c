@@ -96,6 +96,73 @@ static void read_weight(gantry_model_t *model, float *out) {
     must(gantry_scope_end(scope));
 }
 
+/* A functional model's input is what the program said; of a batch no component is left over. */
+static void what_a_program_gave_is_checked(void **state) {
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, FEATURES), points},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels},
+                                     {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS), points},
+                                     {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS), points}};
+    gantry_dataset_t *four =
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 4, false), BATCH, false);
+    gantry_model_t *model = gantry_functional(runtime, NULL),
+                   *chain = make_model(4, gantry_sgd(NULL));
+    double loss;
+    (void)state;
+    int32_t x = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1));
+    x = gantry_model_apply(model, gantry_global_avg_pool(NULL), &x, 1);
+    (void)gantry_model_apply(model, gantry_dense(CLASSES, GANTRY_SOFTMAX, NULL), &x, 1);
+    must(gantry_model_compile(
+        model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY}));
+    const gantry_array_t images[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 1, 3, 1), points},
+                                     arrays[1]};
+    gantry_dataset_t *of_images =
+        gantry_dataset_batch(gantry_dataset_from_arrays(images, 2, false), BATCH, false);
+    expect_refusal(gantry_model_fit(model, of_images, NULL), GANTRY_INVALID_ARGUMENT,
+                   "component 0 of a batch has shape [4,1,3,1]; [-1,2,2,1] is accepted");
+    must(gantry_model_build(chain, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES)));
+    expect_refusal(gantry_model_fit(chain, of_images, NULL), GANTRY_INVALID_ARGUMENT,
+                   "component 0 of a batch has shape [4,1,3,1];");
+    expect_refusal(gantry_model_fit(chain, four, NULL), GANTRY_INVALID_ARGUMENT,
+                   "a batch has 4 components; at most 3 are accepted: inputs, labels, weights");
+    expect_refusal(gantry_model_evaluate(chain, four, &loss, 1), GANTRY_INVALID_ARGUMENT,
+                   "a batch has 4 components; at most 3");
+    must(gantry_model_predict(chain, four, NULL, 0, NULL));
+    gantry_dataset_release(four);
+    gantry_dataset_release(of_images);
+    gantry_model_release(model);
+    gantry_model_release(chain);
+}
+
+/* A call that fails leaves a trained model as it was. */
+static void a_trained_model_outlives_bad_calls(void **state) {
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    gantry_dataset_t *data = good_data();
+    float before[FEATURES * 4], after[FEATURES * 4];
+    double losses[2];
+    (void)state;
+    must(gantry_model_fit(model, data, NULL));
+    must(gantry_model_evaluate(model, data, &losses[0], 1));
+    read_weight(model, before);
+    expect_refusal(
+        gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                .loss = (gantry_loss_t)77}),
+        GANTRY_INVALID_ARGUMENT, "77");
+    expect_refusal(gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = NULL}),
+                   GANTRY_INVALID_ARGUMENT, "the optimizer is NULL");
+    expect_refusal(gantry_model_add(model, gantry_flatten(NULL)), GANTRY_FAILED_PRECONDITION,
+                   "gantry_model_add");
+    expect_refusal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(9)),
+                   GANTRY_FAILED_PRECONDITION, "built");
+    must(gantry_model_evaluate(model, data, &losses[1], 1));
+    read_weight(model, after);
+    assert_memory_equal(before, after, sizeof before);
+    assert_true(losses[0] == losses[1]);
+    must(gantry_model_fit(model, data, NULL));
+    gantry_dataset_release(data);
+    gantry_model_release(model);
+}
+
 /* ---- data ---- */
 
 /* A first batch that is refused changes no weight, and a training afterwards is as ever. */
@@ -573,6 +640,8 @@ int main(void) {
         TEST(numbers_out_of_range_are_refused_by_replicas),
         TEST(numbers_out_of_range_are_refused_on_pocl),
         TEST(empty_data_are_refused),
+        TEST(what_a_program_gave_is_checked),
+        TEST(a_trained_model_outlives_bad_calls),
         TEST(wrong_shapes_and_types_are_refused),
         TEST(element_that_is_no_batch_is_told),
         TEST(map_that_fails_on_a_thread_ends_the_training),

@@ -260,6 +260,37 @@ static void time_distributed_keeps_rules_of_weights(void **state) {
     gantry_dataset_release(data);
 }
 
+/* Bytes of images become floats; other layers of floats refuse integers. */
+static void integers_are_rescaled_or_refused(void **state) {
+    (void)state;
+    const uint8_t bytes[] = {0, 51, 102, 255};
+    float out[4];
+    const gantry_array_t images = {GANTRY_UINT8, GANTRY_SHAPE(1, 4), bytes};
+    gantry_dataset_t *data =
+        gantry_dataset_batch(gantry_dataset_from_arrays(&images, 1, false), 1, false);
+    gantry_model_t *model = gantry_functional(fixture.runtime, NULL);
+    int32_t x = gantry_model_input(model, GANTRY_UINT8, GANTRY_SHAPE(4));
+    (void)gantry_model_apply(model, gantry_rescaling_layer(1.0 / 255, 0, NULL), &x, 1);
+    must(gantry_model_predict(model, data, out, sizeof out, NULL));
+    for (int i = 0; i < 4; ++i) assert_true(fabsf(out[i] - (float)bytes[i] / 255) < 1e-6f);
+    gantry_model_release(model);
+    gantry_dataset_release(data);
+    gantry_layer_t *const layers[] = {
+        gantry_average_layer(NULL),       gantry_dot_layer(1, 1, false, NULL),
+        gantry_leaky_relu_layer(1, NULL), gantry_prelu_layer(NULL, NULL, 0, NULL),
+        gantry_batch_normalization(NULL), gantry_layer_normalization(NULL),
+        gantry_rms_normalization(NULL),   gantry_group_normalization(-1, NULL),
+        gantry_unit_normalization(NULL)};
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i) {
+        model = gantry_functional(fixture.runtime, NULL);
+        x = gantry_model_input(model, GANTRY_INT32, GANTRY_SHAPE(4));
+        (void)gantry_model_apply(model, layers[i], (int32_t[]){x, x}, i < 2 ? 2 : 1);
+        expect_refusal(gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR),
+                       GANTRY_INVALID_ARGUMENT, ": the input is int32; floats are accepted");
+        gantry_model_release(model);
+    }
+}
+
 static void expect_no_build(gantry_layer_t *layer, const gantry_shape_t *samples, size_t count,
                             const char *text) {
     int32_t values[3];
@@ -342,6 +373,7 @@ int main(void) {
         WITH(constructors_check_their_numbers),
         WITH(time_distributed_checks_its_layer),
         WITH(time_distributed_keeps_rules_of_weights),
+        WITH(integers_are_rescaled_or_refused),
         WITH(builds_check_their_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
