@@ -35,7 +35,6 @@ WANTED = [
     ("Complex", "no op of Gantry computes with complex numbers; Real, Imag, Conj and FFTs need that"),
     ("Erfinv", "a kernel of its own: a rational approximation"),
     ("Cholesky", "a kernel of its own"),
-    ("CheckNumerics", "IsFinite and All; waits for the device"),
     ("DiagPart", "Reshape, MatrixDiagPart; Diag by MatrixDiag and Reshape"),
     ("Cross", "Slice, Mul, Sub, Pack"),
     ("MaxPoolWithArgmax", "a kernel of its own"),

@@ -287,7 +287,7 @@ void cudnn_rnn_register(void) {
     static const char *const backward[] = {"CudnnRNNBackprop", "CudnnRNNBackpropV2",
                                            "CudnnRNNBackpropV3"};
     const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
-                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16);
+                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16);
     for (size_t i = 0; i < 3; ++i) {
         register_kernel_t kernel = {
             .types = {{"T", types}}, .create = create_kernel, .destroy = destroy_kernel};

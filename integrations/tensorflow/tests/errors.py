@@ -48,6 +48,7 @@ def shape_mistakes(tf):
         "cross entropy": lambda: tf.nn.sparse_softmax_cross_entropy_with_logits([0, 1, 2], ones((2, 3))),
         "segment": lambda: tf.math.unsorted_segment_sum(ones((3,)), [0, 1], 2),
         "check numerics": lambda: tf.debugging.check_numerics(tf.constant([1.0, float("nan")]), "here"),
+        "all finite": lambda: tf.function(lambda x: tf.debugging.assert_all_finite(x, "it"))(tf.constant([float("inf"), 1.0])),
         "assign": lambda: tf.Variable([1.0, 2.0]).assign_add([1.0, 2.0, 3.0]),
     }
 

@@ -260,6 +260,21 @@ class KerasLayers(unittest.TestCase):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, err_msg=name)
             self.assertLess(got[-1], got[0])
 
+    def test_mixed_bfloat16_has_the_values_of_float32(self):
+        x = tf.constant(np.random.default_rng(5).standard_normal((3, 6, 5)), tf.float32)
+        for kind in (LAYERS.LSTM, LAYERS.GRU):
+            wide, narrow = kind(4), kind(4, dtype=keras.DTypePolicy("mixed_bfloat16"))
+            with tf.device("GPU:0"):
+                wide.build(x.shape), narrow.build(x.shape)
+                narrow.set_weights(wide.get_weights())
+                with tf.GradientTape() as tape:
+                    got = narrow(x)
+                    score = tf.reduce_sum(tf.cast(got, tf.float32))
+                gradients = tape.gradient(score, narrow.trainable_variables)
+            self.assertEqual(got.dtype, tf.bfloat16)
+            np.testing.assert_allclose(tf.cast(got, tf.float32), wide(x), atol=0.03, err_msg=kind.__name__)
+            self.assertTrue(all(np.isfinite(np.asarray(g)).all() for g in gradients))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check_numerics.h"
+
+#include <stdlib.h>
+
+#include "bridge.h"
+
+typedef const gantry_tensor_t tensor;
+
+enum { MOST_MESSAGE = 1024 };
+
+/* The kernel is the op's message. */
+static void *create_kernel(TF_OpKernelConstruction *construction) {
+    char *message = calloc(1, MOST_MESSAGE + 1);
+    if (!message) {
+        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        return NULL;
+    }
+    TF_Status *status = TF_NewStatus();
+    TF_OpKernelConstruction_GetAttrString(construction, "message", message, MOST_MESSAGE, status);
+    if (TF_GetCode(status) != TF_OK) TF_OpKernelConstruction_Failure(construction, status);
+    TF_DeleteStatus(status);
+    return message;
+}
+
+static void destroy_kernel(void *kernel) { free(kernel); }
+
+/* Whether one of the booleans is true; false after an error. */
+static bool has_true(gantry_scope_t *s, tensor *flags) {
+    bool found = false;
+    tensor *any = gantry_any(s, flags, NULL);
+    return any && gantry_tensor_read(any, &found, sizeof found) == GANTRY_OK && found;
+}
+
+static void compute(void *kernel, TF_OpKernelContext *context) {
+    bridge_call_t call;
+    if (!bridge_begin(&call, context)) return;
+    gantry_scope_t *s = call.scope;
+    tensor *x = bridge_input(&call, 0);
+    if (x && has_true(s, gantry_logical_not(s, gantry_is_finite(s, x)))) {
+        const bool has_nan = has_true(s, gantry_is_nan(s, x)),
+                   has_inf = has_true(s, gantry_is_inf(s, x));
+        bridge_fail(&call, GANTRY_INVALID_ARGUMENT, "%s : Tensor had %s values",
+                    (const char *)kernel, !has_nan ? "Inf" : has_inf ? "Inf and NaN" : "NaN");
+    }
+    bridge_output(&call, 0, x);
+    bridge_end(&call);
+}
+
+void check_numerics_register(void) {
+    const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
+                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16);
+    register_kernel(&(register_kernel_t){.op = "CheckNumerics",
+                                         .types = {{"T", types}},
+                                         .create = create_kernel,
+                                         .compute = compute,
+                                         .destroy = destroy_kernel});
+}
