@@ -41,7 +41,10 @@ static void compute(void *kernel, TF_OpKernelContext *context) {
         const bool has_nan = has_true(s, gantry_is_nan(s, x)),
                    has_inf = has_true(s, gantry_is_inf(s, x));
         bridge_fail(&call, GANTRY_INVALID_ARGUMENT, "%s : Tensor had %s values",
-                    (const char *)kernel, !has_nan ? "Inf" : has_inf ? "Inf and NaN" : "NaN");
+                    (const char *)kernel,
+                    !has_nan  ? "Inf"
+                    : has_inf ? "Inf and NaN"
+                              : "NaN");
     }
     bridge_output(&call, 0, x);
     bridge_end(&call);
