@@ -164,7 +164,8 @@ GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, cha
                                                 size_t out_bytes, size_t *out_needed);
 
 /** Computes the output for inputs, on the first device, in a scope that runs or records: for
- * training loops of a program's own. NULL after a failure, which the scope keeps. */
+ * training loops of a program's own. Inputs are converted to the model's types as batches are. NULL
+ * after a failure, which the scope keeps. */
 GANTRY_API const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
                                                     const gantry_tensor_t *const *inputs,
                                                     size_t input_count, bool training);

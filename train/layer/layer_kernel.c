@@ -17,9 +17,10 @@ static bool take_number(const char *kind, const char *what, int64_t given, int64
 
 static bool take_padding(const char *kind, const gantry__kernel_t *k) {
     if (!k->is_causal || (!k->is_same && strcmp(kind, "Conv1D") == 0)) return true;
-    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                             "layer %s has causal_padding%s; Conv1D alone accepts it, alone", kind,
-                             k->is_same ? " and same_padding" : "");
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s has causal_padding%s; only Conv1D accepts it, without same_padding", kind,
+        k->is_same ? " and same_padding" : "");
     return false;
 }
 

@@ -213,26 +213,33 @@ static tensor *permute_call(const gantry_layer_call_t *call, void *user) {
     return gantry_transpose(call->scope, call->inputs[0], ((const permute_t *)user)->perm);
 }
 
+static gantry_status_t take_dims(const int32_t *dims, size_t count, permute_t *p) {
+    bool seen[GANTRY_MAX_RANK] = {true}; /* the batch stays */
+    if (!dims || count < 1 || count >= GANTRY_MAX_RANK)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "layer Permute: %zu dims%s; an array of 1 to %d is accepted",
+                                  count, dims ? "" : " at NULL", GANTRY_MAX_RANK - 1);
+    p->rank = (int32_t)count + 1;
+    for (size_t i = 0; i < count; ++i) {
+        if (dims[i] < 1 || dims[i] >= p->rank || seen[dims[i]])
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "layer Permute: dims[%zu] is %d; each of the numbers from 1 to %zu, once, is accepted",
+                i, dims[i], count);
+        p->perm[i + 1] = dims[i];
+        seen[dims[i]] = true;
+    }
+    return GANTRY_OK;
+}
+
 gantry_layer_t *gantry_permute_layer(const int32_t *dims, size_t count, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Permute",
                                              .build = permute_build,
                                              .call = permute_call,
                                              .release = gantry__layer_free_user};
-    permute_t p = {.rank = (int32_t)count + 1};
-    bool is_whole = dims && count >= 1 && count < GANTRY_MAX_RANK, seen[GANTRY_MAX_RANK] = {true};
-    for (size_t i = 0; is_whole && i < count; ++i) {
-        p.perm[i + 1] = dims[i];
-        is_whole = dims[i] >= 1 && (size_t)dims[i] <= count && !seen[dims[i]];
-        if (is_whole) seen[dims[i]] = true;
-    }
-    if (!is_whole) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer Permute: %zu dims%s; each of the numbers from 1 to count, once, and a count of 1 to %d are accepted",
-            count, dims ? "" : " at NULL", GANTRY_MAX_RANK - 1);
-        return NULL;
-    }
+    permute_t p = {.rank = 0};
+    if (take_dims(dims, count, &p) != GANTRY_OK) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof p, name);
     if (layer) *(permute_t *)layer->user = p;
     return layer;

@@ -69,19 +69,21 @@ static tensor *prelu_call(const gantry_layer_call_t *call, void *user) {
     return gantry_sub(s, gantry_relu(s, x), gantry_mul(s, call->weights[0], below));
 }
 
-static bool take_shared(const int32_t *axes, size_t count, prelu_t *p) {
-    bool are_good = axes || count == 0;
-    for (size_t i = 0; are_good && i < count; ++i) {
-        are_good = axes[i] >= 1 && axes[i] < GANTRY_MAX_RANK;
-        if (!are_good) break;
+static gantry_status_t take_shared(const int32_t *axes, size_t count, prelu_t *p) {
+    if (!axes && count > 0)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "layer PReLU: %zu shared axes at NULL; an array is accepted",
+                                  count);
+    for (size_t i = 0; i < count; ++i) {
+        if (axes[i] < 1 || axes[i] >= GANTRY_MAX_RANK)
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "layer PReLU: shared axis %d; numbers from 1 to %d are accepted", axes[i],
+                GANTRY_MAX_RANK - 1);
         p->is_shared[axes[i]] = true;
         if (axes[i] > p->last_shared) p->last_shared = axes[i];
     }
-    if (are_good) return true;
-    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                             "layer PReLU: %zu shared axes%s; numbers from 1 to %d are accepted",
-                             count, axes ? "" : " at NULL", GANTRY_MAX_RANK - 1);
-    return false;
+    return GANTRY_OK;
 }
 
 gantry_layer_t *gantry_prelu_layer(const gantry_initializer_t *initializer,
@@ -94,7 +96,7 @@ gantry_layer_t *gantry_prelu_layer(const gantry_initializer_t *initializer,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
     prelu_t p = {.last_shared = 0};
-    if (!take_shared(shared_axes, axis_count, &p) ||
+    if (take_shared(shared_axes, axis_count, &p) != GANTRY_OK ||
         !gantry__layer_initializer(initializer, GANTRY_INIT_ZEROS, &p.initializer))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof p, name);

@@ -232,6 +232,22 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
 
 /* ---- the public call ---- */
 
+/* Sizes of a sequential model are an example, as in gantry_model_fit; a size that depends on data
+ * is not known. */
+static gantry_status_t check_input(const gantry_model_t *model, gantry_scope_t *scope, size_t i,
+                                   const gantry_shape_t *given) {
+    const gantry_shape_t *accepted = &model->values[i].shape;
+    char text[256], wanted[256];
+    bool fits = given->rank == accepted->rank;
+    for (int32_t d = 1; fits && d < given->rank && !model->is_sequential; ++d)
+        fits = given->dims[d] < 0 || accepted->dims[d] < 0 || given->dims[d] == accepted->dims[d];
+    if (fits) return GANTRY_OK;
+    (void)gantry_shape_format(given, text, sizeof text);
+    (void)gantry_shape_format(accepted, wanted, sizeof wanted);
+    return gantry__train_refuse(scope, "model %s: input %zu has shape %s; %s is accepted",
+                                model->name, i, text, wanted);
+}
+
 static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t *scope,
                                     const gantry_tensor_t *const *inputs, size_t count) {
     if (!inputs)
@@ -243,6 +259,7 @@ static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t 
     for (size_t i = 0; i < count; ++i) {
         if (!inputs[i])
             return gantry__train_refuse(scope, "model %s: input %zu is NULL", model->name, i);
+        GANTRY__TRAIN_TRY(check_input(model, scope, i, gantry_tensor_shape(inputs[i])));
     }
     return gantry_scope_status(scope);
 }
@@ -260,10 +277,17 @@ static gantry_status_t run_call(gantry_model_t *model, gantry_scope_t *scope,
                                 const gantry_tensor_t *const *inputs, bool training,
                                 const gantry_tensor_t **out_outputs) {
     gantry__model_run_t run;
+    const gantry_tensor_t **converted = gantry__train_alloc(model->input_count, sizeof *converted);
     gantry_status_t status = gantry__run_init(&run, model);
+    if (!converted) status = GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < model->input_count && converted; ++i) {
+        const gantry_dtype_t dtype = gantry_tensor_dtype(inputs[i]);
+        converted[i] =
+            gantry__train_cast(scope, inputs[i], gantry__model_input_type(model, i, dtype));
+    }
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run.scope = scope;
-        run.inputs = inputs;
+        run.inputs = converted;
         run.training = training;
         gantry__run_read_weights(&run);
         const bool is_done = gantry__run_layers(&run) != NULL;
@@ -271,6 +295,7 @@ static gantry_status_t run_call(gantry_model_t *model, gantry_scope_t *scope,
         for (size_t i = 0; i < model->output_count && is_done; ++i)
             out_outputs[i] = run.values[model->outputs[i]];
     }
+    gantry__train_free((void *)converted);
     gantry__run_deinit(&run);
     return gantry_scope_status(scope);
 }

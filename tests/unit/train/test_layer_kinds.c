@@ -175,7 +175,7 @@ static void constructors_check_their_numbers(void **state) {
     expect_no_layer(gantry_conv1d_transpose_layer(0, 2, GANTRY_LINEAR, NULL),
                     "layer Conv1DTranspose: the number of outputs is 0");
     expect_no_layer(gantry_conv1d_transpose_layer(1, 2, GANTRY_LINEAR, &causal),
-                    "layer Conv1DTranspose has causal_padding; Conv1D alone accepts it");
+                    "layer Conv1DTranspose has causal_padding; only Conv1D accepts it");
     expect_no_layer(gantry_conv2d_transpose_layer(2, 2, GANTRY_LINEAR, &groups),
                     "layer Conv2DTranspose: 2 filters in 2 groups; Conv1D and Conv2D accept");
     expect_no_layer(gantry_conv2d_layer(2, INT64_MAX, GANTRY_LINEAR, NULL),
@@ -194,17 +194,19 @@ static void constructors_check_their_numbers(void **state) {
                     "layer ZeroPadding2D: the amounts are NULL; 4 numbers are accepted");
     expect_no_layer(gantry_cropping1d_layer(-1, 0, NULL), "layer Cropping1D: an amount is -1");
     expect_no_layer(gantry_cropping2d_layer(negative, NULL), "layer Cropping2D: an amount is -1");
-    expect_no_layer(gantry_permute_layer(NULL, 2, NULL), "layer Permute: 2 dims at NULL; each of");
+    expect_no_layer(gantry_permute_layer(NULL, 2, NULL), "layer Permute: 2 dims at NULL; an array");
     expect_no_layer(gantry_permute_layer((int32_t[]){1, 1}, 2, NULL),
-                    "layer Permute: 2 dims; each");
-    expect_no_layer(gantry_permute_layer((int32_t[]){0, 1}, 2, NULL), "from 1 to count, once");
-    expect_no_layer(gantry_permute_layer((int32_t[]){1}, 0, NULL), "a count of 1 to 7");
-    expect_no_layer(gantry_permute_layer((int32_t[]){1}, SIZE_MAX, NULL), "a count of 1 to 7");
+                    "layer Permute: dims[1] is 1; each of");
+    expect_no_layer(gantry_permute_layer((int32_t[]){0, 1}, 2, NULL),
+                    "dims[0] is 0; each of the numbers from 1 to 2");
+    expect_no_layer(gantry_permute_layer((int32_t[]){1}, 0, NULL), "an array of 1 to 7");
+    expect_no_layer(gantry_permute_layer((int32_t[]){1}, SIZE_MAX, NULL), "an array of 1 to 7");
     expect_no_layer(gantry_leaky_relu_layer(-0.5, NULL),
                     "the negative slope is -0.5; numbers from");
     expect_no_layer(gantry_leaky_relu_layer((double)NAN, NULL), "layer LeakyReLU: the negative");
     expect_no_layer(gantry_prelu_layer(NULL, NULL, 1, NULL), "layer PReLU: 1 shared axes at NULL");
-    expect_no_layer(gantry_prelu_layer(NULL, (int32_t[]){0}, 1, NULL), "numbers from 1 to 7");
+    expect_no_layer(gantry_prelu_layer(NULL, (int32_t[]){0}, 1, NULL),
+                    "shared axis 0; numbers from 1 to 7");
     expect_no_layer(gantry_group_normalization(-2, NULL), "layer GroupNormalization: -2 groups; 0");
     expect_no_layer(gantry_group_normalization(1, &two), "layer GroupNormalization: 2 axes; an");
     expect_no_layer(gantry_rms_normalization(&no_epsilon), "layer RMSNormalization: epsilon -1");
@@ -258,6 +260,38 @@ static void time_distributed_keeps_rules_of_weights(void **state) {
         gantry_model_release(model);
     }
     gantry_dataset_release(data);
+}
+
+/* As gantry_model_fit does, a call converts its inputs, and says what shape it takes. */
+static void calls_convert_their_inputs_and_check_shapes(void **state) {
+    (void)state;
+    gantry_model_t *model =
+        gantry_functional(fixture.runtime, &(gantry_model_options_t){.dtype = GANTRY_FLOAT64});
+    int32_t x = gantry_model_input(model, GANTRY_FLOAT64, GANTRY_SHAPE(2));
+    (void)gantry_model_apply(model, gantry_rescaling_layer(2, 1, NULL), &x, 1);
+    must(gantry_model_build(model, GANTRY_DTYPE_NONE, GANTRY_SCALAR));
+    const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32};
+    for (size_t i = 0; i < 3; ++i) {
+        double out[2];
+        gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+        const gantry_tensor_t *input =
+            gantry_cast(scope, gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 2)), dtypes[i]);
+        must(
+            gantry_tensor_read(gantry_model_call(model, scope, &input, 1, false), out, sizeof out));
+        assert_true(out[0] == 3 && out[1] == 3);
+        expect_ended_well(scope);
+    }
+    const gantry_shape_t shapes[] = {GANTRY_SHAPE(2), GANTRY_SHAPE(1, 3)};
+    for (size_t i = 0; i < 2; ++i) {
+        gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+        const gantry_tensor_t *input = gantry_ones(scope, GANTRY_FLOAT64, shapes[i]);
+        assert_null(gantry_model_call(model, scope, &input, 1, false));
+        if (!strstr(gantry_scope_message(scope), "; [-1,2] is accepted"))
+            fail_msg("%s", gantry_scope_message(scope));
+        gantry_scope_clear(scope);
+        must(gantry_scope_end(scope));
+    }
+    gantry_model_release(model);
 }
 
 /* Bytes of images become floats; other layers of floats refuse integers. */
@@ -373,6 +407,7 @@ int main(void) {
         WITH(constructors_check_their_numbers),
         WITH(time_distributed_checks_its_layer),
         WITH(time_distributed_keeps_rules_of_weights),
+        WITH(calls_convert_their_inputs_and_check_shapes),
         WITH(integers_are_rescaled_or_refused),
         WITH(builds_check_their_inputs),
     };

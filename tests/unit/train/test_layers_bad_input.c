@@ -59,7 +59,7 @@ static void kernels_and_embeddings_check_their_numbers(void **state) {
     expect_no_layer(gantry_conv2d_layer(1, 2, GANTRY_LINEAR, &o), "kernel_columns is -5");
     o = (gantry_kernel_options_t){.causal_padding = true};
     expect_no_layer(gantry_conv2d_layer(1, 2, GANTRY_LINEAR, &o),
-                    "layer Conv2D has causal_padding; Conv1D alone accepts it, alone");
+                    "layer Conv2D has causal_padding; only Conv1D accepts it, without");
     o = (gantry_kernel_options_t){.causal_padding = true, .same_padding = true};
     expect_no_layer(gantry_conv1d_layer(1, 2, GANTRY_LINEAR, &o),
                     "layer Conv1D has causal_padding and same_padding");
