@@ -28,8 +28,12 @@
 
 static gantry_communicator_t *processes;
 
+/* One write for a line, else mpirun may mix those of several ranks. */
 static void say(const char *text) {
-    (void)fprintf(stderr, "at rank %zu: %s\n", processes ? processes->rank : 99, text);
+    char line[4096];
+    const int bytes = snprintf(line, sizeof line, "at rank %zu: %.4000s\n",
+                               processes ? processes->rank : 99, text);
+    if (write(STDERR_FILENO, line, (size_t)bytes) < 0) abort();
 }
 
 static int fail(void) {
@@ -287,10 +291,10 @@ static void be_late(bool stops) {
 }
 
 /* Each rank waits until the others have told, too: mpirun of Open MPI 5 ends all when one ends with
- * an error. One of them ends the stopped process, for which mpirun would wait. */
-static void end_stopped(uint64_t pid, bool is_mine) {
-    (void)sleep(2);
-    if (is_mine) (void)kill((pid_t)pid, SIGKILL);
+ * an error. One of them ends a stopped process, for which mpirun would wait. */
+static void await_others(uint64_t stopped, bool is_mine) {
+    (void)sleep(stopped ? 2 : 1);
+    if (stopped && is_mine) (void)kill((pid_t)stopped, SIGKILL);
 }
 
 static double processor_seconds(void) {
@@ -311,7 +315,7 @@ static int late(size_t who, bool stops) {
         processes->all_reduce(processes->user, &number, 1, GANTRY_FLOAT64, "a sum");
     say(gantry_last_message());
     if (processor_seconds() - before < 0.5 * LATE_SECONDS) say("sleeps while it waits");
-    if (stops) end_stopped(pid, processes->rank == (who == 1 ? 2 : 1));
+    await_others(stops ? pid : 0, processes->rank == (who == 1 ? 2 : 1));
     return status == GANTRY_DEADLINE_EXCEEDED ? 3 : 1;
 }
 
