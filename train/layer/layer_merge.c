@@ -86,12 +86,12 @@ static tensor *merge_extremes(const gantry_layer_call_t *call,
                               tensor *(*op)(gantry_scope_t *scope, tensor *x, tensor *y)) {
     gantry_scope_t *s = call->scope;
     tensor *y = merge_input(call, 0), *mask = merge_mask(call, 0);
-    *call->mask = join_masks(call);
     for (size_t i = 1; i < call->input_count; ++i) {
         tensor *other = merge_mask(call, i), *x = where_masked(s, other, merge_input(call, i), y);
         y = op(s, where_masked(s, mask, y, x), x);
         mask = mask && other ? gantry_logical_or(s, mask, other) : NULL;
     }
+    *call->mask = mask;
     return y;
 }
 

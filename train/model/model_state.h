@@ -265,6 +265,10 @@ static inline bool gantry__model_is_stopped(gantry_model_t *model) {
 /* Whether a step can run on it. */
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
                                           const gantry_array_t *batch, size_t count);
+/* Whether an input of a built model takes this shape. Sizes of a sequential model without open ones
+ * are an example, as in Keras: an image may be larger. A size below 0 is not known. */
+bool gantry__model_takes_shape(const gantry_model_t *model, size_t input,
+                               const gantry_shape_t *given);
 /* The type in which an input of a built model takes numbers of a batch: its own, if that is a float
  * and they are real; else theirs. */
 gantry_dtype_t gantry__model_input_type(const gantry_model_t *model, size_t input,

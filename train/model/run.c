@@ -232,18 +232,12 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
 
 /* ---- the public call ---- */
 
-/* Sizes of a sequential model are an example, as in gantry_model_fit; a size that depends on data
- * is not known. */
 static gantry_status_t check_input(const gantry_model_t *model, gantry_scope_t *scope, size_t i,
                                    const gantry_shape_t *given) {
-    const gantry_shape_t *accepted = &model->values[i].shape;
     char text[256], wanted[256];
-    bool fits = given->rank == accepted->rank;
-    for (int32_t d = 1; fits && d < given->rank && !model->is_sequential; ++d)
-        fits = given->dims[d] < 0 || accepted->dims[d] < 0 || given->dims[d] == accepted->dims[d];
-    if (fits) return GANTRY_OK;
+    if (gantry__model_takes_shape(model, i, given)) return GANTRY_OK;
     (void)gantry_shape_format(given, text, sizeof text);
-    (void)gantry_shape_format(accepted, wanted, sizeof wanted);
+    (void)gantry_shape_format(&model->values[i].shape, wanted, sizeof wanted);
     return gantry__train_refuse(scope, "model %s: input %zu has shape %s; %s is accepted",
                                 model->name, i, text, wanted);
 }

@@ -387,20 +387,24 @@ static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_t s
     return GANTRY_OK;
 }
 
-/* The sizes that a program gave an input. Those of a sequential model without open ones are an
- * example, as in Keras: an image may be larger. */
+bool gantry__model_takes_shape(const gantry_model_t *model, size_t input,
+                               const gantry_shape_t *given) {
+    const gantry_shape_t *accepted = &model->values[input].shape;
+    bool is_open = false, is_good = given->rank == accepted->rank;
+    for (int32_t d = 1; is_good && d < accepted->rank; ++d) is_open |= accepted->dims[d] < 0;
+    if (model->is_sequential && !is_open) return is_good;
+    for (int32_t d = 1; is_good && d < accepted->rank; ++d) {
+        const int64_t size = given->dims[d];
+        is_good = accepted->dims[d] < 0 ? size != 0 : size < 0 || size == accepted->dims[d];
+    }
+    return is_good;
+}
+
 static gantry_status_t check_sizes(const gantry_model_t *model, const gantry_array_t *array,
                                    size_t input) {
     const gantry_shape_t *accepted = &model->values[input].shape, *given = &array->shape;
     char text[256], wanted[256];
-    bool is_open = false, is_good = given->rank == accepted->rank;
-    for (int32_t d = 1; d < accepted->rank; ++d) {
-        const int64_t size = d < given->rank ? given->dims[d] : 0;
-        is_open = is_open || accepted->dims[d] < 0;
-        is_good = is_good && (accepted->dims[d] < 0 ? size > 0 : size == accepted->dims[d]);
-    }
-    const bool is_example = model->is_sequential && !is_open && given->rank == accepted->rank;
-    if (is_good || is_example) return GANTRY_OK;
+    if (gantry__model_takes_shape(model, input, given)) return GANTRY_OK;
     (void)gantry_shape_format(given, text, sizeof text);
     (void)gantry_shape_format(accepted, wanted, sizeof wanted);
     return gantry__train_fail(

@@ -25,11 +25,14 @@ static void *create_kernel(TF_OpKernelConstruction *construction) {
 
 static void destroy_kernel(void *kernel) { free(kernel); }
 
-/* Whether one of the booleans is true; false after an error. */
-static bool has_true(gantry_scope_t *s, tensor *flags) {
+/* Whether one of the booleans is true; false after an error, with which the call then ends. */
+static bool has_true(bridge_call_t *call, tensor *flags) {
     bool found = false;
-    tensor *any = gantry_any(s, flags, NULL);
-    return any && gantry_tensor_read(any, &found, sizeof found) == GANTRY_OK && found;
+    tensor *any = gantry_any(call->scope, flags, NULL);
+    const gantry_status_t status =
+        any ? gantry_tensor_read(any, &found, sizeof found) : GANTRY_OK; /* the scope has it */
+    if (status != GANTRY_OK) bridge_fail(call, status, "%s", gantry_last_message());
+    return status == GANTRY_OK && found;
 }
 
 static void compute(void *kernel, TF_OpKernelContext *context) {
@@ -37,9 +40,9 @@ static void compute(void *kernel, TF_OpKernelContext *context) {
     if (!bridge_begin(&call, context)) return;
     gantry_scope_t *s = call.scope;
     tensor *x = bridge_input(&call, 0);
-    if (x && has_true(s, gantry_logical_not(s, gantry_is_finite(s, x)))) {
-        const bool has_nan = has_true(s, gantry_is_nan(s, x)),
-                   has_inf = has_true(s, gantry_is_inf(s, x));
+    if (x && has_true(&call, gantry_logical_not(s, gantry_is_finite(s, x)))) {
+        const bool has_nan = has_true(&call, gantry_is_nan(s, x)),
+                   has_inf = has_true(&call, gantry_is_inf(s, x));
         bridge_fail(&call, GANTRY_INVALID_ARGUMENT, "%s : Tensor had %s values",
                     (const char *)kernel,
                     !has_nan  ? "Inf"
