@@ -36,6 +36,10 @@ static void say(const char *text) {
     if (write(STDERR_FILENO, line, (size_t)bytes) < 0) abort();
 }
 
+/* mpirun of Open MPI 5 ends all ranks when one ends with an error, so each waits until the others
+ * have told, too. */
+static void await_others(void) { (void)sleep(1); }
+
 static int fail(void) {
     say(gantry_last_message());
     return 1;
@@ -290,13 +294,6 @@ static void be_late(bool stops) {
         (void)sleep((unsigned)LATE_SECONDS * 5);
 }
 
-/* Each rank waits until the others have told, too: mpirun of Open MPI 5 ends all when one ends with
- * an error. One of them ends a stopped process, for which mpirun would wait. */
-static void await_others(uint64_t stopped, bool is_mine) {
-    (void)sleep(stopped ? 2 : 1);
-    if (stopped && is_mine) (void)kill((pid_t)stopped, SIGKILL);
-}
-
 static double processor_seconds(void) {
     struct rusage used;
     (void)getrusage(RUSAGE_SELF, &used);
@@ -315,7 +312,9 @@ static int late(size_t who, bool stops) {
         processes->all_reduce(processes->user, &number, 1, GANTRY_FLOAT64, "a sum");
     say(gantry_last_message());
     if (processor_seconds() - before < 0.5 * LATE_SECONDS) say("sleeps while it waits");
-    await_others(stops ? pid : 0, processes->rank == (who == 1 ? 2 : 1));
+    if (stops) await_others();
+    /* mpirun would wait for a stopped process */
+    if (stops && processes->rank == (who == 1 ? 2 : 1)) (void)kill((pid_t)pid, SIGKILL);
     return status == GANTRY_DEADLINE_EXCEEDED ? 3 : 1;
 }
 
@@ -378,6 +377,7 @@ static int absent(int absent_rank) {
     (void)fail();
     const bool is_refused = !gantry_mpi_communicator(&options);
     (void)fail();
+    await_others();
     _exit(is_refused ? 3 : 1);
 }
 
@@ -402,6 +402,9 @@ int main(int count, char **arguments) {
     if (strcmp(mode, "leave") == 0) result = leave();
     if (is_late) result = late(strtoul(arguments[2], NULL, 10), strcmp(arguments[3], "stop") == 0);
     /* after a failure MPI_Finalize could wait for ever, and mpirun ends the others by itself */
-    if (result == 0) gantry_mpi_communicator_release(processes);
+    if (result == 0)
+        gantry_mpi_communicator_release(processes);
+    else
+        await_others();
     return result;
 }

@@ -74,13 +74,13 @@ echo "differences and failures are errors in all processes"
 # A rank that does not come: stopped, or at work; rank 0 too; on one machine, and on two.
 # late COUNT WHO HOW EACH STATE: COUNT ranks name the rank WHO and the state of its process; they sleep until then.
 late() {
-    run any 3 "$RANKS" late "$2" "$3" "$4"
+    run $ending 3 "$RANKS" late "$2" "$3" "$4"
     has "$1" "sleeps while it waits"
     has "$1" "rank $2 (.*pid [0-9]*) did not come to a sum within 1 seconds .*: its process $5"
 }
-# A rank at work tells, too, when it comes. Open MPI 5 has ended it by then.
-OPTIONS=--enable-recovery all=3
-mpirun --version 2>&1 | grep -q 'Open MPI) 4' || OPTIONS='' all=2
+# A rank at work tells, too, when it comes. Open MPI 5 has ended it by then; its mpirun may wait for a stopped one.
+OPTIONS=--enable-recovery all=3 ending=any
+mpirun --version 2>&1 | grep -q 'Open MPI) 4' || OPTIONS='' all=2 ending=said
 for each in 0 2; do
     late 2 2 stop $each "is stopped"
     late $all 1 work $each runs
@@ -134,5 +134,5 @@ for count in 1 2; do
 done
 cmp -s accuracy1 accuracy2 || fail "two processes end elsewhere: $(cat accuracy1 accuracy2)"
 run any 2 "$CLASSIFIER" --device CPU:0 --save /dev/null/model --epochs 1 water=water kitchen=kitchen
-has 2 "cannot open the checkpoint .*/dev/null/model"
+has 1 "cannot open the checkpoint .*/dev/null/model"
 echo "text_classifier trains in two processes"
