@@ -118,6 +118,11 @@ if len(tf.config.list_logical_devices("GPU")) > 1:
             _, err = run(PROGRAM, GANTRY_TF_REPORT=off)
             self.assertNotIn("where this program's ops ran", err)
 
+    def test_a_program_without_an_op_is_not_told_to_count(self):
+        _, err = run("", GANTRY_TF_REPORT="1")
+        self.assertNotIn("Ops were not counted", err)
+        self.assertIn("Ops on the CPU\n  none", err)
+
     def test_a_forked_child_prints_no_report(self):
         _, err = run(
             PROGRAM + "import os, sys\nif os.fork() == 0:\n    sys.exit()\nos.wait()",

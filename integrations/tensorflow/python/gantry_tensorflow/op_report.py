@@ -103,6 +103,7 @@ class Counter:
         self._eager = collections.Counter()  # (op, why)
         self._functions = collections.defaultdict(_Function)
         self.is_on = False
+        self.will_start = False  # with the first op
         self.failure = ""
 
     def start(self):
@@ -190,7 +191,7 @@ def report():
         "devices": found.get("devices", []),
         "kernels": sorted(found.get("kernels", []), key=lambda row: (-sum(row["calls"]), row["op"])),
         "cpu_ops": _counter.rows(),
-        "counts_ops": _counter.is_on,
+        "counts_ops": _counter.is_on or _counter.will_start,
         "not_counted": NOT_SEEN,
         "failure": _counter.failure,
     }
@@ -281,4 +282,5 @@ def _start_later():
             _counter.start()
 
     context.Context.ensure_initialized = ensure_initialized
+    _counter.will_start = True
     return True
