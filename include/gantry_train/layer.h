@@ -62,19 +62,20 @@ GANTRY_API const char *gantry_activation_name(gantry_activation_t activation);
 
 /* ---- layers ---- */
 
-/** Options of gantry_dense and of the convolutions. */
+/** Options of gantry_dense and of the convolutions. Options of a window that a layer has no use for
+ * are InvalidArgument, unless they are 0 or have no effect: kernel_columns of Conv1D. */
 typedef struct gantry_kernel_options_t {
     uint32_t struct_size;                           /**< Its sizeof; 0: that of version 0.1. */
     const char *name;                               /**< The layer's name; NULL: Keras's. */
     bool no_bias;                                   /**< Adds no bias. */
     const gantry_initializer_t *kernel_initializer; /**< Copied. NULL: glorot_uniform. */
     const gantry_initializer_t *bias_initializer;   /**< Copied. NULL: zeros. */
-    int64_t strides[2];                             /**< Of convolutions; 0: 1. */
-    int64_t dilations[2];                           /**< Of convolutions; 0: 1. */
-    bool same_padding;                              /**< Of convolutions: "same"; else "valid". */
-    int64_t depth_multiplier;                       /**< Of depthwise and separable ones; 0: 1. */
-    int64_t kernel_columns; /**< Columns of a window of two dimensions; 0: as many as rows. */
-    bool causal_padding;    /**< Of Conv1D: "causal"; a window ends at its own place. */
+    int64_t strides[2];       /**< Of convolutions, of Conv1D the first; 0: 1. */
+    int64_t dilations[2];     /**< Of convolutions, of Conv1D the first; 0: 1. */
+    bool same_padding;        /**< Of convolutions: "same"; else "valid". */
+    int64_t depth_multiplier; /**< Of depthwise and separable ones; 0: 1. */
+    int64_t kernel_columns;   /**< Columns of a window of two dimensions; 0: as many as rows. */
+    bool causal_padding;      /**< Of Conv1D: "causal"; a window ends at its own place. */
     /** Of Conv1D and Conv2D: so many groups of channels, each with filters of its own; the number
      * divides channels and filters. 0: 1. Each group is a convolution of its own. */
     int64_t groups;
@@ -137,7 +138,7 @@ GANTRY_API gantry_layer_t *gantry_conv2d_transpose_layer(int64_t filters, int64_
                                                          gantry_activation_t activation,
                                                          const gantry_kernel_options_t *options);
 
-/** Options of pools. */
+/** Options of pools. Those of columns are for two dimensions alone. */
 typedef struct gantry_pool_options_t {
     uint32_t struct_size;   /**< Its sizeof; 0: that of version 0.1. */
     const char *name;       /**< The layer's name; NULL: Keras's. */

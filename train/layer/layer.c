@@ -157,6 +157,16 @@ bool gantry__layer_check_activation(const char *kind, gantry_activation_t activa
     return false;
 }
 
+bool gantry__layer_check_unused(const char *kind, const char *option, int64_t given,
+                                int64_t no_effect) {
+    if (given == 0 || given == no_effect) return true;
+    (void)gantry__train_fail(
+        GANTRY_INVALID_ARGUMENT,
+        "layer %s: %s is %lld, but a layer of this kind has no use for it; %s accepted", kind,
+        option, (long long)given, no_effect ? "0 and 1 are" : "0 is");
+    return false;
+}
+
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most) {
     if (input_count != 1)

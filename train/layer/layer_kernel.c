@@ -36,12 +36,35 @@ static bool check_groups(const char *kind, const gantry__kernel_t *k) {
     return false;
 }
 
+/* Options that this kind of layer has no use for are not given. One dimension may have the strides
+ * and dilations of two. */
+static bool check_unused(const char *kind, const gantry_kernel_options_t *o) {
+    const bool is_dense = strcmp(kind, "Dense") == 0, is_line = is_dense || strstr(kind, "1D"),
+               is_depthwise = strncmp(kind, "Depthwise", 9) == 0 || strncmp(kind, "Sep", 3) == 0;
+    const struct {
+        bool is_unused;
+        const char *name;
+        int64_t given, no_effect;
+    } rows[] = {{is_dense, "strides[0]", o->strides[0], 1},
+                {is_dense, "dilations[0]", o->dilations[0], 1},
+                {is_dense, "same_padding", o->same_padding, 0},
+                {is_line, "kernel_columns", o->kernel_columns, 1},
+                {!is_depthwise, "depth_multiplier", o->depth_multiplier, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        if (rows[i].is_unused &&
+            !gantry__layer_check_unused(kind, rows[i].name, rows[i].given, rows[i].no_effect))
+            return false;
+    }
+    return true;
+}
+
 static bool take_options(const char *kind, const gantry_kernel_options_t *options,
                          gantry__kernel_t *k, gantry_kernel_options_t *out) {
     gantry_kernel_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_kernel_options_t") !=
         GANTRY_OK)
         return false;
+    if (!check_unused(kind, &o)) return false;
     *out = o;
     k->has_bias = !o.no_bias;
     k->is_same = o.same_padding;

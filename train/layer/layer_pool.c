@@ -80,6 +80,9 @@ static gantry_layer_t *make_pool(const char *name,
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") !=
         GANTRY_OK)
         return NULL;
+    if (rank == 3 && (!gantry__layer_check_unused(name, "pool_columns", o.pool_columns, 0) ||
+                      !gantry__layer_check_unused(name, "column_strides", o.column_strides, 0)))
+        return NULL;
     const int64_t strides = o.strides ? o.strides : size,
                   columns = o.pool_columns ? o.pool_columns : size,
                   column_strides = o.column_strides ? o.column_strides

@@ -100,6 +100,9 @@ bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t 
 bool gantry__layer_takes_seed(const gantry__weight_t *weight);
 /* Refuses an activation that does not exist. */
 bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation);
+/* Refuses an option that this kind of layer has no use for, unless it is 0 or has no effect. */
+bool gantry__layer_check_unused(const char *kind, const char *option, int64_t given,
+                                int64_t no_effect);
 /* The number of outputs of a call. */
 size_t gantry__layer_outputs(const gantry_layer_t *layer);
 /* In training: x with elements set to 0 at this rate, and the others scaled to the same mean. A

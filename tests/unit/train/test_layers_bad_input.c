@@ -39,6 +39,34 @@ static void expect_no_model(gantry_layer_t *layer, gantry_dtype_t dtype,
 static const gantry_activation_t no_activation = (gantry_activation_t)99;
 static const gantry_initializer_t no_initializer = {.struct_size = 4096};
 
+static void options_without_a_use_are_refused(void **state) {
+    (void)state;
+    gantry_kernel_options_t o = {.kernel_columns = 3};
+    expect_no_layer(
+        gantry_conv1d_layer(1, 2, GANTRY_LINEAR, &o),
+        "layer Conv1D: kernel_columns is 3, but a layer of this kind has no use for it; 0 and 1");
+    o = (gantry_kernel_options_t){.kernel_columns = 2};
+    expect_no_layer(gantry_conv1d_transpose_layer(1, 2, GANTRY_LINEAR, &o),
+                    "layer Conv1DTranspose: kernel_columns is 2");
+    o = (gantry_kernel_options_t){.depth_multiplier = 2};
+    expect_no_layer(gantry_conv2d_layer(1, 2, GANTRY_LINEAR, &o), "Conv2D: depth_multiplier is 2");
+    o = (gantry_kernel_options_t){.same_padding = true};
+    expect_no_layer(gantry_dense(1, GANTRY_LINEAR, &o), "same_padding is 1, but a layer of this");
+    o = (gantry_kernel_options_t){.strides = {2}};
+    expect_no_layer(gantry_dense(1, GANTRY_LINEAR, &o), "layer Dense: strides[0] is 2");
+    o = (gantry_kernel_options_t){.dilations = {2}};
+    expect_no_layer(gantry_dense(1, GANTRY_LINEAR, &o), "layer Dense: dilations[0] is 2");
+    o = (gantry_kernel_options_t){
+        .strides = {1, 1}, .dilations = {1, 1}, .kernel_columns = 1, .depth_multiplier = 1};
+    gantry_layer_t *layer = gantry_conv1d_layer(1, 2, GANTRY_LINEAR, &o);
+    if (!layer) fail_msg("%s", gantry_last_message());
+    gantry_layer_release(layer);
+    expect_no_layer(gantry_max_pool1d_layer(2, &(gantry_pool_options_t){.pool_columns = 2}),
+                    "layer MaxPooling1D: pool_columns is 2");
+    expect_no_layer(gantry_avg_pool1d_layer(2, &(gantry_pool_options_t){.column_strides = 1}),
+                    "column_strides is 1, but a layer of this kind has no use for it; 0 is");
+}
+
 static void kernels_and_embeddings_check_their_numbers(void **state) {
     (void)state;
     gantry_kernel_options_t o = {.strides = {-1}};
@@ -473,6 +501,7 @@ static void layers_without_memory_of_the_runtime_leak_nothing(void **state) {
 int main(void) {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        WITH(options_without_a_use_are_refused),
         WITH(kernels_and_embeddings_check_their_numbers),
         WITH(pools_and_norms_check_their_numbers),
         WITH(layers_without_weights_check_their_numbers),
