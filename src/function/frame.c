@@ -231,15 +231,28 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
     return gantry__tensor_inherit_faults(*out_tensor, tensor);
 }
 
-/* Results of the call inherit what its arguments and variables may still fail with. */
-gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor) {
-    frame->tensors[slot] = tensor;
-    bind_tensor(frame, slot);
+/* Results of the call inherit what its arguments, variables and constants may still fail with. */
+static gantry_status_t keep_faults_of(gantry__frame_t *frame, const gantry_tensor_t *tensor) {
     for (uint32_t i = 0; i < tensor->fault_count; ++i) {
         if (!gantry__fault_is_good(tensor->faults[i]))
             GANTRY__TRY(gantry__frame_keep_fault(frame, gantry__fault_retain(tensor->faults[i])));
     }
     return GANTRY_OK;
+}
+
+static gantry_status_t keep_faults_of_constants(gantry__frame_t *frame) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    for (size_t i = 0; i < schedule->slot_count && schedule->has_faulty_constants; ++i) {
+        if (schedule->slots[i].constant)
+            GANTRY__TRY(keep_faults_of(frame, schedule->slots[i].constant));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor) {
+    frame->tensors[slot] = tensor;
+    bind_tensor(frame, slot);
+    return keep_faults_of(frame, tensor);
 }
 
 gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,
@@ -571,7 +584,8 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
     frame->scope = scope;
     const uint32_t count = frame->schedule->graph->output_count;
     for (uint32_t i = 0; i < count; ++i) outputs[i] = NULL;
-    gantry_status_t status = run_noted(frame, arguments);
+    gantry_status_t status = keep_faults_of_constants(frame);
+    if (status == GANTRY_OK) status = run_noted(frame, arguments);
     if (status == GANTRY_OK) status = take_outputs(frame, outputs);
     if (status != GANTRY_OK) status = gantry__frame_find_cause(frame, status);
     frame_clean_up(frame);

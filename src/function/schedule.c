@@ -489,10 +489,11 @@ static gantry_status_t find_ended(gantry__schedule_t *schedule) {
 }
 
 /* A constant serves all calls, so it must be there for certain: work of a queue may fail later. */
-static gantry_status_t wait_for_constants(const gantry__schedule_t *schedule) {
+static gantry_status_t wait_for_constants(gantry__schedule_t *schedule) {
     for (size_t i = 0; i < schedule->slot_count; ++i) {
         const gantry__slot_t *slot = &schedule->slots[i];
         if (!slot->constant) continue;
+        if (slot->constant->fault_count > 0) schedule->has_faulty_constants = true;
         gantry_status_t status = gantry__point_wait(slot->constant->ready);
         if (status == GANTRY_OK) continue;
         const gantry__graph_t *graph = schedule->graph;

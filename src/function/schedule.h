@@ -123,8 +123,9 @@ typedef struct gantry__schedule_t {
     size_t slot_count, slot_capacity, act_count, act_capacity, ended_count, ended_capacity;
     size_t arena_count, arena_capacity;
     uint32_t call_count, overwrite_count;
-    uint32_t most_inputs;  /* of an act */
-    uint64_t copied_bytes; /* between devices, per call */
+    uint32_t most_inputs;      /* of an act */
+    bool has_faulty_constants; /* some that may fail, when a kernel has met bad data */
+    uint64_t copied_bytes;     /* between devices, per call */
     /* with a queue of their own, of the acts; more are left out */
     gantry_logical_device_t *queued[GANTRY__MOST_QUEUED];
     uint32_t queued_count;

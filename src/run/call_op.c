@@ -9,8 +9,10 @@ static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
     gantry_runtime_t *runtime = scope->runtime;
     GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
     GANTRY__RECORD(recorded, runtime, GANTRY__OP_ID_Const, runtime->host);
-    return gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag,
-                                    out_tensor);
+    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag,
+                                         out_tensor));
+    (*out_tensor)->is_own = true;
+    return GANTRY_OK;
 }
 
 const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,

@@ -220,7 +220,9 @@ static gantry_status_t bring_input(gantry__eager_t *eager, uint32_t i, bool ends
     const gantry_tensor_t *input = eager->inputs[i];
     *out_local = input;
     if (input->device == eager->device) return GANTRY_OK;
-    GANTRY__TRY(gantry__dispatch_check_policy(eager->runtime, eager->op, i, input, eager->device));
+    if (!input->is_own)
+        GANTRY__TRY(
+            gantry__dispatch_check_policy(eager->runtime, eager->op, i, input, eager->device));
     gantry_tensor_t *copy;
     const gantry__allocation_t purpose = {.owner = "copy",
                                           .tag = eager->scope->tag,

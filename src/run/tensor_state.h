@@ -38,6 +38,7 @@ struct gantry_tensor_t {
     uint64_t trace;
     uint32_t value;
     bool is_symbolic;
+    bool is_own; /* made by the library for an op's input, so the device policy is not asked */
     /* aligned as the heap aligns: kernels require no more */
     _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES];
 };

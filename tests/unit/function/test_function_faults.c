@@ -413,6 +413,76 @@ static void variables_with_bad_values_name_the_node(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- captured tensors ---- */
+
+typedef struct captured_t {
+    const gantry_tensor_t *rows;
+    gantry_variable_t *variable;
+} captured_t;
+
+static void adding_rows(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    outputs[0] = gantry_add(scope, inputs[0], ((const captured_t *)user)->rows);
+}
+
+static void adding_rows_in_a_branch(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                    const gantry_tensor_t **outputs, void *user) {
+    (void)gantry_cond(scope, is_small(scope, inputs[0]), adding_rows, adding_rows, user, inputs, 1,
+                      outputs, 1);
+}
+
+static void assigning_rows(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                           const gantry_tensor_t **outputs, void *user) {
+    const captured_t *captured = user;
+    gantry_variable_assign(scope, captured->variable, gantry_add(scope, inputs[0], captured->rows));
+    outputs[0] = gantry_neg(scope, inputs[0]);
+}
+
+static gantry_function_t *trace_captured(runtime_fixture_t *f, gantry_function_body_fn body,
+                                         captured_t *captured) {
+    const gantry_input_spec_t spec = {"x", GANTRY_FLOAT32, {.rank = 1, .dims = {2}}};
+    gantry_function_t *function;
+    if (gantry_function_trace(f->runtime, "f", body, captured, &spec, 1, 1, NULL, &function) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return function;
+}
+
+/* Whether the kernel has ended before the trace does not matter. */
+static void a_captured_tensor_with_bad_data_is_told(void **state) {
+    static const gantry_function_body_fn bodies[] = {adding_rows, adding_rows_in_a_branch};
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    captured_t captured = {.variable = gantry_variable_create(scope, F32(scope, 1, 2), "v")};
+    for (int i = 0; i < 8; ++i) {
+        const bool is_bad = i % 2 == 1, waits = i % 4 >= 2;
+        captured.rows = gantry_gather(scope, F32(scope, 1, 2, 3), I32(scope, 0, is_bad ? 9 : 1), 0);
+        if (waits) (void)gantry_tensor_wait(captured.rows);
+        gantry_function_t *function = trace_captured(&f, bodies[i / 4], &captured);
+        const gantry_tensor_t *input = F32(scope, 10, 20), *output;
+        for (int k = 0; k < 2; ++k) {
+            function_fixture_call(scope, function, &input, 1, &output, 1);
+            if (is_bad)
+                expect_read_fails(output, "indices[1] = 9 is not in [0, 3): op Gather");
+            else
+                EXPECT_F32(output, 11, 22);
+        }
+        gantry_function_release(function);
+        function = trace_captured(&f, assigning_rows, &captured);
+        function_fixture_call(scope, function, &input, 1, &output, 1);
+        gantry_function_release(function);
+        if (is_bad)
+            expect_read_fails(gantry_variable_read(scope, captured.variable), "indices[1] = 9");
+        else
+            EXPECT_F32(gantry_variable_read(scope, captured.variable), 11, 22);
+    }
+    gantry_variable_release(captured.variable);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- work that fails as a whole ---- */
 
 /* The driver tells it when something waits, and does not say which kernel it was. */
@@ -485,6 +555,7 @@ int main(int argc, char **argv) {
         TEST(an_argument_that_an_earlier_call_made_bad_is_told),
         TEST(what_a_bad_value_leads_to_is_told_by_its_cause),
         TEST(variables_with_bad_values_name_the_node),
+        TEST(a_captured_tensor_with_bad_data_is_told),
         TEST(failed_work_is_told_with_its_function),
         TEST(long_names_are_cut),
     };
