@@ -155,18 +155,25 @@ static gantry_status_t frame_fill(gantry__frame_t *frame, const char *owner) {
     return make_blocks(frame, owner);
 }
 
+static bool init_locks(gantry__frame_locks_t *locks) {
+    if (gantry__mutex_init(&locks->scope) != 0) return false;
+    if (gantry__mutex_init(&locks->faults) == 0) return true;
+    gantry__mutex_deinit(&locks->scope);
+    return false;
+}
+
 gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const char *owner,
                                      gantry__frame_t **out_frame) {
     const gantry__heap_t *heap = schedule->graph->heap;
     gantry__frame_t *frame = gantry__heap_zalloc(heap, sizeof *frame);
     *out_frame = frame;
     if (!frame) return GANTRY_RESOURCE_EXHAUSTED;
-    if (gantry__mutex_init(&frame->lock) != 0) {
+    if (!init_locks(&frame->locks)) {
         gantry__heap_free(heap, frame, sizeof *frame);
         *out_frame = NULL;
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     }
-    frame->shared = &frame->lock;
+    frame->shared = &frame->locks;
     frame->schedule = schedule;
     frame->owner = owner;
     gantry__arena_init(&frame->memory, heap);
@@ -190,7 +197,8 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     }
     gantry__heap_free(heap, frame->faults, frame->fault_capacity * sizeof *frame->faults);
     gantry__arena_deinit(&frame->memory);
-    gantry__mutex_deinit(&frame->lock);
+    gantry__mutex_deinit(&frame->locks.faults);
+    gantry__mutex_deinit(&frame->locks.scope);
     gantry__heap_free(heap, frame, sizeof *frame);
 }
 
@@ -476,9 +484,9 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
         gantry__variable_replace(node->variable, value);
         return GANTRY_OK;
     }
-    gantry__mutex_lock(frame->shared); /* the scope belongs to one thread at a time */
+    gantry__mutex_lock(&frame->shared->scope);
     status = gantry__variable_update(frame->scope, node->variable, value, node->update);
-    gantry__mutex_unlock(frame->shared);
+    gantry__mutex_unlock(&frame->shared->scope);
     gantry_tensor_release(value);
     return status;
 }

@@ -20,6 +20,13 @@ typedef struct gantry__loop_values_t {
     uint32_t count;           /* positions from here on are no variables of the loop */
 } gantry__loop_values_t;
 
+/* For what the lanes of a call share. The locks of a variable's updates come between the two: an op
+ * of the scope takes them, and who has them keeps faults. */
+typedef struct gantry__frame_locks_t {
+    gantry__mutex_t scope;  /* a scope belongs to one thread at a time */
+    gantry__mutex_t faults; /* lists of faults and the first failure; nothing is locked inside */
+} gantry__frame_locks_t;
+
 typedef struct gantry__frame_t {
     struct gantry__frame_t *next; /* in its function's list */
     const gantry__schedule_t *schedule;
@@ -33,9 +40,8 @@ typedef struct gantry__frame_t {
     gantry__call_t *calls;
     char **places; /* of each call whose kernel made a fault: the text in front; else NULL */
     gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one step */
-    gantry__mutex_t lock;
-    /* the outermost frame's: for what the lanes of a call share, the scope and lists of faults */
-    gantry__mutex_t *shared;
+    gantry__frame_locks_t locks;
+    gantry__frame_locks_t *shared; /* the outermost frame's */
     /* of a body: the frame and the act of its branch or loop, and which body it is; else NULL */
     const struct gantry__frame_t *outer;
     const gantry__act_t *outer_act;

@@ -99,9 +99,9 @@ gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__act
         status = gantry__frame_view(frame, act->inputs[count], &run.inputs[count]);
     }
     if (status == GANTRY_OK) {
-        gantry__mutex_lock(frame->shared); /* the scope belongs to one thread at a time */
+        gantry__mutex_lock(&frame->shared->scope);
         status = run_apart(frame, act, node, &run);
-        gantry__mutex_unlock(frame->shared);
+        gantry__mutex_unlock(&frame->shared->scope);
     }
     for (uint32_t i = 0; i < count; ++i) gantry_tensor_release(run.inputs[i]);
     return status == GANTRY_OK ? put_all(frame, act, node, run.results) : status;

@@ -179,18 +179,18 @@ static gantry_status_t frame_add_fault(gantry__frame_t *frame, gantry__fault_t *
 
 gantry_status_t gantry__frame_keep_fault(gantry__frame_t *frame, gantry__fault_t *fault) {
     if (!fault) return GANTRY_OK;
-    gantry__mutex_lock(frame->shared);
+    gantry__mutex_lock(&frame->shared->faults);
     gantry_status_t status = frame_add_fault(frame, fault);
-    gantry__mutex_unlock(frame->shared);
+    gantry__mutex_unlock(&frame->shared->faults);
     return status;
 }
 
 gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor) {
     gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(frame->shared);
+    gantry__mutex_lock(&frame->shared->faults);
     for (size_t i = 0; i < frame->fault_count && status == GANTRY_OK; ++i)
         status = gantry__tensor_add_fault(tensor, gantry__fault_retain(frame->faults[i]));
-    gantry__mutex_unlock(frame->shared);
+    gantry__mutex_unlock(&frame->shared->faults);
     return status;
 }
 

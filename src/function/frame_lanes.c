@@ -45,12 +45,12 @@ static bool wait_for_lane(const lanes_run_t *run, const gantry__lane_wait_t *wai
 }
 
 static void lanes_keep_failure(lanes_run_t *run, gantry_status_t status) {
-    gantry__mutex_lock(run->frame->shared);
+    gantry__mutex_lock(&run->frame->shared->faults);
     if (run->status == GANTRY_OK) {
         run->status = status;
         (void)snprintf(run->message, sizeof run->message, "%s", gantry__message());
     }
-    gantry__mutex_unlock(run->frame->shared);
+    gantry__mutex_unlock(&run->frame->shared->faults);
     atomic_store_explicit(&run->has_failed, true, memory_order_release);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda_text.h"
+#include "kernels/elementwise/fused_shape.h"
 #include "ops/type_sets.inc"
 
 enum {
@@ -196,8 +197,49 @@ static bool read_tensor(const types_t *types, char *word, tensor_t *tensor) {
     return arg->dtype != 0;
 }
 
+/* An instruction of a fused program, or a type; false when the word is neither. */
+static bool read_name(const types_t *types, const char *word, int64_t *out_number) {
+    static const struct {
+        const char *name;
+        int64_t id;
+    } instructions[] = {
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    {#name, GANTRY_K_ROW_##name},
+#define GANTRY_FUSED_OTHER(name) {#name, GANTRY_K_FUSED_##name},
+#define GANTRY_FUSED_REDUCTION(name) {#name, GANTRY_K_FUSED_##name},
+#include "ops/elementwise.def"
+#include "ops/fused.def"
+#undef GANTRY_ELEMENTWISE
+#undef GANTRY_FUSED_OTHER
+#undef GANTRY_FUSED_REDUCTION
+    };
+    *out_number = type_of(types, word);
+    for (size_t i = 0; i < COUNT(instructions) && *out_number == 0; ++i) {
+        if (strcmp(instructions[i].name, word) != 0) continue;
+        *out_number = instructions[i].id;
+        return true;
+    }
+    return *out_number != 0;
+}
+
+/* [1,2,2,1] or [Mul,float32,0,1,0], whose length is written. */
+static bool read_list(const types_t *types, const char *text, int64_t list[MOST_LIST],
+                      int64_t *out_count) {
+    char word[32];
+    int bytes = 0;
+    for (const char *at = text + 1; *at && *at != ']'; at += at[bytes] == ',' ? bytes + 1 : bytes) {
+        char *end;
+        if (*out_count == MOST_LIST || sscanf(at, "%31[^],]%n", word, &bytes) != 1) return false;
+        list[*out_count] = strtoll(word, &end, 10);
+        if (*end && !read_name(types, word, &list[*out_count])) return false;
+        ++*out_count;
+    }
+    return true;
+}
+
 /* name=1, name=0.5, name=VALID or name=[1,2,2,1]. */
-static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_LIST]) {
+static bool read_attr(const types_t *types, char *word, gantry_attr_t *attr,
+                      int64_t list[MOST_LIST]) {
     char *value = strchr(word, '=');
     if (!value) return false;
     *value++ = '\0';
@@ -208,8 +250,7 @@ static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_LIST]) 
                             .s = value};
     if (*value == '[') {
         attr->kind = GANTRY_ATTR_INTS;
-        for (char *at = value + 1; *at && *at != ']' && attr->i < MOST_LIST; at += *at == ',')
-            list[attr->i++] = strtoll(at, &at, 10);
+        return read_list(types, value, list, &attr->i);
     } else if (isalpha((unsigned char)*value)) {
         attr->kind = GANTRY_ATTR_STRING;
     } else if (strchr(value, '.')) {
@@ -233,7 +274,8 @@ static bool read_call(const char *text, const types_t *types, case_t *item) {
             output = true;
         } else if (strchr(word, '=')) {
             if (call->attr_count == MOST_ATTRS ||
-                !read_attr(word, &item->attrs[call->attr_count], item->lists[call->attr_count]))
+                !read_attr(types, word, &item->attrs[call->attr_count],
+                           item->lists[call->attr_count]))
                 return false;
             item->attr_list[call->attr_count] = &item->attrs[call->attr_count];
             call->attr_count++;
