@@ -264,6 +264,10 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
     if (!device || !out_has)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: %s is NULL",
                             device ? "out_has" : "device");
+    if (device->table != &runtime->devices)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_op_has_kernel: device %s belongs to another runtime",
+                            device->name);
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
     const gantry__kernel_registry_t *registry =
         &runtime->registries[gantry__logical_view(device)->position];

@@ -28,6 +28,7 @@
 #include "base/thread.h"
 
 #define TEMPORARY_ATTEMPTS 64
+#define MOST_STEM 200
 #define FIRST_READ_BYTES ((size_t)1 << 16)
 #define LOCK_PAUSE_NS 2000000
 /* one read or write call; Linux ends them at 2 GiB anyway */
@@ -267,6 +268,14 @@ static int fill_and_close(int fd, const gantry__file_piece_t *pieces, size_t pie
     return error;
 }
 
+/* Bytes of the path that a temporary name begins with: a file name of 255 bytes, the most, leaves
+ * no room for an ending. */
+static int temporary_stem(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t bytes = strlen(name);
+    return (int)((size_t)(name - path) + (bytes < MOST_STEM ? bytes : MOST_STEM));
+}
+
 /* Creates path.NUMBER.tmp with a free number; the user's file mode mask applies. -1 with errno. */
 static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
     struct timespec now = {0};
@@ -275,8 +284,8 @@ static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
         (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32) ^ (uint64_t)(uintptr_t)out_name;
     for (int attempt = 0; attempt < TEMPORARY_ATTEMPTS; ++attempt) {
         number = number * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        int length =
-            snprintf(out_name, name_bytes, "%s.%08" PRIx32 ".tmp", path, (uint32_t)(number >> 32));
+        int length = snprintf(out_name, name_bytes, "%.*s.%08" PRIx32 ".tmp", temporary_stem(path),
+                              path, (uint32_t)(number >> 32));
         if (length < 0 || (size_t)length >= name_bytes) {
             errno = ENAMETOOLONG;
             return -1;

@@ -47,16 +47,18 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
     return GANTRY_OK;
 }
 
-static gantry_status_t check_tensors(const gantry_tensor_t *const *tensors, size_t count) {
+static gantry_status_t check_tensors(const gantry_scope_t *scope,
+                                     const gantry_tensor_t *const *tensors, size_t count) {
     if (!tensors && count > 0)
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_scope_begin_after: tensors is NULL; an array of %zu is accepted", count);
     for (size_t i = 0; i < count; ++i) {
-        if (!tensors[i])
+        if (!tensors[i] || tensors[i]->runtime != scope->runtime)
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT,
-                "gantry_scope_begin_after: tensor %zu is NULL; one that an op made is accepted", i);
+                "gantry_scope_begin_after: tensor %zu is %s; one that an op made is accepted", i,
+                tensors[i] ? "of another runtime" : "NULL");
     }
     return GANTRY_OK;
 }
@@ -65,7 +67,7 @@ gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
                                          const gantry_tensor_t *const *tensors, size_t count) {
     gantry_scope_t *scope = gantry_scope_begin_in(parent, NULL);
     if (!scope || scope->status != GANTRY_OK) return scope;
-    gantry_status_t status = check_tensors(tensors, count);
+    gantry_status_t status = check_tensors(scope, tensors, count);
     if (status == GANTRY_OK && scope->trace) status = add_controls(scope, tensors, count);
     (void)gantry__scope_fail(scope, status);
     return scope;

@@ -256,6 +256,14 @@ static void types_that_a_format_lacks_are_named(void **state) {
     expect_no_output("bfloat16");
     expect_run(0, "$BIN/gantry convert half.safetensors w.npy --widen");
     expect_run(0, "test \"$(tail -c 8 w.npy | od -An -tx4 | tr -d ' ')\" = 3f800000c0000000");
+    write_safetensors(
+        "screen.safetensors",
+        "{\"\\u001b[31mred\\u0007\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4);
+    expect_run(0, "$BIN/gantry convert screen.safetensors");
+    expect_in_output("  ?[31mred? ");
+    expect_run(1, "$BIN/gantry convert screen.safetensors out.npz");
+    expect_in_output("?[31mred?");
+    assert_null(strpbrk(output, "\033\007"));
     write_safetensors("odd.safetensors",
                       "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2);
     expect_run(1, "$BIN/gantry convert odd.safetensors out.npz");

@@ -162,12 +162,14 @@ static void shape_text(const gantry_shape_t *shape, char out[256]) {
 }
 
 static void print_tensors(const convert_set_t *set) {
-    char shape[256], size[GANTRY_TOOL_TEXT_BYTES];
+    char name[1024], shape[256], size[GANTRY_TOOL_TEXT_BYTES];
     for (size_t i = 0; i < set->count; ++i) {
         const convert_tensor_t *tensor = &set->tensors[i];
+        (void)snprintf(name, sizeof name, "%s", tensor->name);
+        gantry_tool_make_printable(name);
         shape_text(&tensor->shape, shape);
-        (void)printf("  %-32s  %-9s  [%s]  %s\n", tensor->name, gantry_dtype_name(tensor->dtype),
-                     shape, gantry_tool_size_text(tensor->bytes, size));
+        (void)printf("  %-32s  %-9s  [%s]  %s\n", name, gantry_dtype_name(tensor->dtype), shape,
+                     gantry_tool_size_text(tensor->bytes, size));
     }
 }
 

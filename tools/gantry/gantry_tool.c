@@ -6,13 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+void gantry_tool_make_printable(char *text) {
+    for (; *text; ++text) {
+        if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f) *text = '?';
+    }
+}
+
 int gantry_tool_fail(const char *format, ...) {
+    char text[8192];
     va_list arguments;
-    (void)fputs("gantry: ", stderr);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    gantry_tool_make_printable(text);
+    (void)fprintf(stderr, "gantry: %s\n", text);
     return GANTRY_TOOL_FAILED;
 }
 

@@ -21,7 +21,10 @@
 
 /* ---- messages ---- */
 
-/* Print "gantry: ..." to standard error, and return GANTRY_TOOL_FAILED. */
+/* Names of a file or a driver are not to drive the terminal: control characters but line ends
+ * become question marks. */
+void gantry_tool_make_printable(char *text);
+/* Print "gantry: ..." to standard error so, and return GANTRY_TOOL_FAILED. */
 int gantry_tool_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with gantry_last_message(). */
 int gantry_tool_fail_last(void);

@@ -120,6 +120,14 @@ static bool fits(const options_t *options, const gantry_device_details_t *detail
     return by_name || !kinds[kind].type || strcmp(details->type, kinds[kind].type) == 0;
 }
 
+/* Whether records of any device begin with the text. */
+static bool is_known_record(const char *what) {
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+        if (begin_alike(what, kinds[k].what)) return true;
+    }
+    return false;
+}
+
 /* Whether a task has a device of the same name, which shares its records. */
 static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t count,
                      const gantry_physical_device_t *device) {
@@ -311,6 +319,12 @@ static int tune_run(const gantry_command_values_t *values) {
         return GANTRY_TOOL_WRONG_USAGE;
     if (options.lists && options.resets)
         return gantry_command_refuse(values->command, "--list and --reset exclude each other");
+    if (options.what && !options.lists && !options.resets && !is_known_record(options.what))
+        return gantry_command_refuse(
+            values->command,
+            "--what is \"%s\"; accepted: the beginning of %s..., %s..., %s..., %s or %s",
+            options.what, kinds[0].what, kinds[1].what, kinds[2].what, kinds[3].what,
+            kinds[4].what);
     if (options.device && !read_alias(options.device, alias, sizeof alias))
         return GANTRY_TOOL_FAILED;
     if (options.device) options.device = alias;

@@ -7,6 +7,13 @@
 
 #include "train/base/c_locale.h"
 
+/* Names that files hold are not to drive a terminal. */
+static void replace_controls(char *text) {
+    for (; *text; ++text) {
+        if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f) *text = '?';
+    }
+}
+
 gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     va_list arguments;
@@ -15,6 +22,7 @@ gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, .
     (void)vsnprintf(text, sizeof text, format, arguments);
     gantry__train_locale_end(&locale);
     va_end(arguments);
+    replace_controls(text);
     return gantry_fail(status, text);
 }
 

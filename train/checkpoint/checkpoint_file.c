@@ -19,6 +19,7 @@
 _Static_assert(PATH_MAX <= GANTRY__TRAIN_PATH_BYTES, "realpath writes as much");
 
 #define MOST_TEMPORARIES 64 /* names to try: two threads may save at the same time */
+#define MOST_STEM 200
 /* one read or write call; Linux ends them at 2 GiB anyway */
 #define LONGEST_TRANSFER ((size_t)1 << 30)
 
@@ -97,6 +98,14 @@ static gantry_status_t find_target(gantry__train_new_file_t *file) {
     return file_fail("save", file->path, ENAMETOOLONG);
 }
 
+/* Bytes of the path that a temporary name begins with: a file name of 255 bytes, the most, leaves
+ * no room for an ending. */
+static int temporary_stem(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t bytes = strlen(name);
+    return (int)((size_t)(name - path) + (bytes < MOST_STEM ? bytes : MOST_STEM));
+}
+
 gantry_status_t gantry__train_file_create(const char *path, gantry__train_new_file_t *out) {
     *out = (gantry__train_new_file_t){.path = path, .file = -1};
     GANTRY__TRAIN_TRY(check_path("save", path));
@@ -106,7 +115,8 @@ gantry_status_t gantry__train_file_create(const char *path, gantry__train_new_fi
         char name[GANTRY__TRAIN_PATH_BYTES], number[16] = "";
         if (i > 0) (void)snprintf(number, sizeof number, "-%d", i);
         const int length =
-            snprintf(name, sizeof name, "%s.tmp-%ld%s", out->target, (long)getpid(), number);
+            snprintf(name, sizeof name, "%.*s.tmp-%ld%s", temporary_stem(out->target), out->target,
+                     (long)getpid(), number);
         if (length < 0 || (size_t)length >= sizeof name)
             return file_fail("save", path, ENAMETOOLONG);
         out->file = file_open(name, O_WRONLY | O_CREAT | O_EXCL);

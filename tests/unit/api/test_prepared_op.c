@@ -250,6 +250,11 @@ static void handles_of_another_runtime_are_refused(void **state) {
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
                          "/device:CPU:0 belongs to another runtime");
     expect_ended_well(scope);
+    bool has = true;
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Neg", device, GANTRY_FLOAT32, &has, NULL),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(gantry_last_message(), "/device:CPU:0 belongs to another runtime"));
+    assert_false(has);
     gantry_prepared_op_t *neg = prepare(&f, "Neg", NULL, 0);
     gantry_scope_t *there = gantry_scope_begin(second, NULL);
     const gantry_tensor_t *x = F32(there, 1), *output;

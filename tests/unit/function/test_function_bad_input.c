@@ -298,6 +298,10 @@ static void other_runtimes_are_refused(void **state) {
     expect_scope_failure(there, GANTRY_INVALID_ARGUMENT,
                          "function f belongs to another runtime than the scope");
     assert_null(got);
+    gantry_scope_t *after = gantry_scope_begin_after(here, &given, 1);
+    expect_scope_failure(after, GANTRY_INVALID_ARGUMENT,
+                         "gantry_scope_begin_after: tensor 0 is of another runtime");
+    expect_ended_well(after);
     (void)gantry_function_call(here, function, &ours, 1, &got, 1);
     EXPECT_F32(got, -3, -4);
     gantry_function_release(function);

@@ -548,6 +548,18 @@ static void a_left_temporary_file_does_no_harm(void **state) {
     assert_int_equal(unlink(left), 0);
 }
 
+static void the_longest_name_is_saved(void **state) {
+    (void)state;
+    char path[400], name[256];
+    memset(name, 'n', sizeof name - 1);
+    name[255] = '\0';
+    const char *slash = strrchr(folder.file, '/');
+    (void)snprintf(path, sizeof path, "%.*s/%s", (int)(slash - folder.file), folder.file, name);
+    if (gantry_checkpoint_save(NULL, path, NULL, 0, NULL, 0) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    assert_int_equal(unlink(path), 0);
+}
+
 static float large[1 << 18];
 
 static gantry_status_t save_large(void) {
@@ -658,6 +670,7 @@ int main(void) {
         TEST(a_full_disk_leaves_the_old_checkpoint_whole),
         TEST(a_symbolic_link_stays_and_its_target_is_replaced),
         TEST(a_left_temporary_file_does_no_harm),
+        TEST(the_longest_name_is_saved),
         TEST(threads_that_save_to_one_path_leave_a_whole_file),
         TEST(a_killed_process_leaves_a_whole_file),
         TEST(failing_allocations_leave_the_old_checkpoint),
