@@ -155,7 +155,7 @@ static gantry_status_t frame_fill(gantry__frame_t *frame, const char *owner) {
     return make_blocks(frame, owner);
 }
 
-static bool init_locks(gantry__frame_locks_t *locks) {
+static bool frame_init_locks(gantry__frame_locks_t *locks) {
     if (gantry__mutex_init(&locks->scope) != 0) return false;
     if (gantry__mutex_init(&locks->faults) == 0) return true;
     gantry__mutex_deinit(&locks->scope);
@@ -168,7 +168,7 @@ gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const c
     gantry__frame_t *frame = gantry__heap_zalloc(heap, sizeof *frame);
     *out_frame = frame;
     if (!frame) return GANTRY_RESOURCE_EXHAUSTED;
-    if (!init_locks(&frame->locks)) {
+    if (!frame_init_locks(&frame->locks)) {
         gantry__heap_free(heap, frame, sizeof *frame);
         *out_frame = NULL;
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");

@@ -26,6 +26,11 @@ gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, .
     return gantry_fail(status, text);
 }
 
+gantry_status_t gantry__train_fail_null(const char *call, const char *what, const char *before) {
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the %s is NULL%s%s", call, what,
+                              *before ? "; the failure before: " : "", before);
+}
+
 gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     va_list arguments;

@@ -18,6 +18,9 @@
 /* Keeps the text as the thread's last message and returns status. */
 gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...)
     GANTRY__TRAIN_PRINTF(2, 3);
+/* InvalidArgument for a layer or a block that is NULL, most often because its constructor failed:
+ * `before` is the thread's message so far, or "". */
+gantry_status_t gantry__train_fail_null(const char *call, const char *what, const char *before);
 /* Fails the scope with InvalidArgument and the text, and returns its status; NULL: as
  * gantry__train_fail. */
 gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...)

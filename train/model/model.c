@@ -210,8 +210,7 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = gantry__model_check_open(model, "gantry_model_add");
     if (status == GANTRY_OK && !layer) /* the constructor failed */
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_add: %s",
-                                    *text ? text : "the layer is NULL");
+        status = gantry__train_fail_null("gantry_model_add", "layer", text);
     if (status == GANTRY_OK && !model->is_sequential)
         status = gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
@@ -258,8 +257,7 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = gantry__model_check_open(model, "gantry_model_apply");
     if (status == GANTRY_OK && !layer)
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_model_apply: %s",
-                                    *text ? text : "the layer is NULL");
+        status = gantry__train_fail_null("gantry_model_apply", "layer", text);
     if (!model) {
         gantry_layer_release(layer);
         return -1;

@@ -190,9 +190,7 @@ static size_t find_nested(const gantry_model_t *model, const gantry_model_t *blo
 static gantry_status_t begin_block(gantry_model_t *model, gantry_model_t *block, const char *call,
                                    bool is_again, const char *text) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
-    if (!block)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s", call,
-                                  *text ? text : "the block is NULL");
+    if (!block) return gantry__train_fail_null(call, "block", text);
     GANTRY__TRAIN_TRY(gantry__model_check_open(model, call));
     if (is_again && find_nested(model, block) < model->nested_count) return GANTRY_OK;
     return take_block(model, block, call);
