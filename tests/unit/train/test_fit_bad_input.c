@@ -163,6 +163,16 @@ static void a_trained_model_outlives_bad_calls(void **state) {
     gantry_model_release(model);
 }
 
+/* The thread's last failure may be the constructor's, or an older one. */
+static void a_null_layer_is_named(void **state) {
+    (void)state;
+    gantry_model_t *model = gantry_sequential(runtime, NULL);
+    (void)gantry_fail(GANTRY_INTERNAL, "an older failure");
+    expect_refusal(gantry_model_add(model, NULL), GANTRY_INVALID_ARGUMENT,
+                   "gantry_model_add: the layer is NULL; the failure before: an older failure");
+    gantry_model_release(model);
+}
+
 /* ---- data ---- */
 
 /* A first batch that is refused changes no weight, and a training afterwards is as ever. */
@@ -642,6 +652,7 @@ int main(void) {
         TEST(empty_data_are_refused),
         TEST(what_a_program_gave_is_checked),
         TEST(a_trained_model_outlives_bad_calls),
+        TEST(a_null_layer_is_named),
         TEST(wrong_shapes_and_types_are_refused),
         TEST(element_that_is_no_batch_is_told),
         TEST(map_that_fails_on_a_thread_ends_the_training),
