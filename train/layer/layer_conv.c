@@ -106,18 +106,24 @@ gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
     static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv1D", conv1d);
-    return gantry__kernel_layer(&kind, filters, kernel_size, activation, options);
+    return gantry__kernel_layer(
+        &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_GROUPS | GANTRY__KERNEL_CAUSAL, filters,
+        kernel_size, activation, options);
 }
 
 gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
     static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv2D", conv2d);
-    return gantry__kernel_layer(&kind, filters, kernel_size, activation, options);
+    return gantry__kernel_layer(
+        &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS | GANTRY__KERNEL_GROUPS, filters,
+        kernel_size, activation, options);
 }
 
 gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size, gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
     static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("DepthwiseConv2D", depthwise);
-    return gantry__kernel_layer(&kind, 1, kernel_size, activation, options);
+    return gantry__kernel_layer(
+        &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS | GANTRY__KERNEL_MULTIPLIER, 1,
+        kernel_size, activation, options);
 }

@@ -44,7 +44,7 @@ gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
                                              .call = dense_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
-    return gantry__kernel_layer(&kind, units, 1, activation, options);
+    return gantry__kernel_layer(&kind, 0, units, 1, activation, options);
 }
 
 /* ---- Embedding, with its mask or without ---- */

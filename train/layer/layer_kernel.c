@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/layer/layer_kernel.h"
 
-#include <string.h>
-
 #include "train/base/fail.h"
 
 static bool take_number(const char *kind, const char *what, int64_t given, int64_t otherwise,
@@ -15,8 +13,8 @@ static bool take_number(const char *kind, const char *what, int64_t given, int64
     return false;
 }
 
-static bool take_padding(const char *kind, const gantry__kernel_t *k) {
-    if (!k->is_causal || (!k->is_same && strcmp(kind, "Conv1D") == 0)) return true;
+static bool take_padding(const char *kind, unsigned uses, const gantry__kernel_t *k) {
+    if (!k->is_causal || (!k->is_same && (uses & GANTRY__KERNEL_CAUSAL))) return true;
     (void)gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
         "layer %s has causal_padding%s; only Conv1D accepts it, without same_padding", kind,
@@ -24,10 +22,10 @@ static bool take_padding(const char *kind, const gantry__kernel_t *k) {
     return false;
 }
 
-static bool check_groups(const char *kind, const gantry__kernel_t *k) {
+static bool check_groups(const char *kind, unsigned uses, const gantry__kernel_t *k) {
     enum { MOST = GANTRY_MAX_OP_INPUTS - 1 }; /* which an op joins */
-    const bool has_groups = strcmp(kind, "Conv1D") == 0 || strcmp(kind, "Conv2D") == 0;
-    if (k->groups == 1 || (has_groups && k->groups <= MOST && k->units % k->groups == 0))
+    if (k->groups == 1 ||
+        ((uses & GANTRY__KERNEL_GROUPS) && k->groups <= MOST && k->units % k->groups == 0))
         return true;
     (void)gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
@@ -36,35 +34,32 @@ static bool check_groups(const char *kind, const gantry__kernel_t *k) {
     return false;
 }
 
-/* Options that this kind of layer has no use for are not given. One dimension may have the strides
- * and dilations of two. */
-static bool check_unused(const char *kind, const gantry_kernel_options_t *o) {
-    const bool is_dense = strcmp(kind, "Dense") == 0, is_line = is_dense || strstr(kind, "1D"),
-               is_depthwise = strncmp(kind, "Depthwise", 9) == 0 || strncmp(kind, "Sep", 3) == 0;
+/* One dimension may have the strides and dilations of two. */
+static bool check_unused(const char *kind, unsigned uses, const gantry_kernel_options_t *o) {
     const struct {
-        bool is_unused;
+        gantry__kernel_use_t use;
         const char *name;
         int64_t given, no_effect;
-    } rows[] = {{is_dense, "strides[0]", o->strides[0], 1},
-                {is_dense, "dilations[0]", o->dilations[0], 1},
-                {is_dense, "same_padding", o->same_padding, 0},
-                {is_line, "kernel_columns", o->kernel_columns, 1},
-                {!is_depthwise, "depth_multiplier", o->depth_multiplier, 1}};
+    } rows[] = {{GANTRY__KERNEL_WINDOW, "strides[0]", o->strides[0], 1},
+                {GANTRY__KERNEL_WINDOW, "dilations[0]", o->dilations[0], 1},
+                {GANTRY__KERNEL_WINDOW, "same_padding", o->same_padding, 0},
+                {GANTRY__KERNEL_COLUMNS, "kernel_columns", o->kernel_columns, 1},
+                {GANTRY__KERNEL_MULTIPLIER, "depth_multiplier", o->depth_multiplier, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-        if (rows[i].is_unused &&
+        if (!(uses & rows[i].use) &&
             !gantry__layer_check_unused(kind, rows[i].name, rows[i].given, rows[i].no_effect))
             return false;
     }
     return true;
 }
 
-static bool take_options(const char *kind, const gantry_kernel_options_t *options,
+static bool take_options(const char *kind, unsigned uses, const gantry_kernel_options_t *options,
                          gantry__kernel_t *k, gantry_kernel_options_t *out) {
     gantry_kernel_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_kernel_options_t") !=
         GANTRY_OK)
         return false;
-    if (!check_unused(kind, &o)) return false;
+    if (!check_unused(kind, uses, &o)) return false;
     *out = o;
     k->has_bias = !o.no_bias;
     k->is_same = o.same_padding;
@@ -74,38 +69,37 @@ static bool take_options(const char *kind, const gantry_kernel_options_t *option
             !take_number(kind, "a dilation", o.dilations[i], 1, &k->dilations[i]))
             return false;
     }
-    return take_padding(kind, k) &&
+    return take_padding(kind, uses, k) &&
            take_number(kind, "kernel_columns", o.kernel_columns, k->sizes[0], &k->sizes[1]) &&
            take_number(kind, "depth_multiplier", o.depth_multiplier, 1, &k->multiplier) &&
-           take_number(kind, "groups", o.groups, 1, &k->groups) && check_groups(kind, k) &&
+           take_number(kind, "groups", o.groups, 1, &k->groups) && check_groups(kind, uses, k) &&
            gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM,
                                      &k->kernel) &&
            gantry__layer_initializer(o.bias_initializer, GANTRY_INIT_ZEROS, &k->bias);
 }
 
-/* A separable convolution has two kernels, with the same rules. */
-static gantry_layer_t *with_kernel_rules(gantry_layer_t *layer, const gantry_kernel_options_t *o) {
-    const bool has_two = layer && strncmp(layer->kind.name, "Separable", 9) == 0;
-    layer = gantry__layer_with_rules(layer, has_two ? "depthwise_kernel" : "kernel",
+static gantry_layer_t *with_kernel_rules(gantry_layer_t *layer, bool has_pointwise,
+                                         const gantry_kernel_options_t *o) {
+    layer = gantry__layer_with_rules(layer, has_pointwise ? "depthwise_kernel" : "kernel",
                                      o->kernel_regularizer, o->kernel_constraint);
-    if (!has_two) return layer;
+    if (!has_pointwise) return layer;
     return gantry__layer_with_rules(layer, "pointwise_kernel", o->kernel_regularizer,
                                     o->kernel_constraint);
 }
 
-gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t units, int64_t size,
-                                     gantry_activation_t activation,
+gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, unsigned uses, int64_t units,
+                                     int64_t size, gantry_activation_t activation,
                                      const gantry_kernel_options_t *options) {
     gantry__kernel_t k = {.activation = activation};
     gantry_kernel_options_t o;
     if (!take_number(kind->name, "the number of outputs", units, 0, &k.units) ||
         !take_number(kind->name, "the kernel's size", size, 0, &k.sizes[0]) ||
         !gantry__layer_check_activation(kind->name, activation) ||
-        !take_options(kind->name, options, &k, &o))
+        !take_options(kind->name, uses, options, &k, &o))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof k, o.name);
     if (layer) *(gantry__kernel_t *)layer->user = k;
-    layer = with_kernel_rules(layer, &o);
+    layer = with_kernel_rules(layer, uses & GANTRY__KERNEL_POINTWISE, &o);
     if (!k.has_bias) return layer;
     return gantry__layer_with_rules(layer, "bias", o.bias_regularizer, o.bias_constraint);
 }

@@ -20,9 +20,19 @@ typedef struct gantry__kernel_t {
         .call = stem##_call, .release = gantry__layer_free_user                                \
     }
 
-/* The layer; NULL after a failure. */
-gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, int64_t units, int64_t size,
-                                     gantry_activation_t activation,
+/* The options that a kind of layer has a use for, beside those of all. */
+typedef enum gantry__kernel_use_t {
+    GANTRY__KERNEL_WINDOW = 1,     /* strides, dilations, padding */
+    GANTRY__KERNEL_COLUMNS = 2,    /* a window of two dimensions */
+    GANTRY__KERNEL_MULTIPLIER = 4, /* depth_multiplier */
+    GANTRY__KERNEL_GROUPS = 8,
+    GANTRY__KERNEL_CAUSAL = 16,
+    GANTRY__KERNEL_POINTWISE = 32 /* two kernels, with the same rules */
+} gantry__kernel_use_t;
+
+/* The layer; NULL after a failure. uses: of gantry__kernel_use_t. */
+gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, unsigned uses, int64_t units,
+                                     int64_t size, gantry_activation_t activation,
                                      const gantry_kernel_options_t *options);
 /* Adds "kernel" of this shape, and "bias" unless there is none. */
 gantry_status_t gantry__kernel_add_weights(gantry_layer_t *layer, const gantry__kernel_t *k,
