@@ -48,13 +48,18 @@ typedef gantry_status_t (*gantry_observe_fn)(gantry_scope_t *scope,
 /** Whether a composed op is told as a whole; else its parts are told. */
 typedef bool (*gantry_observe_whole_fn)(const char *op, void *user);
 
+/** Is told that the scope to which the observer was added ends, with the observer in it. */
+typedef void (*gantry_observe_end_fn)(gantry_scope_t *scope, void *user);
+
 /** An observer of a scope. The struct does not grow. It lives as long as the scope has it. */
 typedef struct gantry_observer_t {
     gantry_observe_fn observe;     /**< Is told each op. */
     gantry_observe_whole_fn whole; /**< NULL: no op. The innermost observer decides. */
     void *user;                    /**< Their last argument. */
+    gantry_observe_end_fn end;     /**< Is told the scope's end; NULL: nobody is. */
     /** The library's own: the next outer observer. */
     struct gantry_observer_t *outer;
+    gantry_scope_t *scope; /**< The library's own: the scope to which it was added. */
 } gantry_observer_t;
 
 /** Adds an observer to a scope: it is told the ops of the scope and of scopes begun in it from now

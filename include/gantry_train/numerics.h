@@ -28,7 +28,7 @@ typedef struct gantry_numerics_t gantry_numerics_t;
  * function records, or that a traced function runs, make no numbers yet: of such a function the
  * outputs are checked. NULL after a failure, which the scope keeps. */
 GANTRY_API gantry_numerics_t *gantry_check_numerics_begin(gantry_scope_t *scope);
-/** Ends a check, before its scope ends; NULL does no harm. */
+/** Ends a check, before or after the end of its scope; NULL does no harm. */
 GANTRY_API void gantry_check_numerics_end(gantry_numerics_t *numerics);
 
 #ifdef __cplusplus

@@ -40,7 +40,8 @@
 extern "C" {
 #endif
 
-/** A tape. The caller that began it ends it, before its scope ends. */
+/** A tape. The caller that began it ends it. After the end of its scope it computes no gradients:
+ * FailedPrecondition. */
 typedef struct gantry_tape_t gantry_tape_t;
 
 /** Options of a tape. */

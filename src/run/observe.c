@@ -24,8 +24,15 @@ gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *o
                     "gantry_scope_observe: the scope has this observer; one that it does not have is accepted"));
     }
     observer->outer = scope->observer;
+    observer->scope = scope;
     scope->observer = observer;
     return GANTRY_OK;
+}
+
+void gantry__observe_end(gantry_scope_t *scope) {
+    for (gantry_observer_t *at = scope->observer; at; at = at->outer) {
+        if (at->scope == scope && at->end) at->end(scope, at->user);
+    }
 }
 
 static void remove_from(gantry_scope_t *scope, const gantry_observer_t *observer) {

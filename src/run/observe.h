@@ -18,6 +18,8 @@ GANTRY__COLD bool gantry__observes_parts(const gantry_scope_t *scope, const gant
 GANTRY__COLD gantry_status_t gantry__observe_alias(gantry_scope_t *scope,
                                                    const gantry_tensor_t *input,
                                                    const gantry_tensor_t *output);
+/* Tells the observers that were added to the scope that it ends. */
+GANTRY__COLD void gantry__observe_end(gantry_scope_t *scope);
 GANTRY__COLD gantry_status_t gantry__observe_read(gantry_scope_t *scope,
                                                   gantry_variable_t *variable,
                                                   const gantry_tensor_t *value);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "device/device_open.h"
+#include "run/observe.h"
 #include "run/scope_state.h"
 
 /* ---- errors ---- */
@@ -363,6 +364,7 @@ static void release_tensors(gantry_scope_t *scope) {
 }
 
 static void destroy_scope(gantry_scope_t *scope) {
+    if (scope->observer) gantry__observe_end(scope);
     release_tensors(scope);
     unlink_scope(scope);
     gantry_runtime_t *runtime = scope->runtime;

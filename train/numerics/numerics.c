@@ -153,12 +153,17 @@ static bool takes_whole(const char *op, void *user) {
     return true;
 }
 
+static void numerics_leave(gantry_scope_t *scope, void *user) {
+    (void)scope;
+    ((gantry_numerics_t *)user)->scope = NULL;
+}
+
 static gantry_status_t numerics_make(gantry_scope_t *scope, gantry_numerics_t **out_numerics) {
     gantry_numerics_t *numerics = gantry__train_alloc(1, sizeof *numerics);
     if (!numerics) return GANTRY_RESOURCE_EXHAUSTED;
     numerics->scope = scope;
-    numerics->observer =
-        (gantry_observer_t){.observe = numerics_observe, .whole = takes_whole, .user = numerics};
+    numerics->observer = (gantry_observer_t){
+        .observe = numerics_observe, .whole = takes_whole, .user = numerics, .end = numerics_leave};
     gantry_status_t status = gantry_scope_observe(scope, &numerics->observer);
     if (status == GANTRY_OK)
         *out_numerics = numerics;

@@ -457,11 +457,7 @@ static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_sou
 }
 
 gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call) {
-    if (!tape)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the tape is NULL; one from gantry_tape_begin is accepted",
-                                  call);
-    GANTRY__TRAIN_TRY(gantry_scope_status(tape->scope));
+    GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, call));
     if (!tape->is_spent) return GANTRY_OK;
     return gantry__train_hand_on(
         tape->scope,

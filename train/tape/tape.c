@@ -194,6 +194,11 @@ static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observat
     return keep_record(tape, observation, rule);
 }
 
+static void tape_leave(gantry_scope_t *scope, void *user) {
+    (void)scope;
+    ((gantry_tape_t *)user)->scope = NULL;
+}
+
 static bool tape_takes_whole(const char *op, void *user) {
     gantry_tape_t *tape = user;
     return gantry__rule_recall(&tape->rules, op) != NULL;
@@ -212,8 +217,8 @@ static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_option
     tape->depth = gantry_scope_body_depth(scope);
     tape->is_persistent = chosen.persistent;
     tape->watches_named = chosen.watches_named_variables;
-    tape->observer =
-        (gantry_observer_t){.observe = tape_observe, .whole = tape_takes_whole, .user = tape};
+    tape->observer = (gantry_observer_t){
+        .observe = tape_observe, .whole = tape_takes_whole, .user = tape, .end = tape_leave};
     gantry_status_t status = gantry_scope_observe(scope, &tape->observer);
     if (status != GANTRY_OK) {
         gantry__train_free(tape);
@@ -258,15 +263,20 @@ void gantry_tape_pause(gantry_tape_t *tape, bool pauses) {
     if (tape) tape->is_paused = pauses;
 }
 
-static gantry_status_t check_tape(const gantry_tape_t *tape, const char *call) {
-    if (tape) return gantry_scope_status(tape->scope);
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s: the tape is NULL; one from gantry_tape_begin is accepted", call);
+gantry_status_t gantry__tape_check_scope(const gantry_tape_t *tape, const char *call) {
+    if (!tape)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: the tape is NULL; one from gantry_tape_begin is accepted",
+                                  call);
+    if (tape->scope) return gantry_scope_status(tape->scope);
+    return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                              "%s: the tape's scope has ended; a tape of an open scope is accepted",
+                              call);
 }
 
 gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *tensor) {
     uint32_t number;
-    GANTRY__TRAIN_TRY(check_tape(tape, "gantry_tape_watch"));
+    GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, "gantry_tape_watch"));
     if (!tensor || !is_floating(gantry_tensor_dtype(tensor)))
         return gantry__train_refuse(
             tape->scope, "gantry_tape_watch: the tensor is %s; one of a floating type is accepted",
@@ -275,7 +285,7 @@ gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *te
 }
 
 gantry_status_t gantry_tape_watch_variable(gantry_tape_t *tape, gantry_variable_t *variable) {
-    GANTRY__TRAIN_TRY(check_tape(tape, "gantry_tape_watch_variable"));
+    GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, "gantry_tape_watch_variable"));
     if (!variable || !is_floating(gantry_variable_dtype(variable)))
         return gantry__train_refuse(
             tape->scope,

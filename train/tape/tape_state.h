@@ -34,6 +34,8 @@ struct gantry_tape_t {
     size_t watched_count, watched_capacity;
 };
 
+/* The status of the tape's scope; an error for no tape, and for one whose scope has ended. */
+gantry_status_t gantry__tape_check_scope(const gantry_tape_t *tape, const char *call);
 bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable);
 /* A number that stands for all reads of a variable in bodies. */
 gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variable_t *variable,

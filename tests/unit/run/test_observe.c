@@ -51,6 +51,12 @@ static bool takes_whole(const char *op, void *user) {
     return l->whole && strcmp(l->whole, op) == 0;
 }
 
+static void note_end(gantry_scope_t *where, void *user) {
+    listener_t *l = user;
+    assert_non_null(where);
+    (void)strncat(l->told, "end ", sizeof l->told - strlen(l->told) - 1);
+}
+
 static void listener_init(listener_t *l, const char *mark) {
     *l = (listener_t){.mark = mark};
     l->observer = (gantry_observer_t){.observe = listen, .whole = takes_whole, .user = l};
@@ -551,6 +557,30 @@ static void donated_memory_is_not_reused_where_ops_are_observed(void **state) {
     assert_true(place_of(gantry_neg(scope, gantry_tensor_donate(scope, y))) == next);
 }
 
+/* Of an observer in an outer scope, the end of an inner one says nothing. */
+static void an_observer_is_told_the_end_of_its_scope(void **state) {
+    (void)state;
+    listener_t a, b;
+    listener_init(&a, "");
+    listener_init(&b, "");
+    a.observer.end = b.observer.end = note_end;
+    gantry_scope_t *outer = gantry_scope_begin_in(scope, NULL);
+    assert_int_equal(gantry_scope_observe(outer, &a.observer), GANTRY_OK);
+    gantry_scope_t *inner = gantry_scope_begin_in(outer, NULL);
+    assert_int_equal(gantry_scope_observe(inner, &b.observer), GANTRY_OK);
+    assert_int_equal(gantry_scope_end(inner), GANTRY_OK);
+    expect_told(&b, "end ");
+    expect_told(&a, "");
+    assert_int_equal(gantry_scope_end(outer), GANTRY_OK);
+    expect_told(&a, "end ");
+    /* who was removed is not told */
+    outer = gantry_scope_begin_in(scope, NULL);
+    assert_int_equal(gantry_scope_observe(outer, &a.observer), GANTRY_OK);
+    gantry_scope_unobserve(outer, &a.observer);
+    assert_int_equal(gantry_scope_end(outer), GANTRY_OK);
+    expect_told(&a, "");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -572,6 +602,7 @@ int main(void) {
         TEST(branch_elsewhere_is_told_by_its_ops),
         TEST(failing_observer_fails_the_scope),
         TEST(bad_observers_are_refused),
+        TEST(an_observer_is_told_the_end_of_its_scope),
         TEST(observations_of_older_versions_are_told),
         TEST(donated_memory_is_not_reused_where_ops_are_observed),
     };

@@ -64,6 +64,30 @@ static void calls_without_a_tape_are_refused(void **state) {
     expect_ended_well(gantry_scope_begin_in(scope, NULL));
 }
 
+/* Its scope ends first, by itself or with the scope around it. */
+static void a_tape_may_outlive_its_scope(void **state) {
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        gantry_scope_t *outer = gantry_scope_begin_in(scope, NULL),
+                       *inner = gantry_scope_begin_in(outer, NULL);
+        gantry_tape_t *left = gantry_tape_begin(inner, NULL);
+        assert_int_equal(gantry_tape_watch(left, x), GANTRY_OK);
+        tensor *square = gantry_scope_keep(inner, gantry_square(inner, x)), *gradient = x;
+        const gantry_source_t source = {.tensor = x};
+        if (k == 0) assert_int_equal(gantry_scope_end(inner), GANTRY_OK);
+        (void)gantry_scope_end(outer);
+        assert_int_equal(gantry_tape_watch(left, x), GANTRY_FAILED_PRECONDITION);
+        assert_int_equal(gantry_tape_gradient(left, x, NULL, &source, 1, NULL, &gradient),
+                         GANTRY_FAILED_PRECONDITION);
+        assert_string_equal(
+            gantry_last_message(),
+            "gantry_tape_gradient: the tape's scope has ended; a tape of an open scope is accepted");
+        assert_null(gradient);
+        assert_non_null(square);
+        gantry_tape_end(left);
+    }
+}
+
 static void calls_without_a_scope_are_refused(void **state) {
     (void)state;
     tensor *output = x;
@@ -162,6 +186,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(calls_without_a_tape_are_refused),
+        TEST(a_tape_may_outlive_its_scope),
         TEST(calls_without_a_scope_are_refused),
         TEST(tensors_that_are_null_are_refused),
         TEST(no_sources_are_no_failure),
