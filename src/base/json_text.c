@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_text.h"
 
+#include <inttypes.h>
+
 size_t gantry__utf8_bytes(const char *text) {
     const unsigned char *bytes = (const unsigned char *)text, c = bytes[0];
     if (c < 0x80) return 1;
@@ -35,4 +37,13 @@ void gantry__json_string(const char *text, gantry__text_t *out) {
         at += length;
     }
     gantry__text_append_bytes(out, "\"", 1);
+}
+
+void gantry__json_text_member(const char *name, const char *text, gantry__text_t *out) {
+    gantry__text_append(out, ",\"%s\":", name);
+    gantry__json_string(text, out);
+}
+
+void gantry__json_number_member(const char *name, uint64_t value, gantry__text_t *out) {
+    gantry__text_append(out, ",\"%s\":%" PRIu64, name, value);
 }

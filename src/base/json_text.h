@@ -13,5 +13,8 @@ size_t gantry__utf8_bytes(const char *text);
 /* Appends the text in quotes, with its special characters escaped; a malformed byte becomes
  * U+FFFD. */
 void gantry__json_string(const char *text, gantry__text_t *out);
+/* A member behind others: a comma, the name and the value. */
+void gantry__json_text_member(const char *name, const char *text, gantry__text_t *out);
+void gantry__json_number_member(const char *name, uint64_t value, gantry__text_t *out);
 
 #endif

@@ -64,3 +64,10 @@ gantry_status_t gantry__text_status(const gantry__text_t *text) {
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory while composing a text");
     return GANTRY_OK;
 }
+
+void gantry__text_copy(char *out, size_t out_bytes, const char *text) {
+    size_t length = strlen(text);
+    if (length >= out_bytes) length = out_bytes - 1;
+    memcpy(out, text, length);
+    out[length] = '\0';
+}

@@ -20,6 +20,9 @@ typedef struct gantry__text_t {
     bool failed; /* memory ran out once: all later appends do nothing */
 } gantry__text_t;
 
+/* Copies what fits, terminator included. */
+void gantry__text_copy(char *out, size_t out_bytes, const char *text);
+
 void gantry__text_init(gantry__text_t *text, const gantry__heap_t *heap);
 void gantry__text_deinit(gantry__text_t *text);
 void gantry__text_append(gantry__text_t *text, const char *format, ...) GANTRY__PRINTF(2, 3);

@@ -42,15 +42,11 @@ typedef struct gantry_logical_device_t logical_t;
 #define ALLOWANCE_BYTES (512 * MIB)
 #define UNKNOWN UINT64_MAX
 
-static bool card_limit_is_host_backed(const logical_t *device) {
-    return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
-}
-
 /* ---- the context ---- */
 
 uint64_t gantry__card_free_bytes(const logical_t *device) {
     uint64_t free_bytes, total_bytes;
-    if (card_limit_is_host_backed(device)) return UNKNOWN;
+    if (gantry__logical_is_host_backed(device)) return UNKNOWN;
     return gantry__card_memory(device->physical, NULL, &free_bytes, &total_bytes) ? free_bytes
                                                                                   : UNKNOWN;
 }
@@ -64,7 +60,7 @@ static uint64_t context_between(uint64_t free_before, uint64_t free_after) {
 static uint64_t allowance(const logical_t *device) {
     const gantry_backend_t *backend = device->backend;
     uint64_t free_bytes, total_bytes;
-    if (card_limit_is_host_backed(device) || !GANTRY_ABI_HAS(backend, card_memory) ||
+    if (gantry__logical_is_host_backed(device) || !GANTRY_ABI_HAS(backend, card_memory) ||
         !backend->card_memory || !gantry__driver_memory(device, &free_bytes, &total_bytes) ||
         free_bytes > total_bytes) {
         return 0;
@@ -95,7 +91,7 @@ static uint64_t default_limit(const logical_t *device, uint64_t total) {
     if (device->card->settings.growth) return total;
     if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
     uint64_t reserve = reserve_of(&device->info, free_bytes);
-    if (card_limit_is_host_backed(device) && reserve < driver_total / 16)
+    if (gantry__logical_is_host_backed(device) && reserve < driver_total / 16)
         reserve = driver_total / 16;
     uint64_t limit =
         (reserve < free_bytes ? free_bytes - reserve : free_bytes) + device->card->context_bytes;
@@ -162,7 +158,7 @@ void gantry__logical_limit_find(logical_t *device) {
 void gantry__card_limit_grow(logical_t *device, uint64_t bytes) {
     gantry__card_t *card = device->card;
     const gantry__device_table_t *table = device->table;
-    if (bytes == 0 || card_limit_is_host_backed(device)) return;
+    if (bytes == 0 || gantry__logical_is_host_backed(device)) return;
     gantry__mutex_lock(&card->open_lock);
     uint64_t before = card->context_bytes;
     uint64_t room = before < MOST_CONTEXT_BYTES ? MOST_CONTEXT_BYTES - before : 0;

@@ -24,15 +24,11 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
-static bool logical_is_host_backed(const logical_t *device) {
-    return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
-}
-
 /* If device memory is host memory, the kernel would kill a process rather than refuse it memory:
  * check first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
     uint64_t free_bytes, total_bytes;
-    if (!logical_is_host_backed(device) ||
+    if (!gantry__logical_is_host_backed(device) ||
         !gantry__driver_memory(device, &free_bytes, &total_bytes))
         return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */

@@ -56,6 +56,10 @@ static inline const struct gantry_physical_device_t *gantry__device_view(
         atomic_load_explicit(&listed->card->instead, memory_order_acquire);
     return instead ? instead : listed;
 }
+/* Its memory is host memory. */
+static inline bool gantry__logical_is_host_backed(const gantry_logical_device_t *device) {
+    return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
+}
 static inline const struct gantry_physical_device_t *gantry__logical_view(
     const gantry_logical_device_t *device) {
     return gantry__device_view(device->physical);

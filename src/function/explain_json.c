@@ -11,15 +11,6 @@ typedef gantry__explained_t explained_t;
 
 /* ---- pieces ---- */
 
-static void write_member(const char *name, const char *text, gantry__text_t *out) {
-    gantry__text_append(out, ",\"%s\":", name);
-    gantry__json_string(text, out);
-}
-
-static void write_number_member(const char *name, uint64_t value, gantry__text_t *out) {
-    gantry__text_append(out, ",\"%s\":%" PRIu64, name, value);
-}
-
 static void write_value_name(const explained_t *explained, uint32_t value, gantry__text_t *out) {
     const gantry__value_name_t name = gantry__explained_name(explained, value);
     gantry__json_string(name.text, out);
@@ -60,7 +51,7 @@ static void explain_json_write_outputs(const explained_t *explained, const gantr
         (void)gantry_shape_format(&value->shape, shape, sizeof shape);
         gantry__text_append(out, "%s{\"type\":\"%s\",\"shape\":%s", i > 0 ? "," : "",
                             gantry_dtype_name(value->dtype), shape);
-        write_number_member("bytes", value->bytes, out);
+        gantry__json_number_member("bytes", value->bytes, out);
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
@@ -95,14 +86,14 @@ static void explain_json_write_place(const explained_t *explained, const gantry_
                                      const gantry__node_place_t *place, gantry__text_t *out) {
     const char *decided =
         place->decided_by > 0 ? explained->graph->nodes[place->decided_by - 1].name : "";
-    write_member("asked", gantry__explained_wish(node), out);
-    write_member("device", place->home ? place->home->full_name : "", out);
-    write_member("reason", gantry_placement_reason_text(place->reason), out);
-    write_member("with", decided, out);
+    gantry__json_text_member("asked", gantry__explained_wish(node), out);
+    gantry__json_text_member("device", place->home ? place->home->full_name : "", out);
+    gantry__json_text_member("reason", gantry_placement_reason_text(place->reason), out);
+    gantry__json_text_member("with", decided, out);
     if (place->other) {
-        write_number_member("cost_ns", (uint64_t)place->cost_ns, out);
-        write_member("other", place->other->full_name, out);
-        write_number_member("other_cost_ns", (uint64_t)place->other_cost_ns, out);
+        gantry__json_number_member("cost_ns", (uint64_t)place->cost_ns, out);
+        gantry__json_text_member("other", place->other->full_name, out);
+        gantry__json_number_member("other_cost_ns", (uint64_t)place->other_cost_ns, out);
     }
     write_refused(node, place, out);
 }
@@ -116,7 +107,7 @@ static void write_fused_names(const gantry__node_t *node, gantry__text_t *out) {
         gantry__json_string(node->fused[i], out);
     }
     gantry__text_append(out, "]");
-    if (node->is_apart) write_member("apart", gantry__explained_apart, out);
+    if (node->is_apart) gantry__json_text_member("apart", gantry__explained_apart, out);
 }
 
 static void write_bodies(const explained_t *explained, uint32_t index, gantry__text_t *out) {
@@ -146,15 +137,16 @@ static void explain_json_write_node(const explained_t *explained, size_t index,
     gantry__json_string(node->name, out);
     gantry__text_append(out, ",\"kind\":\"%s\",\"used\":%s", node_kind_name(node->kind),
                         explained->is_used[index] ? "true" : "false");
-    write_member("op", node->op->name, out);
-    write_member("part_of", node->part_of ? node->part_of->name : "", out);
-    write_member("kernel", has_kernel ? place->kept->plan.kernels[place->choice]->source : "", out);
+    gantry__json_text_member("op", node->op->name, out);
+    gantry__json_text_member("part_of", node->part_of ? node->part_of->name : "", out);
+    gantry__json_text_member(
+        "kernel", has_kernel ? place->kept->plan.kernels[place->choice]->source : "", out);
     explain_json_write_place(explained, node, place, out);
     write_values(explained, "inputs", node->inputs, node->input_count, out);
     write_after(explained, node, out);
     explain_json_write_outputs(explained, node, out);
     write_fused_names(node, out);
-    if (node->recomputes) write_member("recomputes", node->recomputes, out);
+    if (node->recomputes) gantry__json_text_member("recomputes", node->recomputes, out);
     write_bodies(explained, (uint32_t)index, out);
     gantry__text_append(out, "}");
 }
@@ -165,9 +157,9 @@ static void explain_json_write_copy(const explained_t *explained, size_t i, gant
     const gantry__explained_copy_t *copy = &explained->copies[i];
     gantry__text_append(out, "%s{\"value\":", i > 0 ? "," : "");
     write_value_name(explained, copy->value, out);
-    write_member("from", copy->from->full_name, out);
-    write_member("to", copy->to ? copy->to->full_name : "host memory", out);
-    write_number_member("bytes", explained->graph->values[copy->value].bytes, out);
+    gantry__json_text_member("from", copy->from->full_name, out);
+    gantry__json_text_member("to", copy->to ? copy->to->full_name : "host memory", out);
+    gantry__json_number_member("bytes", explained->graph->values[copy->value].bytes, out);
     gantry__text_append(out, ",\"once\":%s}", copy->is_constant ? "true" : "false");
 }
 
@@ -175,10 +167,10 @@ static void explain_json_write_device(const explained_t *explained, size_t i, ga
     const gantry__device_bytes_t *at = &explained->devices[i];
     gantry__text_append(out, "%s{\"device\":", i > 0 ? "," : "");
     gantry__json_string(at->device->full_name, out);
-    write_number_member("planned_bytes", at->planned_bytes, out);
-    write_number_member("unplanned_bytes", at->unplanned_bytes, out);
-    write_number_member("constant_bytes", at->constant_bytes, out);
-    write_number_member("result_bytes", at->result_bytes, out);
+    gantry__json_number_member("planned_bytes", at->planned_bytes, out);
+    gantry__json_number_member("unplanned_bytes", at->unplanned_bytes, out);
+    gantry__json_number_member("constant_bytes", at->constant_bytes, out);
+    gantry__json_number_member("result_bytes", at->result_bytes, out);
     gantry__text_append(out, "}");
 }
 
@@ -192,24 +184,24 @@ static void explain_json_write_run(const explained_t *explained, const gantry__e
     const gantry__replay_why_t why = run->run.why;
     gantry__text_append(out, "%s{\"device\":", is_first ? "" : ",");
     gantry__json_string(run->run.device->full_name, out);
-    write_member("first", run->first, out);
-    write_member("last", run->last, out);
-    write_number_member("kernels", *run->first ? run->run.kernels : 0, out);
+    gantry__json_text_member("first", run->first, out);
+    gantry__json_text_member("last", run->last, out);
+    gantry__json_number_member("kernels", *run->first ? run->run.kernels : 0, out);
     gantry__text_append(out, ",\"replayed\":%s",
                         why == GANTRY__REPLAYS && run->captures > 0 ? "true" : "false");
-    write_member("why", gantry__replay_word(why), out);
-    write_member("detail",
-                 why == GANTRY__REPLAY_REFUSED ? gantry__replay_refusal(explained->schedule) : "",
-                 out);
-    write_number_member("recorded", run->captures, out);
-    write_number_member("launched", run->replays, out);
+    gantry__json_text_member("why", gantry__replay_word(why), out);
+    gantry__json_text_member(
+        "detail", why == GANTRY__REPLAY_REFUSED ? gantry__replay_refusal(explained->schedule) : "",
+        out);
+    gantry__json_number_member("recorded", run->captures, out);
+    gantry__json_number_member("launched", run->replays, out);
     gantry__text_append(out, "}");
 }
 
 /* Members of an object, behind its first one. */
 static void write_graph(const explained_t *explained, gantry__text_t *out) {
     const gantry__graph_t *graph = explained->graph;
-    write_number_member("copied_bytes", explained->copied_bytes, out);
+    gantry__json_number_member("copied_bytes", explained->copied_bytes, out);
     gantry__text_append(out, ",\"nodes\":[");
     for (size_t i = 0; i < graph->node_count; ++i) explain_json_write_node(explained, i, out);
     gantry__text_append(out, "],\"left_out\":[");
@@ -226,7 +218,7 @@ static void write_graph(const explained_t *explained, gantry__text_t *out) {
 void gantry__explain_as_json(const explained_t *explained, gantry__text_t *out) {
     gantry__text_append(out, "{\"function\":");
     gantry__json_string(explained->name, out);
-    write_number_member("threads", explained->schedule->lane_count, out);
+    gantry__json_number_member("threads", explained->schedule->lane_count, out);
     write_graph(explained, out);
     gantry__text_append(out, ",\"memory\":[");
     for (size_t i = 0; i < explained->device_count; ++i)

@@ -14,6 +14,7 @@
 #include "device/device_open.h"
 #include "device/device_table.h"
 #include "device/logical_device.h"
+#include "function/place_parts.h"
 #include "run/variable_state.h"
 
 /* ---- growing ---- */
@@ -124,10 +125,6 @@ static gantry_status_t add_copy(gantry__schedule_t *schedule, uint32_t value, ui
     schedule->copied_bytes += schedule->graph->values[value].bytes;
     GANTRY__TRY(schedule_add_slot(schedule, &slot, out_slot));
     return add_act(schedule, &act, &source, out_slot);
-}
-
-static bool is_alias(const gantry__node_t *node) {
-    return node->kind == GANTRY__NODE_OP && (node->op->flags & GANTRY__OP_ALIAS) != 0;
 }
 
 /* The value's slot on the device; device NULL: wherever the program's tensor is. */
@@ -406,7 +403,7 @@ static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
         case GANTRY__NODE_OP: break;
         default: return GANTRY_OK; /* a slot is made where it is used */
     }
-    if (is_alias(node))
+    if (gantry__node_is_alias(node))
         return schedule->places[index].device ? add_placed_alias(schedule, index) : GANTRY_OK;
     return schedule_is_piece(schedule, index) ? add_piece(schedule, index)
                                               : add_call(schedule, index);

@@ -158,9 +158,6 @@ gantry_status_t gantry__schedule_most_bytes(const gantry__schedule_t *schedule, 
 gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule);
 /* Spreads the acts over lanes that run at the same time: function/lanes.c. */
 gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t threads);
-/* Moves copies in the list of acts, right behind the act that makes their source:
- * function/pass_copies.c. */
-gantry_status_t gantry__pass_early_copies(gantry__schedule_t *schedule);
 /* Finds the acts that may overwrite variables and arguments: function/pass_overwrite.c. */
 gantry_status_t gantry__pass_overwrite(gantry__schedule_t *schedule);
 /* The first of the act's inputs over which its kernel may not write output 0. */

@@ -9,15 +9,6 @@ typedef gantry__memory_report_t report_t;
 
 /* ---- pieces ---- */
 
-static void write_named_string(const char *name, const char *text, gantry__text_t *out) {
-    gantry__text_append(out, ",\"%s\":", name);
-    gantry__json_string(text, out);
-}
-
-static void write_number(const char *name, uint64_t value, gantry__text_t *out) {
-    gantry__text_append(out, ",\"%s\":%" PRIu64, name, value);
-}
-
 /* ---- parts; each begins with a comma ---- */
 
 static void memory_report_json_write_rung(const report_t *report, const gantry__rung_t *rung,
@@ -32,7 +23,7 @@ static void memory_report_json_write_rung(const report_t *report, const gantry__
                                 "{\"rung\":\"extend\",\"asked_bytes\":%" PRIu64
                                 ",\"refusals\":%" PRIu64 ",\"available_bytes\":%" PRIu64,
                                 rung->bytes, rung->count, rung->other);
-            if (rung->bytes) write_named_string("driver", report->driver_text, out);
+            if (rung->bytes) gantry__json_text_member("driver", report->driver_text, out);
             break;
         case GANTRY__RUNG_WAIT:
             gantry__text_append(out,
@@ -56,9 +47,9 @@ static void write_request(const report_t *report, gantry__text_t *out) {
         return;
     }
     gantry__text_append(out, "{\"bytes\":%" PRIu64, report->asked_bytes);
-    write_number("rounded_bytes", report->rounded_bytes, out);
-    write_named_string("op", report->op, out);
-    write_named_string("tag", report->tag, out);
+    gantry__json_number_member("rounded_bytes", report->rounded_bytes, out);
+    gantry__json_text_member("op", report->op, out);
+    gantry__json_text_member("tag", report->tag, out);
     gantry__text_append(out, ",\"tried\":[");
     for (uint32_t i = 0; i < report->rung_count; ++i) {
         if (i > 0) gantry__text_append(out, ",");
@@ -70,28 +61,28 @@ static void write_request(const report_t *report, gantry__text_t *out) {
 static void write_stats(const report_t *report, gantry__text_t *out) {
     const gantry__bfc_stats_t *stats = &report->stats;
     gantry__text_append(out, ",\"stats\":{\"limit_bytes\":%" PRIu64, stats->bytes_limit);
-    write_number("in_use_bytes", stats->bytes_in_use, out);
-    write_number("requested_bytes", stats->requested_bytes_in_use, out);
-    write_number("peak_bytes", stats->peak_bytes_in_use, out);
-    write_number("allocation_count", stats->num_allocs, out);
-    write_number("largest_allocation_bytes", stats->largest_alloc_bytes, out);
-    write_number("pool_bytes", stats->pool_bytes, out);
-    write_number("peak_pool_bytes", stats->peak_pool_bytes, out);
-    write_number("pending_bytes", stats->pending_bytes, out);
-    write_number("charged_bytes", stats->charged_bytes, out);
-    write_number("context_bytes", stats->reserved_bytes, out);
-    write_number("available_bytes", report->available_bytes, out);
-    write_number("next_region_bytes", report->next_region_bytes, out);
-    write_number("largest_free_bytes", stats->largest_free_block_bytes, out);
-    write_number("region_count", stats->region_count, out);
-    write_number("chunks_in_use", report->chunks_in_use, out);
-    write_number("free_chunks", report->free_chunks, out);
+    gantry__json_number_member("in_use_bytes", stats->bytes_in_use, out);
+    gantry__json_number_member("requested_bytes", stats->requested_bytes_in_use, out);
+    gantry__json_number_member("peak_bytes", stats->peak_bytes_in_use, out);
+    gantry__json_number_member("allocation_count", stats->num_allocs, out);
+    gantry__json_number_member("largest_allocation_bytes", stats->largest_alloc_bytes, out);
+    gantry__json_number_member("pool_bytes", stats->pool_bytes, out);
+    gantry__json_number_member("peak_pool_bytes", stats->peak_pool_bytes, out);
+    gantry__json_number_member("pending_bytes", stats->pending_bytes, out);
+    gantry__json_number_member("charged_bytes", stats->charged_bytes, out);
+    gantry__json_number_member("context_bytes", stats->reserved_bytes, out);
+    gantry__json_number_member("available_bytes", report->available_bytes, out);
+    gantry__json_number_member("next_region_bytes", report->next_region_bytes, out);
+    gantry__json_number_member("largest_free_bytes", stats->largest_free_block_bytes, out);
+    gantry__json_number_member("region_count", stats->region_count, out);
+    gantry__json_number_member("chunks_in_use", report->chunks_in_use, out);
+    gantry__json_number_member("free_chunks", report->free_chunks, out);
     gantry__text_append(out, ",\"fragmentation\":%" PRIu32 ".%04" PRIu32,
                         report->fragmentation / 10000, report->fragmentation % 10000);
-    write_number("extended_count", report->counts.extended, out);
-    write_number("waited_count", report->counts.waited, out);
-    write_number("collected_count", report->counts.collected, out);
-    write_number("out_of_memory_count", report->counts.out_of_memory, out);
+    gantry__json_number_member("extended_count", report->counts.extended, out);
+    gantry__json_number_member("waited_count", report->counts.waited, out);
+    gantry__json_number_member("collected_count", report->counts.collected, out);
+    gantry__json_number_member("out_of_memory_count", report->counts.out_of_memory, out);
     gantry__text_append(out, "}");
 }
 
@@ -101,11 +92,11 @@ static void memory_report_json_write_bins(const report_t *report, gantry__text_t
         const gantry__bfc_bin_summary_t *bin = &report->bins[i];
         gantry__text_append(out, "%s{\"least_bytes\":%" PRIu64, i > 0 ? "," : "",
                             UINT64_C(256) << i);
-        write_number("chunks", bin->chunks, out);
-        write_number("chunks_in_use", bin->chunks_in_use, out);
-        write_number("bytes", bin->bytes, out);
-        write_number("in_use_bytes", bin->bytes_in_use, out);
-        write_number("requested_bytes", bin->requested_bytes_in_use, out);
+        gantry__json_number_member("chunks", bin->chunks, out);
+        gantry__json_number_member("chunks_in_use", bin->chunks_in_use, out);
+        gantry__json_number_member("bytes", bin->bytes, out);
+        gantry__json_number_member("in_use_bytes", bin->bytes_in_use, out);
+        gantry__json_number_member("requested_bytes", bin->requested_bytes_in_use, out);
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
@@ -117,10 +108,10 @@ static void memory_report_json_write_owners(const report_t *report, gantry__text
         const gantry__report_name_t *name = &report->names[report->owners[i]];
         gantry__text_append(out, "%s{\"op\":", i > 0 ? "," : "");
         gantry__json_string(name->op, out);
-        write_named_string("tag", name->tag, out);
-        write_number("chunks", name->chunks, out);
-        write_number("bytes", name->bytes, out);
-        write_number("requested_bytes", name->requested_bytes, out);
+        gantry__json_text_member("tag", name->tag, out);
+        gantry__json_number_member("chunks", name->chunks, out);
+        gantry__json_number_member("bytes", name->bytes, out);
+        gantry__json_number_member("requested_bytes", name->requested_bytes, out);
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
@@ -136,8 +127,8 @@ static void memory_report_json_write_sizes(const report_t *report, gantry__text_
         } else {
             gantry__text_append(out, "null"); /* all others */
         }
-        write_number("chunks", size->chunks, out);
-        write_number("total_bytes", size->total_bytes, out);
+        gantry__json_number_member("chunks", size->chunks, out);
+        gantry__json_number_member("total_bytes", size->total_bytes, out);
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
@@ -148,10 +139,10 @@ static void memory_report_json_write_regions(const report_t *report, gantry__tex
     for (uint32_t i = 0; i < report->regions_kept; ++i) {
         const gantry__report_region_t *region = &report->regions[i];
         gantry__text_append(out, "%s{\"number\":%" PRIu64, i > 0 ? "," : "", region->number);
-        write_number("bytes", region->bytes, out);
-        write_number("in_use_bytes", region->bytes_in_use, out);
-        write_number("largest_free_bytes", region->largest_free_bytes, out);
-        write_number("chunks", region->chunks, out);
+        gantry__json_number_member("bytes", region->bytes, out);
+        gantry__json_number_member("in_use_bytes", region->bytes_in_use, out);
+        gantry__json_number_member("largest_free_bytes", region->largest_free_bytes, out);
+        gantry__json_number_member("chunks", region->chunks, out);
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
@@ -162,19 +153,19 @@ static void write_chunks(const report_t *report, gantry__text_t *out) {
     for (uint32_t i = 0; i < report->chunks_kept; ++i) {
         const gantry__report_chunk_t *chunk = &report->chunks[i];
         gantry__text_append(out, "%s{\"region\":%" PRIu32, i > 0 ? "," : "", chunk->region);
-        write_number("offset", chunk->offset, out);
-        write_number("bytes", chunk->bytes, out);
+        gantry__json_number_member("offset", chunk->offset, out);
+        gantry__json_number_member("bytes", chunk->bytes, out);
         gantry__text_append(out, ",\"in_use\":%s", chunk->in_use ? "true" : "false");
         if (chunk->in_use) {
-            write_number("requested_bytes", chunk->requested_bytes, out);
-            write_named_string("op", report->names[chunk->name].op, out);
-            write_named_string("tag", report->names[chunk->name].tag, out);
+            gantry__json_number_member("requested_bytes", chunk->requested_bytes, out);
+            gantry__json_text_member("op", report->names[chunk->name].op, out);
+            gantry__json_text_member("tag", report->names[chunk->name].tag, out);
         }
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
-    write_number("chunks_left_out",
-                 report->free_chunks + report->chunks_in_use - report->chunks_kept, out);
+    gantry__json_number_member(
+        "chunks_left_out", report->free_chunks + report->chunks_in_use - report->chunks_kept, out);
 }
 
 void gantry__memory_report_write_json(const report_t *report, gantry__text_t *out) {
@@ -188,6 +179,6 @@ void gantry__memory_report_write_json(const report_t *report, gantry__text_t *ou
     memory_report_json_write_sizes(report, out);
     memory_report_json_write_regions(report, out);
     write_chunks(report, out);
-    write_named_string("map", report->map, out);
+    gantry__json_text_member("map", report->map, out);
     gantry__text_append(out, "}");
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/struct_size.h"
+#include "base/text.h"
 #include "device/logical_device.h"
 
 void gantry__placement_log_init(gantry__placement_log_t *log) {
@@ -35,13 +36,6 @@ void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
     atomic_store_explicit(&log->ring[place].sequence, sequence, memory_order_release);
 }
 
-static void placement_log_copy_text(char *out, size_t out_bytes, const char *text) {
-    size_t length = strlen(text);
-    if (length >= out_bytes) length = out_bytes - 1;
-    memcpy(out, text, length);
-    out[length] = '\0';
-}
-
 void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence,
                                    const gantry__plan_t *plan, const gantry__op_def_t *part_of,
                                    uint64_t bytes_copied, gantry__placed_costs_t costs) {
@@ -53,20 +47,20 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
                                           .cost_ns = costs.own_ns,
                                           .other_cost_ns = costs.other_ns,
                                           .refusal_count = plan->refusal_count};
-    placement_log_copy_text(record->op, sizeof record->op, plan->op->name);
-    placement_log_copy_text(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
+    gantry__text_copy(record->op, sizeof record->op, plan->op->name);
+    gantry__text_copy(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
     const char *asked = plan->wish && !plan->wish->is_empty ? plan->wish->text : "";
-    placement_log_copy_text(record->asked, sizeof record->asked, asked);
-    placement_log_copy_text(record->device, sizeof record->device,
-                            plan->device ? plan->device->full_name : "");
-    placement_log_copy_text(record->kernel, sizeof record->kernel,
-                            plan->device && plan->kernel_count ? plan->kernels[0]->source
-                            : plan->device                     ? "core"
-                                                               : "");
+    gantry__text_copy(record->asked, sizeof record->asked, asked);
+    gantry__text_copy(record->device, sizeof record->device,
+                      plan->device ? plan->device->full_name : "");
+    gantry__text_copy(record->kernel, sizeof record->kernel,
+                      plan->device && plan->kernel_count ? plan->kernels[0]->source
+                      : plan->device                     ? "core"
+                                                         : "");
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
         const gantry_logical_device_t *device = plan->refusals[i].device;
-        placement_log_copy_text(record->refusals[i].device, sizeof record->refusals[i].device,
-                                device ? device->full_name : asked);
+        gantry__text_copy(record->refusals[i].device, sizeof record->refusals[i].device,
+                          device ? device->full_name : asked);
         record->refusals[i].why = plan->refusals[i].why;
     }
 }

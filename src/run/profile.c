@@ -4,6 +4,7 @@
  *
  * Rows are linked in the order of first use, and per subject: a look-up walks the few rows of one
  * op. */
+#include "base/text.h"
 #include "device/logical_device.h"
 #include "run/profile.h"
 
@@ -125,13 +126,6 @@ const char *gantry__profile_subject_name(uint32_t subject) {
                                       : others[subject - GANTRY__OP_COUNT];
 }
 
-static void profile_copy_text(char *out, size_t out_bytes, const char *text) {
-    size_t length = strlen(text);
-    if (length >= out_bytes) length = out_bytes - 1;
-    memcpy(out, text, length);
-    out[length] = '\0';
-}
-
 static gantry_profile_row_t public_row(const gantry__profile_numbers_t *numbers) {
     gantry_profile_row_t row = {.struct_size = sizeof row,
                                 .calls = numbers->calls,
@@ -155,10 +149,10 @@ static gantry_profile_row_t public_row(const gantry__profile_numbers_t *numbers)
 
 static gantry_profile_row_t named_row(const gantry__profile_row_t *row) {
     gantry_profile_row_t out = public_row(&row->numbers);
-    profile_copy_text(out.op, sizeof out.op, gantry__profile_subject_name(row->key.subject));
-    profile_copy_text(out.part_of, sizeof out.part_of,
+    gantry__text_copy(out.op, sizeof out.op, gantry__profile_subject_name(row->key.subject));
+    gantry__text_copy(out.part_of, sizeof out.part_of,
                       gantry__profile_subject_name(row->key.part_of));
-    profile_copy_text(out.device, sizeof out.device, row->key.device ? row->key.device->name : "");
+    gantry__text_copy(out.device, sizeof out.device, row->key.device ? row->key.device->name : "");
     return out;
 }
 
