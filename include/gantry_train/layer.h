@@ -76,8 +76,8 @@ typedef struct gantry_kernel_options_t {
     int64_t depth_multiplier; /**< Of depthwise and separable ones; 0: 1. */
     int64_t kernel_columns;   /**< Columns of a window of two dimensions; 0: as many as rows. */
     bool causal_padding;      /**< Of Conv1D: "causal"; a window ends at its own place. */
-    /** Of Conv1D and Conv2D: so many groups of channels, each with filters of its own; the number
-     * divides channels and filters. 0: 1. Each group is a convolution of its own. */
+    /** Of Conv1D and Conv2D: the number of groups of channels, which divides channels and filters.
+     * Each group has filters of its own and is a convolution of its own. 0: 1. */
     int64_t groups;
     const gantry_regularizer_t *kernel_regularizer; /**< Copied. NULL: none. */
     const gantry_regularizer_t *bias_regularizer;   /**< Copied. NULL: none. */
@@ -188,16 +188,17 @@ GANTRY_API gantry_layer_t *gantry_up_sampling1d_layer(int64_t size, const char *
  * element, rows times columns. */
 GANTRY_API gantry_layer_t *gantry_up_sampling2d_layer(int64_t rows, int64_t columns,
                                                       const char *name);
-/** ZeroPadding1D: [batch, length, channels] with so many steps of zeros before and after. */
+/** ZeroPadding1D: [batch, length, channels] to [batch, before + length + after, channels], with
+ * steps of zeros. */
 GANTRY_API gantry_layer_t *gantry_zero_padding1d_layer(int64_t before, int64_t after,
                                                        const char *name);
 /** ZeroPadding2D: [batch, rows, columns, channels] with zeros above, below, on the left and on the
  * right: four numbers, which are copied. */
 GANTRY_API gantry_layer_t *gantry_zero_padding2d_layer(const int64_t *amounts, const char *name);
-/** Cropping1D: [batch, length, channels] without so many first and last steps. */
+/** Cropping1D: [batch, length, channels] to [batch, length - before - after, channels]. */
 GANTRY_API gantry_layer_t *gantry_cropping1d_layer(int64_t before, int64_t after, const char *name);
-/** Cropping2D: [batch, rows, columns, channels] without so many rows above and below, and columns
- * on the left and on the right: four numbers, which are copied. */
+/** Cropping2D: [batch, rows, columns, channels] without rows above and below, and columns on the
+ * left and on the right: four numbers, which are copied. */
 GANTRY_API gantry_layer_t *gantry_cropping2d_layer(const int64_t *amounts, const char *name);
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
  * 1 - rate. The draws follow from the model's seed. */

@@ -28,7 +28,7 @@ extern "C" {
 /** Options of a communicator. */
 typedef struct gantry_mpi_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
-    /** So many ranks that follow each other count as one machine, to try several machines on one.
+    /** The number of neighboring ranks that count as one machine, to try several machines on one.
      * 0: MPI says which share a machine. */
     size_t ranks_per_machine;
     /** Leaves out the watch, where machines cannot reach each other by TCP. Then calls wait for a

@@ -60,13 +60,13 @@ typedef struct gantry_sgd_options_t {
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
     double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
     bool nesterov;   /**< Whether the momentum is Nesterov's. */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_sgd_options_t;
 /** SGD: gradient descent, with momentum or without. */
@@ -86,13 +86,13 @@ typedef struct gantry_adam_options_t {
     double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
     bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adam_options_t;
 /** Adam: means of gradients and of their squares. */
@@ -112,13 +112,13 @@ typedef struct gantry_adamw_options_t {
     double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
     bool amsgrad;           /**< Whether the mean of squares never falls (AMSGrad). */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adamw_options_t;
 /** AdamW: Adam with decoupled weight decay. */
@@ -137,13 +137,13 @@ typedef struct gantry_nadam_options_t {
     double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
     double beta_2;          /**< Decay of the mean of their squares, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_nadam_options_t;
 /** Nadam: Adam with Nesterov momentum. */
@@ -163,13 +163,13 @@ typedef struct gantry_rmsprop_options_t {
     double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
     double epsilon;  /**< Added to the mean of squares. 0: 1e-7. */
     bool centered;   /**< Whether the variance of gradients stands for the mean of squares. */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_rmsprop_options_t;
 /** RMSprop: the rate is divided by the root of the mean of squared gradients. */
@@ -187,13 +187,13 @@ typedef struct gantry_adagrad_options_t {
     double global_clipnorm;           /**< The most norm of all gradients together; 0: any. */
     double initial_accumulator_value; /**< The first sum of squares. 0: 0.1. */
     double epsilon;                   /**< Added to the sum of squares. 0: 1e-7. */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adagrad_options_t;
 /** Adagrad: the rate is divided by the root of the sum of squared gradients. */
@@ -212,13 +212,13 @@ typedef struct gantry_adamax_options_t {
     double beta_1;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.9. */
     double beta_2;          /**< Decay of the largest gradient, in [0, 1). 0: 0.999. */
     double epsilon;         /**< Added to the divisor. 0: 1e-7. */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adamax_options_t;
 /** Adamax: Adam with the infinity norm. */
@@ -236,13 +236,13 @@ typedef struct gantry_lion_options_t {
     double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
     double beta_1;          /**< Part of the mean of gradients in the update, in [0, 1). 0: 0.9. */
     double beta_2;          /**< Decay of the mean of gradients, in [0, 1). 0: 0.99. */
-    /** A step changes weights only after so many calls, by the mean of their gradients. 0: each
-     * call does; else 2 or more. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: the weights become their averages after each so many steps. 0: never before
-     * gantry_optimizer_finalize_variable_values. */
+    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
+     * gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_lion_options_t;
 /** Lion: steps of one size, in the direction of a sign. */

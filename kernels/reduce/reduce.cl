@@ -49,7 +49,7 @@
  *   reduce_narrow  CPUs, few columns: a work-group of one for chunks of all columns, lanes
  *                  [64][columns]
  *   reduce_wide    CPUs, many columns: a work-group of one for chunks of 256 columns, fold's order
- *   reduce_small   CPUs, short sequences: a work-group of one, 64 at a time turned into columns
+ *   reduce_small   CPUs, short sequences: a work-group of one, 64 at a time, transposed
  *   reduce_line    CPUs, longer sequences of neighbours, one column: reduce_line.cl
  *
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, ..., as a binary

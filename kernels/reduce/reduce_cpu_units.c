@@ -3,7 +3,7 @@
  * (reduce_cpu_body.h) take, and where results go.
  *
  * Three forms give the same bits:
- *   small   rows of less than 64 elements: 64 rows are turned into columns, the lanes of the tree
+ *   small   rows of less than 64 elements: 64 rows are transposed, the lanes of the tree
  *           are then whole vectors
  *   narrow  up to 512 bytes of columns: 64 rows of the input lie in memory as the lanes stand in
  *           acc
@@ -43,45 +43,46 @@ static int64_t rows_of_chunk(const gantry__cpu_reduce_plan_t *plan, int64_t row)
 /* Transposes some rows at a time: few enough for the ends of all to stay in the first-level cache.
  */
 #define TURNED 8
-#define TURN(type)                                                                     \
-    static void turn_##type(type *restrict out, const type *restrict in, int64_t rows, \
-                            int64_t length) {                                          \
-        int64_t k = 0;                                                                 \
-        for (; k + TURNED <= length; k += TURNED) {                                    \
-            for (int64_t i = 0; i < rows; ++i) {                                       \
-                for (int64_t j = 0; j < TURNED; ++j) {                                 \
-                    out[(k + j) * LANES + i] = in[i * length + k + j];                 \
-                }                                                                      \
-            }                                                                          \
-        }                                                                              \
-        for (; k < length; ++k) {                                                      \
-            for (int64_t i = 0; i < rows; ++i) {                                       \
-                out[k * LANES + i] = in[i * length + k];                               \
-            }                                                                          \
-        }                                                                              \
+#define TURN(type)                                                                          \
+    static void transpose_##type(type *restrict out, const type *restrict in, int64_t rows, \
+                                 int64_t length) {                                          \
+        int64_t k = 0;                                                                      \
+        for (; k + TURNED <= length; k += TURNED) {                                         \
+            for (int64_t i = 0; i < rows; ++i) {                                            \
+                for (int64_t j = 0; j < TURNED; ++j) {                                      \
+                    out[(k + j) * LANES + i] = in[i * length + k + j];                      \
+                }                                                                           \
+            }                                                                               \
+        }                                                                                   \
+        for (; k < length; ++k) {                                                           \
+            for (int64_t i = 0; i < rows; ++i) {                                            \
+                out[k * LANES + i] = in[i * length + k];                                    \
+            }                                                                               \
+        }                                                                                   \
     }
 TURN(uint8_t)
 TURN(uint16_t)
 TURN(uint32_t)
 TURN(uint64_t)
 
-static void turn(int64_t bytes, void *out, const void *in, int64_t rows, int64_t length) {
+static void transpose_units(int64_t bytes, void *out, const void *in, int64_t rows,
+                            int64_t length) {
     switch (bytes) {
-        case 1: turn_uint8_t(out, in, rows, length); break;
-        case 2: turn_uint16_t(out, in, rows, length); break;
-        case 4: turn_uint32_t(out, in, rows, length); break;
-        default: turn_uint64_t(out, in, rows, length); break;
+        case 1: transpose_uint8_t(out, in, rows, length); break;
+        case 2: transpose_uint16_t(out, in, rows, length); break;
+        case 4: transpose_uint32_t(out, in, rows, length); break;
+        default: transpose_uint64_t(out, in, rows, length); break;
     }
 }
 
 static void run_small_rows(const work_t *work, int64_t row, int64_t rows) {
     _Alignas(64) char entered[LANES * LANES * sizeof(float)],
-        turned[LANES * LANES * sizeof(double)];
+        transposed[LANES * LANES * sizeof(double)];
     const gantry__cpu_reduce_loops_t *loops = work->loops;
     const int64_t length = work->plan->shape.length, width_bytes = LANES * loops->acc_bytes;
     int64_t half = 1;
     if (rows < LANES) {
-        loops->fill(turned, length * LANES);
+        loops->fill(transposed, length * LANES);
     }
     /* all rows, except for long rows of wide types */
     for (int64_t i = 0, some; i < rows; i += some) {
@@ -90,7 +91,7 @@ static void run_small_rows(const work_t *work, int64_t row, int64_t rows) {
             some = (int64_t)sizeof entered / (length * loops->acc_bytes);
         }
         loops->enter(entered, input_at(work, (row + i) * length), some * length);
-        turn(loops->acc_bytes, turned + i * loops->acc_bytes, entered, some, length);
+        transpose_units(loops->acc_bytes, transposed + i * loops->acc_bytes, entered, some, length);
     }
     while (half * 2 < length) {
         half *= 2;
@@ -98,10 +99,10 @@ static void run_small_rows(const work_t *work, int64_t row, int64_t rows) {
     for (; half > 0; half /= 2) {
         const int64_t count = length - half < half ? length - half : half;
         if (count > 0) {
-            loops->join(turned, turned + half * width_bytes, count * LANES);
+            loops->join(transposed, transposed + half * width_bytes, count * LANES);
         }
     }
-    loops->put(work->plan, turned, rows, row);
+    loops->put(work->plan, transposed, rows, row);
 }
 
 static void run_small(const work_t *work, int64_t begin, int64_t end) {
@@ -326,15 +327,16 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops,
                               const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end) {
     const gantry__reduce_shape_t *shape = &plan->shape;
     const int64_t bytes = shape->outer * shape->length * shape->columns * loops->in_bytes;
-    const bool is_far = bytes > GANTRY_CPU_REDUCE_FAR_BYTES, asks = is_far && !plan->reads_ahead;
-    const work_t work = {loops, plan, asks ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
+    const bool is_far = bytes > GANTRY_CPU_REDUCE_FAR_BYTES,
+               prefetches = is_far && !plan->reads_ahead;
+    const work_t work = {loops, plan, prefetches ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
     if (shape->columns * loops->acc_bytes > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         run_wide(&work, begin, end);
     } else if (shape->columns > 1 || shape->reduced.rank > 1) {
         run_narrow(&work, begin, end);
     } else if (shape->length < LANES && end - begin > 4 && shape->kept.rank == 1) {
         run_small(&work, begin, end);
-    } else if (is_far && !asks && loops->pair && lines_are_even(plan)) {
+    } else if (is_far && !prefetches && loops->pair && lines_are_even(plan)) {
         run_pairs(&work, begin, end);
     } else {
         run_lines(&work, begin, end);

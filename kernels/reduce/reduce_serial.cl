@@ -114,11 +114,11 @@ GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
 }
 
 /* Sequences of at most 64 neighbours: 64 of them are transposed, so that a lane of the tree is a
- * row of `turned`. */
+ * row of `transposed`. */
 GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
                            GANTRY_VALUE(reduce_level_t, level)) {
     GANTRY_TAKE(reduce_level_t, level)
-    ACC turned[LANES * WIDTH];
+    ACC transposed[LANES * WIDTH];
     const int length = (int)level.length;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
@@ -128,16 +128,17 @@ GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
         for (int i = 0; i < width; ++i) {
             for (int k = 0; k < length; ++k) {
                 ACC value = REDUCE_LOAD(x[i * length + k]);
-                turned[k * WIDTH + i] = REDUCE_OP(REDUCE_IDENTITY, value);
+                transposed[k * WIDTH + i] = REDUCE_OP(REDUCE_IDENTITY, value);
             }
         }
         for (int apart = lanes_used(length) / 2; apart > 0; apart /= 2) {
             for (int k = 0; k < apart && k + apart < length; ++k) {
-                join(turned + k * WIDTH, turned + k * WIDTH, turned + (k + apart) * WIDTH, width);
+                join(transposed + k * WIDTH, transposed + k * WIDTH,
+                     transposed + (k + apart) * WIDTH, width);
             }
         }
         for (int i = 0; i < width; ++i) {
-            PUT(unit + i, turned[i]);
+            PUT(unit + i, transposed[i]);
         }
     }
 }

@@ -165,23 +165,23 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
             to[z + (apart)] = GANTRY_SCAN_SECOND_##mix(V, a, b);  \
         }                                                         \
     }
-#define GANTRY_SCAN_TURN_32(V, values)                                 \
-    {                                                                  \
-        V turned[GANTRY_SCAN_LINES];                                   \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 11)                  \
-        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                   \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                   \
-        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) {  \
-            values[z] = turned[(z & 4) | (z & 1) << 1 | (z & 2) >> 1]; \
-        }                                                              \
+#define GANTRY_SCAN_TURN_32(V, values)                                     \
+    {                                                                      \
+        V transposed[GANTRY_SCAN_LINES];                                   \
+        GANTRY_SCAN_MIX_ALL(V, values, transposed, 1, 11)                  \
+        GANTRY_SCAN_MIX_ALL(V, transposed, values, 2, 2)                   \
+        GANTRY_SCAN_MIX_ALL(V, values, transposed, 4, 4)                   \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) {      \
+            values[z] = transposed[(z & 4) | (z & 1) << 1 | (z & 2) >> 1]; \
+        }                                                                  \
     }
-#define GANTRY_SCAN_TURN_64(V, values)                                                         \
-    {                                                                                          \
-        V turned[GANTRY_SCAN_LINES];                                                           \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                                           \
-        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                                           \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 1)                                           \
-        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { values[z] = turned[z]; } \
+#define GANTRY_SCAN_TURN_64(V, values)                                                             \
+    {                                                                                              \
+        V transposed[GANTRY_SCAN_LINES];                                                           \
+        GANTRY_SCAN_MIX_ALL(V, values, transposed, 4, 4)                                           \
+        GANTRY_SCAN_MIX_ALL(V, transposed, values, 2, 2)                                           \
+        GANTRY_SCAN_MIX_ALL(V, values, transposed, 1, 1)                                           \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { values[z] = transposed[z]; } \
     }
 #define gantry__scan_turn_f32 GANTRY_SCAN_TURN_32
 #define gantry__scan_turn_f64 GANTRY_SCAN_TURN_64

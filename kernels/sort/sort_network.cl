@@ -117,10 +117,10 @@ typedef gantry__quad_i32 gantry__loose_quad_t __attribute__((aligned(4)));
 
 /* Transposes places [begin, begin + count) of the group's rows; elements keep their bits. It takes
  * four rows at a time, which makes one store of four. */
-GANTRY_ITEM void GANTRY_ITEM_FN(network_turn)(GANTRY_GLOBAL const T *x,
-                                              const GANTRY_ITEM_FN(network_group) * group,
-                                              const GANTRY_LONG inner, const GANTRY_LONG begin,
-                                              const int count, T *turned) {
+GANTRY_ITEM void GANTRY_ITEM_FN(network_transpose)(GANTRY_GLOBAL const T *x,
+                                                   const GANTRY_ITEM_FN(network_group) * group,
+                                                   const GANTRY_LONG inner, const GANTRY_LONG begin,
+                                                   const int count, T *transposed) {
     const int whole = GANTRY_NETWORK_WHOLE(count, inner);
 
     for (int r = 0; r < GANTRY_NETWORK_ROWS; r += 4) {
@@ -128,7 +128,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_turn)(GANTRY_GLOBAL const T *x,
         GANTRY_GLOBAL const T *f1 = x + group->starts[r + 1] + begin * inner;
         GANTRY_GLOBAL const T *f2 = x + group->starts[r + 2] + begin * inner;
         GANTRY_GLOBAL const T *f3 = x + group->starts[r + 3] + begin * inner;
-        T *lanes = turned + r;
+        T *lanes = transposed + r;
 
         for (int e = 0; e < whole; e += 4) {
             GANTRY_NETWORK_TURN(, GANTRY_NETWORK_ROW(lanes, e), GANTRY_NETWORK_ROW(lanes, e + 1),
@@ -146,10 +146,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_turn)(GANTRY_GLOBAL const T *x,
     }
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(network_turn_back)(const T *turned,
-                                                   const GANTRY_ITEM_FN(network_group) * group,
-                                                   const GANTRY_LONG inner, const GANTRY_LONG begin,
-                                                   const int count, GANTRY_GLOBAL T *out) {
+GANTRY_ITEM void GANTRY_ITEM_FN(network_transpose_back)(const T *transposed,
+                                                        const GANTRY_ITEM_FN(network_group) * group,
+                                                        const GANTRY_LONG inner,
+                                                        const GANTRY_LONG begin, const int count,
+                                                        GANTRY_GLOBAL T *out) {
     const int whole = GANTRY_NETWORK_WHOLE(count, inner);
 
     for (int r = 0; r < GANTRY_NETWORK_ROWS; r += 4) {
@@ -157,7 +158,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_turn_back)(const T *turned,
         GANTRY_GLOBAL T *t1 = out + group->starts[r + 1] + begin * inner;
         GANTRY_GLOBAL T *t2 = out + group->starts[r + 2] + begin * inner;
         GANTRY_GLOBAL T *t3 = out + group->starts[r + 3] + begin * inner;
-        const T *lanes = turned + r;
+        const T *lanes = transposed + r;
 
         for (int e = 0; e < whole; e += 4) {
             GANTRY_NETWORK_TURN(GANTRY_GLOBAL, t0 + e, t1 + e, t2 + e, t3 + e, ,
@@ -183,7 +184,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x,
     GANTRY_GLOBAL K *lanes =
         (GANTRY_GLOBAL K *)(scratch + p->lanes) + i * p->places * GANTRY_NETWORK_ROWS;
     const gantry__order_t order = p->order;
-    T turned[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
+    T transposed[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
     int odd = 0;
 
     for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
@@ -191,10 +192,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x,
                                                                          : GANTRY_NETWORK_BLOCK);
         GANTRY_GLOBAL K *to = lanes + begin * GANTRY_NETWORK_ROWS;
 
-        GANTRY_ITEM_FN(network_turn)(x, &group, p->inner, begin, count, turned);
+        GANTRY_ITEM_FN(network_transpose)(x, &group, p->inner, begin, count, transposed);
         for (int e = 0; e < count * GANTRY_NETWORK_ROWS; ++e) {
-            to[e] = GANTRY_ITEM_FN(sort_key)(turned[e], &order);
-            odd |= GANTRY_ITEM_FN(radix_is_odd)(turned[e], order);
+            to[e] = GANTRY_ITEM_FN(sort_key)(transposed[e], &order);
+            odd |= GANTRY_ITEM_FN(radix_is_odd)(transposed[e], order);
         }
     }
     GANTRY_NETWORK_OF_T(lanes, p->length, p->places);
@@ -204,9 +205,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x,
         GANTRY_GLOBAL const K *from = lanes + begin * GANTRY_NETWORK_ROWS;
 
         for (int e = 0; e < count * GANTRY_NETWORK_ROWS; ++e) {
-            turned[e] = GANTRY_ITEM_FN(radix_value)(from[e], order);
+            transposed[e] = GANTRY_ITEM_FN(radix_value)(from[e], order);
         }
-        GANTRY_ITEM_FN(network_turn_back)(turned, &group, p->inner, begin, count, out);
+        GANTRY_ITEM_FN(network_transpose_back)(transposed, &group, p->inner, begin, count, out);
     }
     for (int r = 0; odd && r < group.rows; ++r) {
         GANTRY_ITEM_FN(radix_zeros)
@@ -229,16 +230,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x,
     GANTRY_GLOBAL int *positions =
         (GANTRY_GLOBAL int *)(scratch + p->positions) + group.first * p->length;
     const gantry__order_t order = p->order;
-    T turned[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
+    T transposed[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
 
     for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
         const int count = (int)(p->length - begin < GANTRY_NETWORK_BLOCK ? p->length - begin
                                                                          : GANTRY_NETWORK_BLOCK);
         GANTRY_GLOBAL ulong *to = lanes + begin * GANTRY_NETWORK_ROWS;
 
-        GANTRY_ITEM_FN(network_turn)(x, &group, p->inner, begin, count, turned);
+        GANTRY_ITEM_FN(network_transpose)(x, &group, p->inner, begin, count, transposed);
         for (int e = 0; e < count * GANTRY_NETWORK_ROWS; ++e) {
-            to[e] = (ulong)GANTRY_ITEM_FN(sort_key)(turned[e], &order) << 32 |
+            to[e] = (ulong)GANTRY_ITEM_FN(sort_key)(transposed[e], &order) << 32 |
                     (ulong)(begin + e / GANTRY_NETWORK_ROWS);
         }
     }

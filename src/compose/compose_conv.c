@@ -9,7 +9,7 @@
  * product makes. On processors with steps of 1 it is instead a convolution of the result with the
  * filter after half a turn.
  *
- * The gradient of a filter is the product of the patches, turned, and the result's gradient;
+ * The gradient of a filter is the product of the patches, transposed, and the result's gradient;
  * processors need no patches for it (_ImagesFilterGradient). A depthwise convolution's image
  * gets its gradient by a depthwise convolution, or by patches that are added up. AvgPool is a
  * depthwise convolution whose weights are 1 / the number of elements inside the image.
@@ -342,7 +342,7 @@ static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *pa
 static const gantry_tensor_t *compose_conv_transposed(const conv_t *conv,
                                                       const gantry_tensor_t *filter,
                                                       const gantry_tensor_t *result) {
-    const gantry_matmul_options_t turned = {.transpose_b = true};
+    const gantry_matmul_options_t transposed = {.transpose_b = true};
     conv_t around;
     if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
         goes_without_patches(&around, result->dtype)) {
@@ -353,14 +353,14 @@ static const gantry_tensor_t *compose_conv_transposed(const conv_t *conv,
     const gantry_tensor_t *patches;
     if (conv->groups > 1) {
         patches = gantry_matmul(conv->scope, result_groups(conv, result, places),
-                                filter_groups(conv, filter), &turned);
+                                filter_groups(conv, filter), &transposed);
         patches = compose_conv_join_groups(conv, patches, places, window, conv->channels);
     } else {
         const gantry_tensor_t *a =
             gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, conv->outputs));
         const gantry_tensor_t *b =
             gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
-        patches = gantry_matmul(conv->scope, a, b, &turned);
+        patches = gantry_matmul(conv->scope, a, b, &transposed);
     }
     patches =
         gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each * conv->groups));
@@ -388,26 +388,26 @@ void gantry__compose_conv_2d_transpose(const gantry__compose_t *c) {
 
 /* ---- the gradient of the filter ---- */
 
-/* The gradient that `batch` images add: their patches, turned, times the result's gradient. */
+/* The gradient that `batch` images add: their patches, transposed, times the result's gradient. */
 static const gantry_tensor_t *compose_conv_filter_part(const conv_t *conv,
                                                        const gantry_tensor_t *images,
                                                        const gantry_tensor_t *result,
                                                        int64_t batch) {
-    const gantry_matmul_options_t turned = {.transpose_a = true};
+    const gantry_matmul_options_t transposed = {.transpose_a = true};
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2],
                   each = conv->rows * conv->columns * conv->channels;
     const gantry_tensor_t *patches = make_patches(conv, images);
     if (conv->groups > 1) {
         const gantry_tensor_t *product =
             gantry_matmul(conv->scope, patch_groups(conv, patches, places),
-                          result_groups(conv, result, places), &turned);
+                          result_groups(conv, result, places), &transposed);
         return compose_conv_join_groups(conv, product, conv->rows * conv->columns, conv->channels,
                                         conv->outputs / conv->groups);
     }
     const gantry_tensor_t *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each)),
                           *b = gantry_reshape(conv->scope, result,
                                               GANTRY_SHAPE(places, conv->outputs));
-    return gantry_matmul(conv->scope, a, b, &turned);
+    return gantry_matmul(conv->scope, a, b, &transposed);
 }
 
 static const gantry_tensor_t *compose_conv_piece(const conv_t *conv, const gantry_tensor_t *x,

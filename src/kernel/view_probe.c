@@ -11,15 +11,15 @@
  *                  dies, the driver is not opened here. Where there is no such process this one
  *                  asks, once the device is open.
  *     no folder    nobody asks: each start would pay */
-#include "device/card.h"
-#include "device/physical_device.h"
 #include "kernel/view_probe.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/numerics_probe.h"
 #include "backend/probe_child.h"
+#include "device/card.h"
+#include "device/physical_device.h"
+#include "kernel/numerics_probe.h"
 
 /* One text for OpenCL C and CUDA C; a span is a base and an offset. */
 static const char *const text[] = {

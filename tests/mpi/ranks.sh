@@ -21,8 +21,8 @@ fail() {
     exit 1
 }
 
-# run CODE COUNT ARGUMENTS...: expects this exit code of COUNT processes ("any": another than a hang; "said": mpirun may
-# do what it likes); $OPTIONS go to mpirun.
+# run CODE COUNT ARGUMENTS...: expects this exit code of COUNT processes ("any": another than a hang; "killed": neither
+# 0 nor a hang; "said": mpirun may do what it likes); $OPTIONS go to mpirun.
 OPTIONS=
 run() {
     wanted=$1 count=$2 most=120
@@ -32,8 +32,8 @@ run() {
     timeout -k 5 $most mpirun $OPTIONS --bind-to none -n "$count" "$@" >log 2>&1 </dev/null
     code=$?
     [ "$wanted" != said ] || return 0
-    [ $code != 124 ] && [ $code != 137 ] || [ "$wanted" = killed ] || fail "$* hangs"
     [ $code != 124 ] || fail "$* hangs"
+    [ $code != 137 ] || [ "$wanted" = killed ] || fail "$* hangs"
     [ "$wanted" = any ] || [ "$wanted" = killed ] || [ "$wanted" = $code ] || fail "$* in $count processes ends with $code, not $wanted"
     if [ "$wanted" = killed ] && [ $code = 0 ]; then fail "$* ends well"; fi
 }

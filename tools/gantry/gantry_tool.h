@@ -31,7 +31,7 @@ int gantry_tool_fail_last(void);
 
 /* ---- runtimes ---- */
 
-/* A gantry_log_function_t. Writes warnings and errors to standard error, and all other levels if
+/* A gantry_log_fn. Writes warnings and errors to standard error, and all other levels if
  * the bool *user is true. */
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
 /* Creates a runtime. Its warnings go to standard error, and its whole log if `is_verbose` or if

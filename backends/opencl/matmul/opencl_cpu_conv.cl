@@ -188,8 +188,8 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
 }
 #endif
 
-/* Asks for what the next panel sees beyond this one: hardware is late for so many short lines.
- * Beyond the images, too. */
+/* Prefetches what the next panel sees beyond this one, beyond the images, too: the hardware's
+ * prefetcher is late for many short lines. */
 static void fetch_ahead(const gantry__windows_t *w, const gantry__panel_t *panel,
                         __global const T *images) {
     const long count = panel->places * w->step_x * w->channels;

@@ -51,8 +51,9 @@ typedef struct {
 
 /* ---- MR x NR of c ---- */
 
-/* A panel of b is more than the first cache holds. Where a step is of wide vectors its rows are
- * asked for some steps ahead; of narrow ones there are so many steps that asking costs more. */
+/* A panel of b is more than the first cache holds. Where a step is of wide vectors, its rows are
+ * prefetched some steps ahead. Narrow vectors have more steps: there the prefetch costs more than
+ * it saves. */
 #define STEPS_AHEAD 8
 #if GANTRY_LANES == 16
 #define FETCH_B(i, v) FETCH(b + STEPS_AHEAD * b_step + v * GANTRY_LANES, 0);
@@ -153,8 +154,8 @@ static void product_block(const problem_t *q, __global const T *packed_a,
 }
 
 /* The same with a as it lies: few panels of b, so all of them pass by each panel of a, which comes
- * from far away. Its rows are asked for one panel ahead, some of them while each panel of b passes:
- * hardware is late for so many short ones, and all of them at once would make everybody wait. */
+ * from far away. Its rows are prefetched one panel ahead, some of them while each panel of b
+ * passes: the hardware's prefetcher is late for short rows, and all at once would stall loads. */
 static void plain_block(const problem_t *q, __global const T *a, __global const T *packed_b,
                         __global const T *b, __global T *c, long rows, long columns, long depth,
                         int is_first EPILOGUE_PARAMETERS) {

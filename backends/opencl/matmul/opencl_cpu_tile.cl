@@ -41,8 +41,8 @@ typedef V __attribute__((aligned(sizeof(T)))) loose_t;
 
 /* ---- packing ---- */
 
-/* Four rows of four elements, turned: to[p * step + i] = from[i * row + p]. */
-static void turn_quad(__global T *to, long step, __global const T *from, long row) {
+/* Four rows of four elements, transposed: to[p * step + i] = from[i * row + p]. */
+static void transpose_quad(__global T *to, long step, __global const T *from, long row) {
     const Q r0 = vload4(0, from);
     const Q r1 = vload4(0, from + row);
     const Q r2 = vload4(0, from + 2 * row);
@@ -65,16 +65,16 @@ static void pack_slow(__global T *to, long width, __global const T *from, long v
     }
 }
 
-/* A full panel whose lines run along p: turned in quads, the rest element by element. */
-static void pack_turned(__global T *to, long width, __global const T *from, long depth,
-                        long across) {
+/* A full panel whose lines run along p: transposed in quads, the rest element by element. */
+static void pack_transposed(__global T *to, long width, __global const T *from, long depth,
+                            long across) {
     const long quads = depth / 4 * 4;
 
     for (long p = 0; p < quads; p += 4) {
         long i = 0;
 
         for (; i + 4 <= width; i += 4) {
-            turn_quad(to + p * width + i, width, from + i * across + p, across);
+            transpose_quad(to + p * width + i, width, from + i * across + p, across);
         }
         for (; i < width; ++i) {
             for (long q = p; q < p + 4; ++q) {
@@ -108,7 +108,7 @@ static void pack_rows(__global T *to, __global const T *from, long rows, long de
         if (across == 1) {
             pack_lines(to, from, min(rows - i, (long)MR), depth, along);
         } else if (along == 1 && rows - i >= MR) {
-            pack_turned(to, MR, from, depth, across);
+            pack_transposed(to, MR, from, depth, across);
         } else {
             pack_slow(to, MR, from, rows - i, depth, across, along);
         }
@@ -130,7 +130,7 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
                 VECTORS(COLUMN_MOVE, p)
             }
         } else if (is_full && along == 1) {
-            pack_turned(to, NR, from, depth, across);
+            pack_transposed(to, NR, from, depth, across);
         } else {
             pack_slow(to, NR, from, columns - j, depth, across, along);
         }
