@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of ops that move whole tensors: shapes, orders, blocks, repetition, casts. */
+#include "train/base/inner_scope.h"
 #include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
@@ -14,15 +15,10 @@ static void rule_reshape(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_reshape_like(c, c->dy[0], c->x[0]);
 }
 
-static bool has_float_type(tensor *x) {
-    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
-    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 ||
-           dtype == GANTRY_BFLOAT16;
-}
-
 static void rule_cast(gantry__rule_call_t *c) {
-    if (has_float_type(c->x[0]) && has_float_type(c->dy[0]))
-        c->dx[0] = gantry_cast(c->scope, c->dy[0], gantry_tensor_dtype(c->x[0]));
+    const gantry_dtype_t dtype = gantry_tensor_dtype(c->x[0]);
+    if (gantry__train_is_float(dtype) && gantry__train_is_float(gantry_tensor_dtype(c->dy[0])))
+        c->dx[0] = gantry_cast(c->scope, c->dy[0], dtype);
 }
 
 /* ---- another order ---- */
