@@ -5,8 +5,6 @@
 
 #include "train/layer/layer_state.h"
 
-#define GANTRY__KERAS_EPSILON 1e-7
-
 typedef struct gantry__norm_t {
     double epsilon, momentum;
     bool has_scale, has_offset;

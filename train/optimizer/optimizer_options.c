@@ -9,6 +9,7 @@
 #include <gantry_train/optimizer.h>
 
 #include "train/base/fail.h"
+#include "train/base/keras.h"
 #include "train/base/memory.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -177,7 +178,7 @@ gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options) {
     READ_LAST(read, settings);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.epsilon = or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     settings.amsgrad = read.amsgrad;
     return make_optimizer("gantry_adam", &gantry__train_adam, &common, &settings);
 }
@@ -191,7 +192,7 @@ gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options) {
     settings.weight_decay = or_default(read.weight_decay, 0.004);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.epsilon = or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     settings.amsgrad = read.amsgrad;
     return make_optimizer("gantry_adamw", &gantry__train_adamw, &common, &settings);
 }
@@ -204,7 +205,7 @@ gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options) {
     READ_LAST(read, settings);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.epsilon = or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     return make_optimizer("gantry_nadam", &gantry__train_nadam, &common, &settings);
 }
 
@@ -216,7 +217,7 @@ gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options) {
     READ_LAST(read, settings);
     settings.rho = or_default(read.rho, 0.9);
     settings.momentum = read.momentum;
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.epsilon = or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     settings.centered = read.centered;
     return make_optimizer("gantry_rmsprop", &gantry__train_rmsprop, &common, &settings);
 }
@@ -228,7 +229,7 @@ gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options) {
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
     settings.initial_accumulator_value = or_default(read.initial_accumulator_value, 0.1);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.epsilon = or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     return make_optimizer("gantry_adagrad", &gantry__train_adagrad, &common, &settings);
 }
 
@@ -240,7 +241,7 @@ gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options) {
     READ_LAST(read, settings);
     settings.beta_1 = or_default(read.beta_1, 0.9);
     settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.epsilon = or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     return make_optimizer("gantry_adamax", &gantry__train_adamax, &common, &settings);
 }
 
