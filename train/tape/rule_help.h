@@ -8,6 +8,8 @@
 
 #include "train/tape/rule.h"
 
+#define GANTRY__RULE_COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* How many sizes depend on data. */
 int32_t gantry__rule_open_sizes(const gantry_tensor_t *tensor);
 /* x in the shape of `like`, or repeated to it. */

@@ -5,8 +5,6 @@
 
 typedef const gantry_tensor_t tensor;
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- the same elements ---- */
 
 static void rule_identity(gantry__rule_call_t *c) { c->dx[0] = c->dy[0]; }
@@ -53,12 +51,12 @@ static const char *const block_attrs[] = {"block_size", "data_format"};
 
 static void rule_space_to_depth(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "DepthToSpace", (tensor *[4]){c->dy[0]}, block_attrs,
-                                  COUNT(block_attrs));
+                                  GANTRY__RULE_COUNT(block_attrs));
 }
 
 static void rule_depth_to_space(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "SpaceToDepth", (tensor *[4]){c->dy[0]}, block_attrs,
-                                  COUNT(block_attrs));
+                                  GANTRY__RULE_COUNT(block_attrs));
 }
 
 static void rule_space_to_batch(gantry__rule_call_t *c) {
@@ -78,12 +76,13 @@ static const char *const patch_attrs[] = {"ksizes", "strides", "rates", "padding
 
 static void rule_extract_patches(gantry__rule_call_t *c) {
     tensor *inputs[] = {c->dy[0], gantry_shape(c->scope, c->x[0], GANTRY_INT64), NULL, NULL};
-    c->dx[0] = gantry__rule_again(c, "FoldImagePatches", inputs, patch_attrs, COUNT(patch_attrs));
+    c->dx[0] = gantry__rule_again(c, "FoldImagePatches", inputs, patch_attrs,
+                                  GANTRY__RULE_COUNT(patch_attrs));
 }
 
 static void rule_fold_patches(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "ExtractImagePatches", (tensor *[4]){c->dy[0]}, patch_attrs,
-                                  COUNT(patch_attrs));
+                                  GANTRY__RULE_COUNT(patch_attrs));
 }
 
 /* ---- repetition ---- */
