@@ -30,8 +30,8 @@ static gantry_status_t transpose2d_build(gantry_layer_t *layer, const gantry_sha
     return transpose_build(layer, inputs, input_count, 2);
 }
 
-/* Rows or columns of the output, i of the window's dimensions, from those of the input: the
- * convolution of so many has as many as the input. */
+/* Rows or columns of the output, i of the window's dimensions, from n of the input: a convolution
+ * of the output has n again. */
 static bool grow(const gantry__kernel_t *k, int32_t rank, size_t i, int64_t *size) {
     const int64_t stride = k->strides[i], spread = (k->sizes[i] - 1) * k->dilations[i] + 1;
     return gantry__layer_grow(rank == 1 ? "Conv1DTranspose" : "Conv2DTranspose", stride,

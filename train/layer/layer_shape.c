@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers without weights: Flatten, Reshape, Dropout, Activation, Masking. */
+/* Layers without weights: Flatten, Reshape, Dropout, Activation, ActivityRegularization,
+ * Masking. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"

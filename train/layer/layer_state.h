@@ -50,7 +50,7 @@ struct gantry_layer_t {
     size_t replica_count;          /* of variables */
     bool takes_indices;            /* numbers below the first dimension of its first weight */
     uint8_t seeds_after;           /* that Keras chooses for the layer after its initialisers' */
-    uint8_t repeats_first; /* applied to so many values, it takes the first one twice; 0: never */
+    uint8_t repeats_first; /* applied to this many values, it takes the first one twice; 0: never */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
     size_t state_count;    /* kept from batch to batch, [batch, state_width] each */
     int64_t state_width;

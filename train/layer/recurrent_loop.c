@@ -25,7 +25,7 @@
  * small one, and a sum, for each step.
  *
  * The bodies get a pointer into the layer's `forms`, for they run again when a tape of second order
- * differentiates the way back. */
+ * differentiates the backward pass. */
 #include "train/base/fail.h"
 #include "train/layer/recurrent.h"
 #include "train/tape/tape_state.h"
@@ -224,7 +224,7 @@ static void run_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **o
 
 /* ---- backward ---- */
 
-/* Where the variables of the way back are. */
+/* Where the variables of the backward pass are. */
 typedef struct back_t {
     size_t states, dx, weights, kept, dy, injected, operands;
 } back_t;
@@ -362,7 +362,7 @@ static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor *
     set_before(&g, scope, &f, &o, &b, inputs, outputs);
 }
 
-/* The values with which the way back begins. Returns their number. */
+/* The values with which the backward pass begins. Returns their number. */
 static size_t begin_back(gantry_scope_t *scope, const form_t *f, const back_t *b,
                          const operands_t *o, tensor *const *inputs, tensor *const *outputs,
                          tensor *const *dy, tensor **values) {

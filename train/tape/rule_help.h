@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More for rules, beside rule.h: shapes with sizes that depend on data (-1 while a function is
- * traced), and ops that take the attributes of the recorded op.
+/* Helpers of rules: shapes with sizes that depend on data (-1 while a function is traced), and ops
+ * that take the attributes of the recorded op.
  *
  * NULL after a failure, which the scope keeps. */
 #ifndef GANTRY_TRAIN_RULE_HELP_H

@@ -12,9 +12,9 @@
  * A probe, a trace that fails at its end, finds out which variables change, which lead from a
  * source to an output, and which sources have a gradient.
  *
- * An outer tape records the loops of the history and of the way back like others. The gradient of
- * the history is again a loop backwards, which takes up the gradient of vi at step i. Sums of
- * gradients are variables of the way back whose values no gradient needs: they are not kept. */
+ * An outer tape records the loops of the history and of the backward pass like others. The gradient
+ * of the history is again a loop backwards, which takes up the gradient of vi at step i. Sums of
+ * gradients are variables of the backward pass whose values no gradient needs: not kept. */
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
@@ -157,7 +157,7 @@ static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c)
     return outputs[last];
 }
 
-/* ---- the way back ---- */
+/* ---- the backward pass ---- */
 
 /* Inputs and outputs of its loop: the number of the step, the gradients of the variables that are
  * wanted, the sums for other sources. */
@@ -328,8 +328,8 @@ static gantry__forward_t find_forward(const gantry__record_t *record) {
                                .output_count = record->output_count};
 }
 
-/* Of a way back: the gradients of variables that do not change, or are sums themselves, and the
- * sums for other sources. */
+/* Of a backward pass: the gradients of variables that do not change, or are sums themselves, and
+ * the sums for other sources. */
 static void mark_sums(gantry__block_t *block) {
     const gantry__block_t *below = block->below;
     size_t at = 1;
