@@ -14,15 +14,22 @@ static void replace_controls(char *text) {
     }
 }
 
+/* Numbers have a point, whatever the program's locale. */
+GANTRY__TRAIN_PRINTF(2, 0)
+static void write_text(char text[GANTRY__TRAIN_MESSAGE_BYTES], const char *format,
+                       va_list arguments) {
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    (void)vsnprintf(text, GANTRY__TRAIN_MESSAGE_BYTES, format, arguments);
+    gantry__train_locale_end(&locale);
+    replace_controls(text);
+}
+
 gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    gantry__train_locale_end(&locale);
+    write_text(text, format, arguments);
     va_end(arguments);
-    replace_controls(text);
     return gantry_fail(status, text);
 }
 
@@ -35,9 +42,7 @@ gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, 
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    gantry__train_locale_end(&locale);
+    write_text(text, format, arguments);
     va_end(arguments);
     if (!scope) return gantry_fail(GANTRY_INVALID_ARGUMENT, text);
     return gantry_scope_fail(scope, GANTRY_INVALID_ARGUMENT, text);

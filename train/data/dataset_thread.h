@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, conditions and threads for data sets, over POSIX threads. Thread-safe. */
+/* Conditions and threads for data sets, over POSIX threads. Thread-safe. */
 #ifndef GANTRY_TRAIN_DATASET_THREAD_H
 #define GANTRY_TRAIN_DATASET_THREAD_H
 
 #include <pthread.h>
 #include <stddef.h>
 
-typedef pthread_mutex_t gantry__train_mutex_t;
+#include "train/base/thread.h"
+
 typedef pthread_cond_t gantry__train_condition_t;
 typedef pthread_t gantry__train_thread_t;
-
-/* Cannot fail on Linux, as long as no attributes are given. */
-static inline void gantry__train_mutex_init(gantry__train_mutex_t *mutex) {
-    (void)pthread_mutex_init(mutex, NULL);
-}
-static inline void gantry__train_mutex_deinit(gantry__train_mutex_t *mutex) {
-    (void)pthread_mutex_destroy(mutex);
-}
-static inline void gantry__train_lock(gantry__train_mutex_t *mutex) {
-    (void)pthread_mutex_lock(mutex);
-}
-static inline void gantry__train_unlock(gantry__train_mutex_t *mutex) {
-    (void)pthread_mutex_unlock(mutex);
-}
 
 static inline void gantry__train_condition_init(gantry__train_condition_t *condition) {
     (void)pthread_cond_init(condition, NULL);

@@ -184,6 +184,12 @@ gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t 
                               text, least, most);
 }
 
+gantry_status_t gantry__layer_build_any(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                        size_t input_count, void *user) {
+    (void)user;
+    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, 1, GANTRY_MAX_RANK);
+}
+
 gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_t *input,
                                            int32_t rank, const int64_t *spread) {
     for (int32_t d = 0; d < rank; ++d) {

@@ -139,6 +139,9 @@ static gantry_status_t attention_build(gantry_layer_t *layer, const gantry_shape
 
 /* ---- a call ---- */
 
+/* Exchanges heads and places. */
+static const int32_t swap_heads[] = {0, 2, 1, 3};
+
 /* rows kernel + bias, for the pair of weights `pair`. */
 static tensor *project(const gantry_layer_call_t *call, tensor *rows, size_t pair, int64_t from,
                        int64_t to) {
@@ -153,13 +156,12 @@ static tensor *project(const gantry_layer_call_t *call, tensor *rows, size_t pai
 /* [batch, length, size] to [batch, heads, length, dim]. */
 static tensor *to_heads(const gantry_layer_call_t *call, tensor *x, size_t pair, int64_t heads,
                         int64_t dim) {
-    static const int32_t heads_first[] = {0, 2, 1, 3};
     gantry_scope_t *s = call->scope;
     const gantry_shape_t shape = *gantry_tensor_shape(x);
     tensor *rows = gantry_reshape(s, x, GANTRY_SHAPE(-1, shape.dims[2]));
     tensor *y = project(call, rows, pair, shape.dims[2], heads * dim);
     return gantry_transpose(s, gantry_reshape(s, y, GANTRY_SHAPE(-1, shape.dims[1], heads, dim)),
-                            heads_first);
+                            swap_heads);
 }
 
 /* Numbers 0, 1, ... of this shape. */
@@ -232,7 +234,6 @@ static tensor *weigh_keys(const gantry_layer_call_t *call, const attention_t *a,
 }
 
 static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
-    static const int32_t heads_last[] = {0, 2, 1, 3};
     static const gantry_matmul_options_t by_rows = {.transpose_b = true};
     const attention_t *a = user;
     gantry_scope_t *s = call->scope;
@@ -247,7 +248,7 @@ static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
     tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
     tensor *parts = weigh_keys(call, a, scores);
-    tensor *mixed = gantry_transpose(s, gantry_matmul(s, parts, v, NULL), heads_last);
+    tensor *mixed = gantry_transpose(s, gantry_matmul(s, parts, v, NULL), swap_heads);
     tensor *y =
         project(call, gantry_reshape(s, mixed, GANTRY_SHAPE(-1, width)), 3, width, shape.dims[2]);
     return gantry_reshape(s, y, GANTRY_SHAPE(-1, shape.dims[1], shape.dims[2]));

@@ -6,13 +6,6 @@
 
 typedef const gantry_tensor_t tensor;
 
-static gantry_window_options_t window_of(const gantry__kernel_t *k) {
-    return (gantry_window_options_t){
-        .strides = {k->strides[0], k->strides[1]},
-        .dilations = {k->dilations[0], k->dilations[1]},
-        .padding = k->is_same ? GANTRY_PADDING_SAME : GANTRY_PADDING_VALID};
-}
-
 /* rank: of the window. The kernel has `filters` outputs, of all channels or of each. */
 static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, int32_t rank, int64_t filters,
@@ -79,7 +72,7 @@ static tensor *conv_groups(gantry_scope_t *s, tensor *x, tensor *filter, conv_fn
 /* An open size may be smaller than the window. */
 static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t *k, conv_fn op,
                          const char *kind) {
-    const gantry_window_options_t window = window_of(k);
+    const gantry_window_options_t window = gantry__kernel_image_window(k, 2);
     const gantry_shape_t *input = gantry_tensor_shape(call->inputs[0]);
     const gantry_status_t status = gantry__kernel_check_window(kind, k, input, input->rank - 2);
     if (gantry__train_hand_on(call->scope, status) != GANTRY_OK) return NULL;
@@ -105,7 +98,7 @@ static tensor *depthwise_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv1D", conv1d);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv1D", conv1d);
     return gantry__kernel_layer(
         &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_GROUPS | GANTRY__KERNEL_CAUSAL, filters,
         kernel_size, activation, options);
@@ -114,7 +107,7 @@ gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
 gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv2D", conv2d);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv2D", conv2d);
     return gantry__kernel_layer(
         &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS | GANTRY__KERNEL_GROUPS, filters,
         kernel_size, activation, options);
@@ -122,7 +115,7 @@ gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
 
 gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size, gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("DepthwiseConv2D", depthwise);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("DepthwiseConv2D", depthwise);
     return gantry__kernel_layer(
         &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS | GANTRY__KERNEL_MULTIPLIER, 1,
         kernel_size, activation, options);

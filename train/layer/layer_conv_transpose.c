@@ -30,8 +30,8 @@ static gantry_status_t transpose2d_build(gantry_layer_t *layer, const gantry_sha
     return transpose_build(layer, inputs, input_count, 2);
 }
 
-/* Rows or columns of the output, i of the window's dimensions, from those of the input: the
- * convolution of so many has as many as the input. */
+/* Rows or columns of the output, i of the window's dimensions, from n of the input: a convolution
+ * of the output has n again. */
 static bool grow(const gantry__kernel_t *k, int32_t rank, size_t i, int64_t *size) {
     const int64_t stride = k->strides[i], spread = (k->sizes[i] - 1) * k->dilations[i] + 1;
     return gantry__layer_grow(rank == 1 ? "Conv1DTranspose" : "Conv2DTranspose", stride,
@@ -67,7 +67,7 @@ static tensor *transpose2d_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_conv1d_transpose_layer(int64_t filters, int64_t kernel_size,
                                               gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv1DTranspose", transpose1d);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv1DTranspose", transpose1d);
     return gantry__kernel_layer(&kind, GANTRY__KERNEL_WINDOW, filters, kernel_size, activation,
                                 options);
 }
@@ -75,7 +75,7 @@ gantry_layer_t *gantry_conv1d_transpose_layer(int64_t filters, int64_t kernel_si
 gantry_layer_t *gantry_conv2d_transpose_layer(int64_t filters, int64_t kernel_size,
                                               gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__KERNEL_KIND("Conv2DTranspose", transpose2d);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv2DTranspose", transpose2d);
     return gantry__kernel_layer(&kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS, filters,
                                 kernel_size, activation, options);
 }

@@ -2,6 +2,7 @@
 /* Dot: products of two inputs, summed over a dimension of each. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/base/keras.h"
 #include "train/layer/layer_norm.h"
 #include "train/layer/layer_state.h"
 

@@ -13,13 +13,6 @@ typedef struct gantry__kernel_t {
     int64_t strides[2], dilations[2], multiplier, groups;
 } gantry__kernel_t;
 
-/* The kind of a layer with such options, built by stem_build and called by stem_call. */
-#define GANTRY__KERNEL_KIND(class_name, stem)                                                  \
-    {                                                                                          \
-        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
-        .call = stem##_call, .release = gantry__layer_free_user                                \
-    }
-
 /* The options that a kind of layer has a use for, beside those of all. */
 typedef enum gantry__kernel_use_t {
     GANTRY__KERNEL_WINDOW = 1,     /* strides, dilations, padding */

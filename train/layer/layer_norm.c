@@ -4,6 +4,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/base/keras.h"
 #include "train/layer/layer_norm.h"
 
 typedef const gantry_tensor_t tensor;

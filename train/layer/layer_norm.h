@@ -5,8 +5,6 @@
 
 #include "train/layer/layer_state.h"
 
-#define GANTRY__KERAS_EPSILON 1e-7
-
 typedef struct gantry__norm_t {
     double epsilon, momentum;
     bool has_scale, has_offset;
@@ -15,8 +13,8 @@ typedef struct gantry__norm_t {
     int64_t groups; /* GroupNormalization; -1: as many as elements */
 } gantry__norm_t;
 
-/* The layer, with at most so many axes, and this epsilon where the options name none; NULL after a
- * failure. */
+/* The layer, with at most this many axes, and this epsilon where the options name none; NULL after
+ * a failure. */
 gantry_layer_t *gantry__norm_layer(const gantry_layer_kind_t *kind, size_t most_axes,
                                    double epsilon, const gantry_norm_options_t *options);
 /* Finds the axes of the input, which has at most this rank. */
@@ -25,7 +23,7 @@ gantry_status_t gantry__norm_find_axes(gantry_layer_t *layer, const gantry_shape
 /* Adds a weight with a number for each element of the axes. */
 gantry_status_t gantry__norm_add(gantry_layer_t *layer, const char *name,
                                  const gantry_shape_t *input, gantry_init_t kind, bool trainable);
-/* Adds the weights gamma and beta, as far as there are these. */
+/* Adds gamma and beta, those that the layer has. */
 gantry_status_t gantry__norm_add_scale_and_offset(gantry_layer_t *layer,
                                                   const gantry_shape_t *input);
 /* gamma and beta; ones and zeros where there is no such weight. */

@@ -76,20 +76,12 @@ gantry_layer_t *gantry_repeat_vector_layer(int64_t times, const char *name) {
 }
 
 gantry_layer_t *gantry_up_sampling1d_layer(int64_t size, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "UpSampling1D",
-                                             .build = repeat_build,
-                                             .call = repeat_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("UpSampling1D", repeat);
     return repeat_layer(&kind, (repeat_t){3, {1, size, 1, 1}}, name);
 }
 
 gantry_layer_t *gantry_up_sampling2d_layer(int64_t rows, int64_t columns, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "UpSampling2D",
-                                             .build = repeat_build,
-                                             .call = repeat_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("UpSampling2D", repeat);
     return repeat_layer(&kind, (repeat_t){4, {1, rows, columns, 1}}, name);
 }
 
@@ -170,29 +162,23 @@ static gantry_layer_t *edges_layer(const gantry_layer_kind_t *kind, int32_t rank
     return layer;
 }
 
-#define EDGES_KIND(class_name, stem)                                                           \
-    {                                                                                          \
-        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
-        .call = stem##_call, .release = gantry__layer_free_user                                \
-    }
-
 gantry_layer_t *gantry_zero_padding1d_layer(int64_t before, int64_t after, const char *name) {
-    static const gantry_layer_kind_t kind = EDGES_KIND("ZeroPadding1D", padding);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("ZeroPadding1D", padding);
     return edges_layer(&kind, 3, (int64_t[]){before, after}, name);
 }
 
 gantry_layer_t *gantry_zero_padding2d_layer(const int64_t *amounts, const char *name) {
-    static const gantry_layer_kind_t kind = EDGES_KIND("ZeroPadding2D", padding);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("ZeroPadding2D", padding);
     return edges_layer(&kind, 4, amounts, name);
 }
 
 gantry_layer_t *gantry_cropping1d_layer(int64_t before, int64_t after, const char *name) {
-    static const gantry_layer_kind_t kind = EDGES_KIND("Cropping1D", cropping);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Cropping1D", cropping);
     return edges_layer(&kind, 3, (int64_t[]){before, after}, name);
 }
 
 gantry_layer_t *gantry_cropping2d_layer(const int64_t *amounts, const char *name) {
-    static const gantry_layer_kind_t kind = EDGES_KIND("Cropping2D", cropping);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Cropping2D", cropping);
     return edges_layer(&kind, 4, amounts, name);
 }
 
@@ -233,11 +219,7 @@ static gantry_status_t take_dims(const int32_t *dims, size_t count, permute_t *p
 }
 
 gantry_layer_t *gantry_permute_layer(const int32_t *dims, size_t count, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Permute",
-                                             .build = permute_build,
-                                             .call = permute_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Permute", permute);
     permute_t p = {.rank = 0};
     if (take_dims(dims, count, &p) != GANTRY_OK) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof p, name);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers without weights: Flatten, Reshape, Dropout, Activation, Masking. */
+/* Layers without weights: Flatten, Reshape, Dropout, Activation, ActivityRegularization,
+ * Masking. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
-
-/* For layers that take any shape. */
-static gantry_status_t build_with_one(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                      size_t input_count, void *user) {
-    (void)user;
-    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, 1, GANTRY_MAX_RANK);
-}
 
 static gantry_status_t masking_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                      size_t input_count, void *user) {
@@ -32,7 +26,7 @@ static tensor *flatten_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_flatten(const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Flatten",
-                                             .build = build_with_one,
+                                             .build = gantry__layer_build_any,
                                              .call = flatten_call};
     return gantry_layer_create(&kind, NULL, name);
 }
@@ -72,7 +66,7 @@ static bool can_reshape(const gantry_shape_t *input, const gantry_shape_t *sampl
 static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                      size_t input_count, void *user) {
     char text[256], wanted[256];
-    GANTRY__TRAIN_TRY(build_with_one(layer, inputs, input_count, user));
+    GANTRY__TRAIN_TRY(gantry__layer_build_any(layer, inputs, input_count, user));
     if (!has_open_size(&inputs[0], 1)) {
         if (can_reshape(&inputs[0], user)) return GANTRY_OK;
         (void)gantry_shape_format(&inputs[0], text, sizeof text);
@@ -123,7 +117,7 @@ static bool check_rate(const char *call, double rate) {
 gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Dropout",
-                                             .build = build_with_one,
+                                             .build = gantry__layer_build_any,
                                              .call = dropout_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
@@ -160,7 +154,7 @@ static gantry_status_t check_noise(const shaped_dropout_t *d, const gantry_shape
 
 static gantry_status_t shaped_dropout_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                             size_t input_count, void *user) {
-    GANTRY__TRAIN_TRY(build_with_one(layer, inputs, input_count, user));
+    GANTRY__TRAIN_TRY(gantry__layer_build_any(layer, inputs, input_count, user));
     return check_noise(user, inputs);
 }
 
@@ -208,7 +202,7 @@ static const gantry_tensor_t *same_call(const gantry_layer_call_t *call, void *u
 gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "ActivityRegularization",
-                                             .build = build_with_one,
+                                             .build = gantry__layer_build_any,
                                              .call = same_call,
                                              .passes_masks = true};
     gantry_layer_t *layer = gantry_layer_create(&kind, NULL, name);
@@ -224,7 +218,7 @@ gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char 
 gantry_layer_t *gantry_activation_layer(gantry_activation_t activation, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Activation",
-                                             .build = build_with_one,
+                                             .build = gantry__layer_build_any,
                                              .call = activation_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};

@@ -6,12 +6,6 @@
 
 typedef const gantry_tensor_t tensor;
 
-static gantry_status_t slope_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
-                                   size_t input_count, void *user) {
-    (void)user;
-    return gantry__layer_check_rank(layer->kind.name, inputs, input_count, 1, GANTRY_MAX_RANK);
-}
-
 /* ---- LeakyReLU ---- */
 
 static tensor *leaky_call(const gantry_layer_call_t *call, void *user) {
@@ -22,7 +16,7 @@ static tensor *leaky_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_leaky_relu_layer(double negative_slope, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "LeakyReLU",
-                                             .build = slope_build,
+                                             .build = gantry__layer_build_any,
                                              .call = leaky_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
@@ -123,7 +117,7 @@ static tensor *rescaling_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_rescaling_layer(double scale, double offset, const char *name) {
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "Rescaling",
-                                             .build = slope_build,
+                                             .build = gantry__layer_build_any,
                                              .call = rescaling_call,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};

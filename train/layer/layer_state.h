@@ -50,7 +50,7 @@ struct gantry_layer_t {
     size_t replica_count;          /* of variables */
     bool takes_indices;            /* numbers below the first dimension of its first weight */
     uint8_t seeds_after;           /* that Keras chooses for the layer after its initialisers' */
-    uint8_t repeats_first; /* applied to so many values, it takes the first one twice; 0: never */
+    uint8_t repeats_first; /* applied to this many values, it takes the first one twice; 0: never */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
     size_t state_count;    /* kept from batch to batch, [batch, state_width] each */
     int64_t state_width;
@@ -93,6 +93,12 @@ void gantry__layer_release_rules(gantry_layer_t *layer);
 gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes, const char *name);
 /* For the field `release` of such a layer's kind. */
 void gantry__layer_free_user(void *user);
+/* The kind of such a layer, built by stem_build and called by stem_call. */
+#define GANTRY__LAYER_KIND(class_name, stem)                                                   \
+    {                                                                                          \
+        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
+        .call = stem##_call, .release = gantry__layer_free_user                                \
+    }
 /* A copy of an initialiser; of kind `otherwise` if given is NULL. False: it is refused. */
 bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t otherwise,
                                gantry_initializer_t *out);
@@ -112,6 +118,9 @@ const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
 /* Refuses an input count or rank: "layer Dense: ...". */
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most);
+/* Of layers that take one input of any shape. */
+gantry_status_t gantry__layer_build_any(gantry_layer_t *layer, const gantry_shape_t *inputs,
+                                        size_t input_count, void *user);
 /* Whether all inputs of a call are floats; else the scope fails: "layer Dot: ...". */
 bool gantry__layer_has_floats(const gantry_layer_call_t *call, const char *kind);
 /* The type of the model that calls, a float. */

@@ -20,7 +20,7 @@ enum {
 enum {
     GANTRY__LOOP_HAS_MASK = 1,
     GANTRY__LOOP_HAS_DROPS = 2,
-    GANTRY__LOOP_INJECTS = 4, /* the way back: gradients reach the kept states, too */
+    GANTRY__LOOP_INJECTS = 4, /* the backward pass: gradients reach the kept states, too */
     GANTRY__LOOP_FORMS = 8
 };
 

@@ -25,7 +25,7 @@
  * small one, and a sum, for each step.
  *
  * The bodies get a pointer into the layer's `forms`, for they run again when a tape of second order
- * differentiates the way back. */
+ * differentiates the backward pass. */
 #include "train/base/fail.h"
 #include "train/layer/recurrent.h"
 #include "train/tape/tape_state.h"
@@ -112,21 +112,17 @@ static void copy_values(tensor *const *in, size_t count, tensor **out) {
 
 /* ---- pieces of a body ---- */
 
-static tensor *number_of(gantry_scope_t *scope, int32_t value) {
-    return gantry_constant(scope, GANTRY_INT32, GANTRY_SCALAR, &value, sizeof value);
-}
-
 /* The number of the segments of x; where it depends on data, an op finds it. */
 static tensor *segments_of(gantry_scope_t *scope, tensor *x) {
     static const int64_t first = 0, one = 1;
     const int64_t count = gantry_tensor_shape(x)->dims[0];
-    if (count >= 0) return number_of(scope, (int32_t)count);
+    if (count >= 0) return gantry_scalar_i32(scope, (int32_t)count);
     tensor *sizes = gantry_shape(scope, x, GANTRY_INT32);
     return gantry_reshape(scope, gantry_slice(scope, sizes, &first, &one), GANTRY_SCALAR);
 }
 
 static tensor *last_segment(gantry_scope_t *scope, tensor *x) {
-    return gantry_sub(scope, segments_of(scope, x), number_of(scope, 1));
+    return gantry_sub(scope, segments_of(scope, x), gantry_scalar_i32(scope, 1));
 }
 
 /* all, with value in this row. */
@@ -191,7 +187,7 @@ static void forward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **
     const size_t kept = 1 + f.states, y = kept + f.states, rest = y + f.kind->returns_sequences;
     recurrence_t r = {.kind = f.kind, .scope = scope};
     const operands_t o = take_operands(&r, &f, inputs + rest);
-    outputs[0] = gantry_add(scope, inputs[0], number_of(scope, 1));
+    outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
     for (size_t s = 0; s < f.states; ++s)
         outputs[kept + s] = put_row(scope, inputs[kept + s], inputs[0], inputs[1 + s]);
     set_states(&r, &f, inputs + 1);
@@ -211,7 +207,7 @@ static void run_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **o
     const operands_t o = take_operands(&r, &f, inputs + f.states);
     tensor *values[MOST_VALUES];
     size_t count = 0;
-    values[count++] = number_of(scope, 0);
+    values[count++] = gantry_scalar_i32(scope, 0);
     copy_values(inputs, f.states, values + count);
     count += f.states;
     for (size_t s = 0; s < f.states; ++s) values[count++] = make_kept(scope, o.x, f.kind->units);
@@ -228,7 +224,7 @@ static void run_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **o
 
 /* ---- backward ---- */
 
-/* Where the variables of the way back are. */
+/* Where the variables of the backward pass are. */
 typedef struct back_t {
     size_t states, dx, weights, kept, dy, injected, operands;
 } back_t;
@@ -251,7 +247,7 @@ static size_t count_weights(const form_t *f) {
 static void backward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                              void *user) {
     (void)user;
-    outputs[0] = gantry_greater_equal(scope, inputs[0], number_of(scope, 0));
+    outputs[0] = gantry_greater_equal(scope, inputs[0], gantry_scalar_i32(scope, 0));
 }
 
 /* One segment under a tape. sources: x, the states before it, the biases, then the products. */
@@ -333,7 +329,7 @@ static void set_before(const segment_t *g, gantry_scope_t *scope, const form_t *
                        const operands_t *o, const back_t *b, tensor *const *inputs,
                        tensor **outputs) {
     tensor *const *dstates = g->gradients + 1;
-    outputs[0] = gantry_sub(scope, inputs[0], number_of(scope, 1));
+    outputs[0] = gantry_sub(scope, inputs[0], gantry_scalar_i32(scope, 1));
     for (size_t s = 0; s < f->states; ++s) {
         tensor *d = or_zeros(scope, dstates[s], inputs[b->states + s]);
         if (f->injects)
@@ -366,7 +362,7 @@ static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor *
     set_before(&g, scope, &f, &o, &b, inputs, outputs);
 }
 
-/* The values with which the way back begins. Returns their number. */
+/* The values with which the backward pass begins. Returns their number. */
 static size_t begin_back(gantry_scope_t *scope, const form_t *f, const back_t *b,
                          const operands_t *o, tensor *const *inputs, tensor *const *outputs,
                          tensor *const *dy, tensor **values) {

@@ -316,7 +316,7 @@ static tensor *run_looped(recurrence_t *r, const gantry__rnn_start_t *start) {
     return r->kind->returns_sequences ? gantry_transpose(s, y, swap) : r->h;
 }
 
-/* Numbers are checked op by op, so that the op is named which made one that is not finite. */
+/* A check of numbers names the op that made one that is not finite, so it avoids loops. */
 static bool is_loop(const recurrence_t *r, const gantry_shape_t *shape) {
     if (shape->dims[0] < 0 || r->kind->unroll == GANTRY_ON) return false;
     if (shape->dims[1] < 0 || shape->dims[1] > GANTRY__RNN_MOST_STEPS) return true;

@@ -6,9 +6,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-
-/* What keeps the division by a norm finite. */
-#define CONSTRAINT_EPSILON 1e-7
+#include "train/base/keras.h"
 
 /* ---- checks ---- */
 
@@ -128,7 +126,7 @@ static const gantry_tensor_t *orthogonal_loss(gantry_scope_t *scope, const gantr
     const double pairs = (double)size * ((double)size - 1) / 2;
     const gantry_tensor_t *inverse = gantry_minimum(
         scope, gantry_rsqrt(scope, gantry_sum(scope, gantry_square(scope, w), &over)),
-        gantry__train_constant(scope, dtype, 1 / CONSTRAINT_EPSILON));
+        gantry__train_constant(scope, dtype, 1 / GANTRY__KERAS_EPSILON));
     const gantry_tensor_t *unit = gantry_mul(scope, w, inverse);
     const gantry_tensor_t *others =
         gantry_mul(scope, gantry_matmul(scope, unit, unit, &product),
@@ -196,7 +194,7 @@ static const gantry_tensor_t *constrained(gantry_scope_t *scope, const gantry_co
     const gantry_tensor_t *norms = norms_of(scope, c, w);
     if (!norms) return NULL;
     const gantry_tensor_t *divisor =
-        gantry_add(scope, gantry__train_constant(scope, dtype, CONSTRAINT_EPSILON), norms);
+        gantry_add(scope, gantry__train_constant(scope, dtype, GANTRY__KERAS_EPSILON), norms);
     if (c->kind == GANTRY_UNIT_NORM) return gantry_div(scope, w, divisor);
     return gantry_mul(scope, w, gantry_div(scope, bounded_norms(scope, c, norms), divisor));
 }

@@ -5,10 +5,9 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/base/keras.h"
 #include "train/loss/fit.h"
 
-/* What keeps the logarithm of a probability finite. */
-#define LOSS_EPSILON 1e-7
 /* log(2) as a float32, which Keras takes for float64, too. */
 #define LOSS_LOG_2 0.693147182464599609375
 
@@ -32,8 +31,8 @@ static const gantry_tensor_t *number_like(gantry_scope_t *scope, const gantry_te
 }
 
 static const gantry_tensor_t *clip_probabilities(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry_clip_by_value(scope, x, number_like(scope, x, LOSS_EPSILON),
-                                number_like(scope, x, 1 - LOSS_EPSILON));
+    return gantry_clip_by_value(scope, x, number_like(scope, x, GANTRY__KERAS_EPSILON),
+                                number_like(scope, x, 1 - GANTRY__KERAS_EPSILON));
 }
 
 /* Labels of the predictions' shape, in their type; NULL after a refusal. */
@@ -201,7 +200,7 @@ static const gantry_tensor_t *sum_of_last(gantry_scope_t *scope, const gantry_te
 }
 
 static const gantry_tensor_t *clip_to_one(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry_clip_by_value(scope, x, number_like(scope, x, LOSS_EPSILON),
+    return gantry_clip_by_value(scope, x, number_like(scope, x, GANTRY__KERAS_EPSILON),
                                 number_like(scope, x, 1));
 }
 
@@ -224,7 +223,7 @@ const gantry_tensor_t *gantry__train_poisson(gantry_scope_t *scope, const char *
     labels = dense_labels(scope, name, labels, predictions);
     if (!labels) return NULL;
     const gantry_tensor_t *p =
-        gantry_add(scope, predictions, number_like(scope, predictions, LOSS_EPSILON));
+        gantry_add(scope, predictions, number_like(scope, predictions, GANTRY__KERAS_EPSILON));
     const gantry_tensor_t *expected = gantry_mul(scope, labels, gantry_log(scope, p));
     return mean_of_last(scope, gantry_sub(scope, predictions, expected));
 }
@@ -249,15 +248,15 @@ const gantry_tensor_t *gantry__train_absolute_percentage_error(
     (void)options;
     labels = dense_labels(scope, name, labels, predictions);
     if (!labels) return NULL;
-    const gantry_tensor_t *size =
-        gantry_maximum(scope, gantry_abs(scope, labels), number_like(scope, labels, LOSS_EPSILON));
+    const gantry_tensor_t *size = gantry_maximum(scope, gantry_abs(scope, labels),
+                                                 number_like(scope, labels, GANTRY__KERAS_EPSILON));
     const gantry_tensor_t *error =
         gantry_abs(scope, gantry_div(scope, gantry_sub(scope, labels, predictions), size));
     return gantry_mul(scope, mean_of_last(scope, error), number_like(scope, labels, 100));
 }
 
 static const gantry_tensor_t *log_of_more(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    x = gantry_maximum(scope, x, number_like(scope, x, LOSS_EPSILON));
+    x = gantry_maximum(scope, x, number_like(scope, x, GANTRY__KERAS_EPSILON));
     return x ? gantry_log(scope, gantry_add(scope, x, number_like(scope, x, 1))) : NULL;
 }
 
@@ -275,8 +274,8 @@ static const gantry_tensor_t *direction_of(gantry_scope_t *scope, const gantry_t
     const gantry_reduce_options_t kept = over_last(true);
     const gantry_tensor_t *norm =
         gantry_rsqrt(scope, gantry_sum(scope, gantry_square(scope, x), &kept));
-    return gantry_mul(scope, x,
-                      gantry_minimum(scope, norm, number_like(scope, x, 1 / LOSS_EPSILON)));
+    return gantry_mul(
+        scope, x, gantry_minimum(scope, norm, number_like(scope, x, 1 / GANTRY__KERAS_EPSILON)));
 }
 
 const gantry_tensor_t *gantry__train_cosine_similarity(gantry_scope_t *scope, const char *name,

@@ -5,10 +5,10 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
+#include "train/base/keras.h"
 #include "train/loss/fit.h"
 
-/* What keeps divisions finite, Keras's; and below what the largest prediction is no class. */
-#define FBETA_EPSILON 1e-7
+/* Below it the largest prediction is no class. */
 #define FBETA_ZERO 1e-9
 
 enum { TRUE_POSITIVES, FALSE_POSITIVES, FALSE_NEGATIVES, LABELS };
@@ -85,7 +85,8 @@ static const gantry_tensor_t *fbeta_share(const gantry_metric_t *metric, gantry_
                                           const gantry_tensor_t *x, const gantry_tensor_t *y,
                                           const gantry_tensor_t *z) {
     if (z) y = gantry_add(scope, y, z);
-    return gantry_div(scope, x, gantry_add(scope, y, fbeta_number(metric, scope, FBETA_EPSILON)));
+    return gantry_div(scope, x,
+                      gantry_add(scope, y, fbeta_number(metric, scope, GANTRY__KERAS_EPSILON)));
 }
 
 static const gantry_tensor_t *fbeta_scores(const gantry_metric_t *metric, gantry_scope_t *scope,

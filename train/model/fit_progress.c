@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
 #include "train/model/fit_progress.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "train/base/clock.h"
 
 #define SECONDS_BETWEEN 0.1
 #define MOST_SHOWN 32
-
-static double now(void) {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn write, void *user,
                                bool is_terminal) {
@@ -25,7 +19,7 @@ void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch,
     char text[64];
     if (steps > 0) progress->steps = steps; /* else the first epoch counts them */
     progress->step = 0;
-    progress->shown = now();
+    progress->shown = gantry__train_clock();
     gantry__progress_begin(&progress->bar, progress->steps, progress->is_terminal, progress->shown);
     if (!progress->write) return;
     (void)snprintf(text, sizeof text, "Epoch %lld/%lld\n", (long long)epoch + 1, (long long)epochs);
@@ -34,7 +28,7 @@ void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch,
 
 bool gantry__fit_progress_is_due(gantry__fit_progress_t *progress) {
     if (!progress->write || !progress->is_terminal) return false;
-    const double time = now();
+    const double time = gantry__train_clock();
     if (time - progress->shown < SECONDS_BETWEEN) return false;
     progress->shown = time;
     return true;
@@ -55,7 +49,7 @@ void gantry__fit_progress_show(gantry__fit_progress_t *progress, const char *con
     if (count > MOST_SHOWN) count = MOST_SHOWN;
     for (size_t i = 0; i < count; ++i)
         insert(sorted, i, (gantry__progress_value_t){names[i], values[i]});
-    if (gantry__progress_update(&progress->bar, progress->step, now(), sorted, count, is_last, text,
-                                sizeof text) > 0)
+    if (gantry__progress_update(&progress->bar, progress->step, gantry__train_clock(), sorted,
+                                count, is_last, text, sizeof text) > 0)
         progress->write(text, progress->user);
 }

@@ -20,7 +20,6 @@ typedef struct gantry__own_callback_t {
     size_t best_weight_count;
     double factor, least_rate;
     int64_t cooldown, cooling; /* epochs after a smaller rate; those that are left */
-    bool swaps_on_epoch;       /* swapping.c */
     gantry_model_t *model;     /* that is trained */
 } gantry__own_callback_t;
 

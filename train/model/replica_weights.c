@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shares of a batch for replicas of unlike speed: given, or from the time that each one takes. */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "train/base/clock.h"
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
@@ -101,20 +100,14 @@ static void measured_body(gantry_scope_t *scope, tensor *const *inputs, tensor *
 
 /* ---- time ---- */
 
-static double now_seconds(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static gantry_status_t time_replica_call(gantry_scope_t *scope, gantry_function_t *function,
                                          tensor *const *inputs, size_t count, size_t result_count,
                                          double *out_seconds) {
     tensor *results[MOST_GRADIENTS];
-    const double begin = now_seconds();
+    const double begin = gantry__train_clock();
     GANTRY__TRAIN_TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
     GANTRY__TRAIN_TRY(gantry_runtime_synchronize(gantry_scope_runtime(scope)));
-    *out_seconds = now_seconds() - begin;
+    *out_seconds = gantry__train_clock() - begin;
     for (size_t i = 0; i < result_count; ++i) gantry_tensor_drop(scope, results[i]);
     return GANTRY_OK;
 }

@@ -92,7 +92,7 @@ const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t v
 
 /* ---- gradients that are slices: step_slices.c ---- */
 
-/* Fills slice_use for batches of so many rows. */
+/* Fills slice_use for batches of this many rows. */
 void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows);
 /* The gradients of a step that uses slices, in replica->slices. */
 void gantry__step_differentiate_slices(gantry__step_call_t *c, gantry__replica_t *replica);

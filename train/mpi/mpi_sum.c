@@ -14,18 +14,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "train/base/clock.h"
 #include "train/mpi/mpi_state.h"
 
 #define GRACE_SECONDS 1.0
 #define SHORT_SECONDS 0.0005
 #define LONG_SECONDS 0.1
 #define NAP_SHARE 0.002 /* of the time waited, which counts as a second at most */
-
-static double now(void) {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* ---- errors ---- */
 
@@ -84,8 +79,8 @@ typedef struct waiting_t {
  * has waited, or 0 if it has not looked. */
 static double pause_between(waiting_t *waiting) {
     if (!waiting->is_long && ++waiting->tests % 64 > 0) return 0;
-    if (waiting->begin == 0) waiting->begin = now();
-    const double seconds = now() - waiting->begin;
+    if (waiting->begin == 0) waiting->begin = gantry__train_clock();
+    const double seconds = gantry__train_clock() - waiting->begin;
     if (seconds < SHORT_SECONDS) return 0;
     waiting->is_long = seconds >= LONG_SECONDS;
     if (waiting->is_long) {
@@ -101,8 +96,8 @@ static double pause_between(waiting_t *waiting) {
  * the call gets some more time. */
 static gantry_status_t keep_waiting(gantry__mpi_t *mpi, waiting_t *waiting, const char *what) {
     const size_t gone = atomic_load(&mpi->watch.gone);
-    if (gone && waiting->give_up == 0) waiting->give_up = now() + GRACE_SECONDS;
-    if (gone && now() > waiting->give_up) return fail_of_rank(mpi, gone - 1, what);
+    if (gone && waiting->give_up == 0) waiting->give_up = gantry__train_clock() + GRACE_SECONDS;
+    if (gone && gantry__train_clock() > waiting->give_up) return fail_of_rank(mpi, gone - 1, what);
     const double waited = pause_between(waiting);
     if (waited == 0 || mpi->timeout == 0) return GANTRY_OK;
     if (!mpi->is_watched && waited > mpi->timeout)

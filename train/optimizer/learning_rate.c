@@ -7,6 +7,7 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/optimizer/learning_rate_state.h"
+#include "train/optimizer/options.h"
 
 /* ---- the object ---- */
 
@@ -95,10 +96,6 @@ static gantry_status_t check_number(const char *function, const char *field, dou
                               range == POSITIVE ? "a positive number" : "a number of 0 or more");
 }
 
-static double or_default(double value, double otherwise) {
-    return value < 0 || value > 0 || isnan(value) ? value : otherwise;
-}
-
 static gantry_status_t check_growth(const char *function, double t_mul) {
     if (isfinite(t_mul) && t_mul >= 1) return GANTRY_OK;
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -111,14 +108,10 @@ static gantry_status_t check_begin(const char *function, double initial, int64_t
     return check_number(function, "decay_steps", (double)steps, POSITIVE);
 }
 
-#define READ_OPTIONS(options, read, function)                                                \
-    (gantry__train_options(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
-                           function ": options") == GANTRY_OK)
-
 gantry_schedule_t *gantry_exponential_decay(const gantry_exponential_decay_options_t *options) {
     gantry_exponential_decay_options_t read;
     const char *name = "gantry_exponential_decay";
-    if (!READ_OPTIONS(options, read, "gantry_exponential_decay") ||
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_exponential_decay") ||
         check_begin(name, read.initial_learning_rate, read.decay_steps) != GANTRY_OK ||
         check_number(name, "decay_rate", read.decay_rate, POSITIVE) != GANTRY_OK)
         return NULL;
@@ -134,7 +127,7 @@ gantry_schedule_t *gantry_exponential_decay(const gantry_exponential_decay_optio
 gantry_schedule_t *gantry_inverse_time_decay(const gantry_inverse_time_decay_options_t *options) {
     gantry_inverse_time_decay_options_t read;
     const char *name = "gantry_inverse_time_decay";
-    if (!READ_OPTIONS(options, read, "gantry_inverse_time_decay") ||
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_inverse_time_decay") ||
         check_begin(name, read.initial_learning_rate, read.decay_steps) != GANTRY_OK ||
         check_number(name, "decay_rate", read.decay_rate, POSITIVE) != GANTRY_OK)
         return NULL;
@@ -150,7 +143,7 @@ gantry_schedule_t *gantry_inverse_time_decay(const gantry_inverse_time_decay_opt
 gantry_schedule_t *gantry_polynomial_decay(const gantry_polynomial_decay_options_t *options) {
     gantry_polynomial_decay_options_t read;
     const char *name = "gantry_polynomial_decay";
-    if (!READ_OPTIONS(options, read, "gantry_polynomial_decay") ||
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_polynomial_decay") ||
         check_begin(name, read.initial_learning_rate, read.decay_steps) != GANTRY_OK ||
         check_number(name, "end_learning_rate", read.end_learning_rate, NOT_NEGATIVE) !=
             GANTRY_OK ||
@@ -160,8 +153,8 @@ gantry_schedule_t *gantry_polynomial_decay(const gantry_polynomial_decay_options
     if (!schedule) return NULL;
     schedule->initial = read.initial_learning_rate;
     schedule->steps = (double)read.decay_steps;
-    schedule->factor = or_default(read.end_learning_rate, 1e-4);
-    schedule->power = or_default(read.power, 1);
+    schedule->factor = gantry__train_or_default(read.end_learning_rate, 1e-4);
+    schedule->power = gantry__train_or_default(read.power, 1);
     schedule->steps_or_cycles = read.cycle;
     return schedule;
 }
@@ -185,7 +178,8 @@ static gantry_status_t check_cosine(const gantry_cosine_decay_options_t *read) {
 
 gantry_schedule_t *gantry_cosine_decay(const gantry_cosine_decay_options_t *options) {
     gantry_cosine_decay_options_t read;
-    if (!READ_OPTIONS(options, read, "gantry_cosine_decay") || check_cosine(&read) != GANTRY_OK)
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_cosine_decay") ||
+        check_cosine(&read) != GANTRY_OK)
         return NULL;
     gantry_schedule_t *schedule = make_schedule(gantry__train_cosine);
     if (!schedule) return NULL;
@@ -201,12 +195,12 @@ gantry_schedule_t *gantry_cosine_decay_restarts(
     const gantry_cosine_decay_restarts_options_t *options) {
     gantry_cosine_decay_restarts_options_t read;
     const char *name = "gantry_cosine_decay_restarts";
-    if (!READ_OPTIONS(options, read, "gantry_cosine_decay_restarts") ||
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_cosine_decay_restarts") ||
         check_number(name, "initial_learning_rate", read.initial_learning_rate, POSITIVE) !=
             GANTRY_OK ||
         check_number(name, "first_decay_steps", (double)read.first_decay_steps, POSITIVE) !=
             GANTRY_OK ||
-        check_growth(name, or_default(read.t_mul, 2)) != GANTRY_OK ||
+        check_growth(name, gantry__train_or_default(read.t_mul, 2)) != GANTRY_OK ||
         check_number(name, "m_mul", read.m_mul, NOT_NEGATIVE) != GANTRY_OK ||
         check_number(name, "alpha", read.alpha, NOT_NEGATIVE) != GANTRY_OK)
         return NULL;
@@ -214,8 +208,8 @@ gantry_schedule_t *gantry_cosine_decay_restarts(
     if (!schedule) return NULL;
     schedule->initial = read.initial_learning_rate;
     schedule->steps = (double)read.first_decay_steps;
-    schedule->growth = or_default(read.t_mul, 2);
-    schedule->power = or_default(read.m_mul, 1);
+    schedule->growth = gantry__train_or_default(read.t_mul, 2);
+    schedule->power = gantry__train_or_default(read.m_mul, 1);
     schedule->factor = read.alpha;
     return schedule;
 }
@@ -257,7 +251,7 @@ static bool copy_pieces(gantry_schedule_t *schedule,
 gantry_schedule_t *gantry_piecewise_constant_decay(
     const gantry_piecewise_constant_decay_options_t *options) {
     gantry_piecewise_constant_decay_options_t read;
-    if (!READ_OPTIONS(options, read, "gantry_piecewise_constant_decay") ||
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_piecewise_constant_decay") ||
         check_pieces(&read) != GANTRY_OK)
         return NULL;
     gantry_schedule_t *schedule = make_schedule(gantry__train_piecewise);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -29,18 +30,13 @@ void gantry__train_unbuild(gantry_optimizer_t *optimizer) {
 
 /* ---- checks ---- */
 
-static bool is_floating(gantry_dtype_t dtype) {
-    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 ||
-           dtype == GANTRY_FLOAT64;
-}
-
 static gantry_status_t check_variable(gantry_scope_t *scope, gantry_variable_t *const *variables,
                                       size_t index) {
     const gantry_variable_t *variable = variables[index];
     if (!variable)
         return gantry__train_refuse(
             scope, "gantry_optimizer_build: variable %zu is NULL; a variable is accepted", index);
-    if (!is_floating(gantry_variable_dtype(variable)))
+    if (!gantry__train_is_float(gantry_variable_dtype(variable)))
         return gantry__train_refuse(
             scope, "gantry_optimizer_build: variable %s is of type %s; floating types are accepted",
             gantry_variable_name(variable), gantry_dtype_name(gantry_variable_dtype(variable)));

@@ -9,8 +9,10 @@
 #include <gantry_train/optimizer.h>
 
 #include "train/base/fail.h"
+#include "train/base/keras.h"
 #include "train/base/memory.h"
 #include "train/optimizer/optimizer_state.h"
+#include "train/optimizer/options.h"
 
 typedef struct common_t {
     uint32_t struct_size;
@@ -109,14 +111,10 @@ static gantry_status_t check_settings(const char *function,
 
 /* ---- making one ---- */
 
-static double or_default(double value, double otherwise) {
-    return value < 0 || value > 0 || isnan(value) ? value : otherwise;
-}
-
 static gantry_optimizer_t *make_optimizer(const char *function, const gantry__train_rule_t *rule,
                                           const common_t *common,
                                           const gantry__train_settings_t *settings) {
-    if (common->schedule && or_default(common->learning_rate, 0) != 0) {
+    if (common->schedule && gantry__train_or_default(common->learning_rate, 0) != 0) {
         (void)gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "%s: both a schedule and learning_rate %g are given; one of them is accepted", function,
@@ -138,30 +136,26 @@ static common_t read_common(const void *options, double learning_rate,
                             gantry__train_settings_t *out_settings) {
     common_t common;
     memcpy(&common, options, sizeof common);
-    *out_settings =
-        (gantry__train_settings_t){.learning_rate = or_default(common.learning_rate, learning_rate),
-                                   .weight_decay = common.weight_decay,
-                                   .clipnorm = common.clipnorm,
-                                   .clipvalue = common.clipvalue,
-                                   .global_clipnorm = common.global_clipnorm};
+    *out_settings = (gantry__train_settings_t){
+        .learning_rate = gantry__train_or_default(common.learning_rate, learning_rate),
+        .weight_decay = common.weight_decay,
+        .clipnorm = common.clipnorm,
+        .clipvalue = common.clipvalue,
+        .global_clipnorm = common.global_clipnorm};
     return common;
 }
 
 /* The fields behind an optimizer's own. */
-#define READ_LAST(read, settings)                                        \
-    ((settings).accumulation_steps = (read).gradient_accumulation_steps, \
-     (settings).use_ema = (read).use_ema,                                \
-     (settings).ema_momentum = or_default((read).ema_momentum, 0.99),    \
+#define READ_LAST(read, settings)                                                   \
+    ((settings).accumulation_steps = (read).gradient_accumulation_steps,            \
+     (settings).use_ema = (read).use_ema,                                           \
+     (settings).ema_momentum = gantry__train_or_default((read).ema_momentum, 0.99), \
      (settings).ema_overwrite_frequency = (read).ema_overwrite_frequency)
-
-#define READ_OPTIONS(options, read, function)                                                \
-    (gantry__train_options(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
-                           function ": options") == GANTRY_OK)
 
 gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options) {
     gantry_sgd_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_sgd")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_sgd")) return NULL;
     const common_t common = read_common(&read, 0.01, &settings);
     READ_LAST(read, settings);
     settings.momentum = read.momentum;
@@ -172,12 +166,12 @@ gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options) {
 gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options) {
     gantry_adam_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_adam")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adam")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
-    settings.beta_1 = or_default(read.beta_1, 0.9);
-    settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
+    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
+    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     settings.amsgrad = read.amsgrad;
     return make_optimizer("gantry_adam", &gantry__train_adam, &common, &settings);
 }
@@ -185,13 +179,13 @@ gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options) {
 gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options) {
     gantry_adamw_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_adamw")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adamw")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
-    settings.weight_decay = or_default(read.weight_decay, 0.004);
-    settings.beta_1 = or_default(read.beta_1, 0.9);
-    settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.weight_decay = gantry__train_or_default(read.weight_decay, 0.004);
+    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
+    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
+    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     settings.amsgrad = read.amsgrad;
     return make_optimizer("gantry_adamw", &gantry__train_adamw, &common, &settings);
 }
@@ -199,24 +193,24 @@ gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options) {
 gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options) {
     gantry_nadam_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_nadam")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_nadam")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
-    settings.beta_1 = or_default(read.beta_1, 0.9);
-    settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
+    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
+    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     return make_optimizer("gantry_nadam", &gantry__train_nadam, &common, &settings);
 }
 
 gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options) {
     gantry_rmsprop_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_rmsprop")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_rmsprop")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
-    settings.rho = or_default(read.rho, 0.9);
+    settings.rho = gantry__train_or_default(read.rho, 0.9);
     settings.momentum = read.momentum;
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     settings.centered = read.centered;
     return make_optimizer("gantry_rmsprop", &gantry__train_rmsprop, &common, &settings);
 }
@@ -224,33 +218,34 @@ gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options) {
 gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options) {
     gantry_adagrad_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_adagrad")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adagrad")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
-    settings.initial_accumulator_value = or_default(read.initial_accumulator_value, 0.1);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.initial_accumulator_value =
+        gantry__train_or_default(read.initial_accumulator_value, 0.1);
+    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     return make_optimizer("gantry_adagrad", &gantry__train_adagrad, &common, &settings);
 }
 
 gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options) {
     gantry_adamax_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_adamax")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adamax")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
-    settings.beta_1 = or_default(read.beta_1, 0.9);
-    settings.beta_2 = or_default(read.beta_2, 0.999);
-    settings.epsilon = or_default(read.epsilon, 1e-7);
+    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
+    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
+    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
     return make_optimizer("gantry_adamax", &gantry__train_adamax, &common, &settings);
 }
 
 gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options) {
     gantry_lion_options_t read;
     gantry__train_settings_t settings;
-    if (!READ_OPTIONS(options, read, "gantry_lion")) return NULL;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_lion")) return NULL;
     const common_t common = read_common(&read, 0.001, &settings);
     READ_LAST(read, settings);
-    settings.beta_1 = or_default(read.beta_1, 0.9);
-    settings.beta_2 = or_default(read.beta_2, 0.99);
+    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
+    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.99);
     return make_optimizer("gantry_lion", &gantry__train_lion, &common, &settings);
 }

@@ -25,7 +25,7 @@ typedef enum gantry__slice_use_t {
     GANTRY__SLICES_ADDED = 2  /* first adds those of a row, which the optimizer squares */
 } gantry__slice_use_t;
 
-/* For a gradient of so many slices. */
+/* For a gradient of this many slices. */
 gantry__slice_use_t gantry__train_use_of_slices(const gantry_optimizer_t *optimizer,
                                                 const gantry_variable_t *variable, int64_t slices);
 

@@ -33,12 +33,8 @@ static void adam_begin(gantry__train_step_t *step) {
 static const gantry_tensor_t *adam_update(gantry_scope_t *scope, const gantry__train_step_t *step,
                                           const gantry__train_now_t *now,
                                           const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *m =
-        gantry__train_move(scope, now->slots[0], now->gradient, step->numbers[REST_1]);
-    const gantry_tensor_t *v =
-        gantry__train_move(scope, now->slots[1], now->sizes, step->numbers[REST_2]);
-    new_slots[0] = m;
-    new_slots[1] = v;
+    gantry__train_move_moments(scope, now, &step->numbers[REST_1], new_slots);
+    const gantry_tensor_t *m = new_slots[0], *v = new_slots[1];
     if (step->settings->amsgrad) new_slots[2] = v = gantry_maximum(scope, now->slots[2], v);
     const gantry_tensor_t *divisor =
         gantry_add(scope, gantry_sqrt(scope, v), step->numbers[EPSILON]);

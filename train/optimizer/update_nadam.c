@@ -59,12 +59,8 @@ static void nadam_begin(gantry__train_step_t *step) {
 static const gantry_tensor_t *nadam_update(gantry_scope_t *scope, const gantry__train_step_t *step,
                                            const gantry__train_now_t *now,
                                            const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *m =
-        gantry__train_move(scope, now->slots[0], now->gradient, step->numbers[REST_1]);
-    const gantry_tensor_t *v =
-        gantry__train_move(scope, now->slots[1], now->sizes, step->numbers[REST_2]);
-    new_slots[0] = m;
-    new_slots[1] = v;
+    gantry__train_move_moments(scope, now, &step->numbers[REST_1], new_slots);
+    const gantry_tensor_t *m = new_slots[0], *v = new_slots[1];
     const gantry_tensor_t *down =
         gantry_add(scope, gantry_mul(scope, m, step->numbers[OF_MEAN]),
                    gantry_mul(scope, now->gradient, step->numbers[OF_GRADIENT]));

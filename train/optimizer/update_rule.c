@@ -36,6 +36,13 @@ const gantry_tensor_t *gantry__train_move(gantry_scope_t *scope, const gantry_te
     return gantry_add(scope, mean, gantry_mul(scope, gantry_sub(scope, x, mean), part));
 }
 
+void gantry__train_move_moments(gantry_scope_t *scope, const gantry__train_now_t *now,
+                                const gantry_tensor_t *const *rests,
+                                const gantry_tensor_t **new_slots) {
+    new_slots[0] = gantry__train_move(scope, now->slots[0], now->gradient, rests[0]);
+    new_slots[1] = gantry__train_move(scope, now->slots[1], now->sizes, rests[1]);
+}
+
 void gantry__train_scatter(gantry_scope_t *scope, const char *op, gantry_variable_t *variable,
                            const gantry_tensor_t *indices, const gantry_tensor_t *values) {
     const gantry_tensor_t *const inputs[] = {indices, values};

@@ -113,5 +113,10 @@ void gantry__train_scatter(gantry_scope_t *scope, const char *op, gantry_variabl
 /* mean + (x - mean) * part: a moving mean. */
 const gantry_tensor_t *gantry__train_move(gantry_scope_t *scope, const gantry_tensor_t *mean,
                                           const gantry_tensor_t *x, const gantry_tensor_t *part);
+/* Adam's moving means of the gradient and of its squares, slots 0 and 1; their parts are rests[0]
+ * and rests[1]. */
+void gantry__train_move_moments(gantry_scope_t *scope, const gantry__train_now_t *now,
+                                const gantry_tensor_t *const *rests,
+                                const gantry_tensor_t **new_slots);
 
 #endif

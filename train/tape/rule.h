@@ -54,7 +54,7 @@ typedef struct gantry__rule_memo_t {
 
 /* The same by way of the memo, for each op that a tape is told. */
 const gantry__rule_t *gantry__rule_recall(gantry__rule_memo_t *memo, const char *op);
-/* The tables, of which NULL is behind the last. */
+/* The tables. Ends with NULL. */
 const gantry__rule_t *gantry__rule_table(size_t index);
 
 /* ---- for rules: NULL after a failure, which the scope keeps ---- */

@@ -14,7 +14,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/data/dataset_thread.h"
+#include "train/base/thread.h"
 #include "train/tape/block.h"
 #include "train/tape/tape_state.h"
 

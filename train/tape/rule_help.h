@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More for rules, beside rule.h: shapes with sizes that depend on data (-1 while a function is
- * traced), and ops that take the attributes of the recorded op.
+/* Helpers of rules: shapes with sizes that depend on data (-1 while a function is traced), and ops
+ * that take the attributes of the recorded op.
  *
  * NULL after a failure, which the scope keeps. */
 #ifndef GANTRY_TRAIN_RULE_HELP_H
 #define GANTRY_TRAIN_RULE_HELP_H
 
 #include "train/tape/rule.h"
+
+#define GANTRY__RULE_COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* How many sizes depend on data. */
 int32_t gantry__rule_open_sizes(const gantry_tensor_t *tensor);

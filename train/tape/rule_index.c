@@ -42,14 +42,20 @@ static bool gather_read(const gantry__rule_call_t *c, gather_t *g) {
     return false;
 }
 
+/* The first elements of `count` rows of `size` elements: 0, size, ... */
+static tensor *begins_of(gantry__rule_call_t *c, int64_t count, int64_t size,
+                         gantry_dtype_t dtype) {
+    gantry_scope_t *s = c->scope;
+    return gantry_range(s, gantry_cast(s, gantry_scalar_i64(s, 0), dtype),
+                        gantry_cast(s, gantry_scalar_i64(s, count * size), dtype),
+                        gantry_cast(s, gantry_scalar_i64(s, size), dtype));
+}
+
 /* [batch, each] as places of rows of [batch * size] */
 static tensor *rows_of(gantry__rule_call_t *c, const gather_t *g) {
     gantry_scope_t *s = c->scope;
     if (g->batch == 1) return gantry_reshape(s, c->x[1], GANTRY_SHAPE(-1));
-    const gantry_dtype_t dtype = gantry_tensor_dtype(c->x[1]);
-    tensor *first = gantry_range(s, gantry_cast(s, gantry_scalar_i64(s, 0), dtype),
-                                 gantry_cast(s, gantry_scalar_i64(s, g->batch * g->size), dtype),
-                                 gantry_cast(s, gantry_scalar_i64(s, g->size), dtype));
+    tensor *first = begins_of(c, g->batch, g->size, gantry_tensor_dtype(c->x[1]));
     tensor *shifted = gantry_add(s, gantry_reshape(s, c->x[1], GANTRY_SHAPE(g->batch, g->each)),
                                  gantry_reshape(s, first, GANTRY_SHAPE(g->batch, 1)));
     return gantry_reshape(s, shifted, GANTRY_SHAPE(-1));
@@ -99,15 +105,18 @@ static bool gives_slices(const gantry__rule_call_t *c, const gather_t *g) {
            gantry__rule_open_sizes(c->x[0]) == 0 && gantry_tensor_elements(c->x[0]) > 0;
 }
 
-static void rule_gather(gantry__rule_call_t *c) {
-    gather_t g;
-    if (!c->wants[0] || !gather_read(c, &g)) return;
-    if (gives_slices(c, &g))
+static void give_or_put(gantry__rule_call_t *c, const gather_t *g) {
+    if (gives_slices(c, g))
         give_slices(c);
     else if (gantry_tensor_elements(c->x[0]) == 0)
         c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
     else
-        c->dx[0] = put_rows(c, &g, rows_of(c, &g));
+        c->dx[0] = put_rows(c, g, rows_of(c, g));
+}
+
+static void rule_gather(gantry__rule_call_t *c) {
+    gather_t g;
+    if (c->wants[0] && gather_read(c, &g)) give_or_put(c, &g);
 }
 
 static void rule_embedding(gantry__rule_call_t *c) {
@@ -119,12 +128,8 @@ static void rule_embedding(gantry__rule_call_t *c) {
                         .each = gantry_tensor_elements(c->x[1])};
     if (g.inner < 0)
         gantry__rule_lacks(c, "needs known sizes of params");
-    else if (gives_slices(c, &g))
-        give_slices(c);
-    else if (gantry_tensor_elements(c->x[0]) == 0)
-        c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
     else
-        c->dx[0] = put_rows(c, &g, gantry_reshape(c->scope, c->x[1], GANTRY_SHAPE(-1)));
+        give_or_put(c, &g);
 }
 
 /* The mask covers dimensions from the axis on: the rows are those that Where finds. */
@@ -211,12 +216,9 @@ static void rule_tensor_scatter_extreme(gantry__rule_call_t *c) {
 static tensor *in_all_rows(gantry__rule_call_t *c, tensor *positions, int64_t size) {
     gantry_scope_t *s = c->scope;
     const gantry_shape_t *shape = gantry_tensor_shape(positions);
-    const gantry_dtype_t dtype = gantry_tensor_dtype(positions);
     const int64_t rows = multiply_sizes(shape, 0, shape->rank - 1);
     if (rows == 1) return positions;
-    tensor *first = gantry_range(s, gantry_cast(s, gantry_scalar_i64(s, 0), dtype),
-                                 gantry_cast(s, gantry_scalar_i64(s, rows * size), dtype),
-                                 gantry_cast(s, gantry_scalar_i64(s, size), dtype));
+    tensor *first = begins_of(c, rows, size, gantry_tensor_dtype(positions));
     gantry_shape_t column = *shape;
     column.dims[shape->rank - 1] = 1;
     return gantry_add(s, positions, gantry_reshape(s, first, column));

@@ -12,9 +12,9 @@
  * A probe, a trace that fails at its end, finds out which variables change, which lead from a
  * source to an output, and which sources have a gradient.
  *
- * An outer tape records the loops of the history and of the way back like others. The gradient of
- * the history is again a loop backwards, which takes up the gradient of vi at step i. Sums of
- * gradients are variables of the way back whose values no gradient needs: they are not kept. */
+ * An outer tape records the loops of the history and of the backward pass like others. The gradient
+ * of the history is again a loop backwards, which takes up the gradient of vi at step i. Sums of
+ * gradients are variables of the backward pass whose values no gradient needs: not kept. */
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
@@ -23,10 +23,6 @@
 #define CHUNK 16
 
 typedef const gantry_tensor_t tensor;
-
-static tensor *scalar_i32(gantry_scope_t *scope, int32_t value) {
-    return gantry_constant(scope, GANTRY_INT32, GANTRY_SCALAR, &value, sizeof value);
-}
 
 /* ---- the history ---- */
 
@@ -49,16 +45,16 @@ static void chunk_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor *
     gantry__block_t *block = user;
     tensor *row = inputs[block->input_count + count_saved(block)], *goes_on;
     if (gantry__block_call(block, 0, scope, inputs, &goes_on, 1) != GANTRY_OK) return;
-    outputs[0] =
-        gantry_logical_and(scope, gantry_less(scope, row, scalar_i32(scope, CHUNK)), goes_on);
+    outputs[0] = gantry_logical_and(scope, gantry_less(scope, row, gantry_scalar_i32(scope, CHUNK)),
+                                    goes_on);
 }
 
 /* rows, with value in the row whose number is `row`. */
 static tensor *put_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *value) {
     gantry_shape_t column = {.rank = gantry_tensor_shape(rows)->rank, .dims = {CHUNK}};
     for (int32_t d = 1; d < column.rank; ++d) column.dims[d] = 1;
-    tensor *numbers =
-        gantry_range(scope, scalar_i32(scope, 0), scalar_i32(scope, CHUNK), scalar_i32(scope, 1));
+    tensor *numbers = gantry_range(scope, gantry_scalar_i32(scope, 0),
+                                   gantry_scalar_i32(scope, CHUNK), gantry_scalar_i32(scope, 1));
     tensor *is_row = gantry_reshape(scope, gantry_equal(scope, numbers, row), column);
     return gantry_select(scope, is_row, gantry_expand_dims(scope, value, 0), rows);
 }
@@ -72,7 +68,7 @@ static void chunk_step(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
         outputs[at] = put_row(scope, inputs[at], inputs[last], inputs[i]);
         ++at;
     }
-    outputs[last] = gantry_add(scope, inputs[last], scalar_i32(scope, 1));
+    outputs[last] = gantry_add(scope, inputs[last], gantry_scalar_i32(scope, 1));
 }
 
 static void history_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
@@ -92,7 +88,7 @@ static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **
             values[at++] = gantry_zeros(scope, gantry_tensor_dtype(inputs[i]),
                                         shape_of_rows(inputs[i], CHUNK));
     }
-    values[last] = scalar_i32(scope, 0);
+    values[last] = gantry_scalar_i32(scope, 0);
     if (gantry_while(scope, chunk_goes_on, chunk_step, block, values, last + 1, NULL, outputs) !=
         GANTRY_OK)
         return;
@@ -104,7 +100,8 @@ static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **
 /* No rows, and a size that depends on data: none of these rows are taken. */
 static tensor *make_no_rows(gantry_scope_t *scope, tensor *value, tensor *zero) {
     tensor *rows = gantry_zeros(scope, gantry_tensor_dtype(value), shape_of_rows(value, 1));
-    tensor *none = gantry_range(scope, scalar_i32(scope, 0), zero, scalar_i32(scope, 1));
+    tensor *none =
+        gantry_range(scope, gantry_scalar_i32(scope, 0), zero, gantry_scalar_i32(scope, 1));
     return rows && none ? gantry_gather(scope, rows, none, 0) : NULL;
 }
 
@@ -147,7 +144,7 @@ static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c)
     tensor *values[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
     if (check_saved(block, c) != GANTRY_OK) return NULL;
     /* an op's result: its elements are not known while the function is traced */
-    tensor *zero = gantry_add(scope, scalar_i32(scope, 0), scalar_i32(scope, 0));
+    tensor *zero = gantry_add(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 0));
     for (size_t i = 0, at = count; i < count; ++i) {
         values[i] = block->tensors[i];
         if (block->is_saved[i]) values[at++] = make_no_rows(scope, values[i], zero);
@@ -160,7 +157,7 @@ static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c)
     return outputs[last];
 }
 
-/* ---- the way back ---- */
+/* ---- the backward pass ---- */
 
 /* Inputs and outputs of its loop: the number of the step, the gradients of the variables that are
  * wanted, the sums for other sources. */
@@ -168,7 +165,7 @@ static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c)
 static void backward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                              void *user) {
     (void)user;
-    outputs[0] = gantry_greater_equal(scope, inputs[0], scalar_i32(scope, 0));
+    outputs[0] = gantry_greater_equal(scope, inputs[0], gantry_scalar_i32(scope, 0));
 }
 
 /* The values before the step. */
@@ -196,7 +193,7 @@ static tensor *gradient_before(const gantry__block_t *block, const gantry__run_t
 static void set_step(const gantry__block_t *block, const gantry__run_t *run, gantry_scope_t *scope,
                      tensor *const *inputs, tensor **outputs) {
     size_t at = 0;
-    outputs[at++] = gantry_sub(scope, inputs[0], scalar_i32(scope, 1));
+    outputs[at++] = gantry_sub(scope, inputs[0], gantry_scalar_i32(scope, 1));
     for (size_t i = 0; i < block->input_count; ++i) {
         if (block->wants[i]) outputs[at++] = gradient_before(block, run, scope, i, inputs[0]);
     }
@@ -248,7 +245,7 @@ static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, t
             block->source_count, GANTRY_MAX_FUNCTION_VALUES - 1);
         return;
     }
-    values[count++] = gantry_sub(scope, steps, scalar_i32(scope, 1));
+    values[count++] = gantry_sub(scope, steps, gantry_scalar_i32(scope, 1));
     for (size_t i = 0; i < block->input_count; ++i) {
         if (block->wants[i]) values[count++] = last_gradient(block, c, i);
     }
@@ -306,7 +303,7 @@ static gantry_status_t probe_loop(gantry__block_t *block, const gantry__rule_cal
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
     block->is_probing = true;
     if (!probe) return gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
-    (void)gantry_case(probe, scalar_i32(probe, 0), &body, 1, block, block->tensors,
+    (void)gantry_case(probe, gantry_scalar_i32(probe, 0), &body, 1, block, block->tensors,
                       block->input_count, NULL, 0);
     return gantry__end_probe(block, c->scope, probe);
 }
@@ -331,8 +328,8 @@ static gantry__forward_t find_forward(const gantry__record_t *record) {
                                .output_count = record->output_count};
 }
 
-/* Of a way back: the gradients of variables that do not change, or are sums themselves, and the
- * sums for other sources. */
+/* Of a backward pass: the gradients of variables that do not change, or are sums themselves, and
+ * the sums for other sources. */
 static void mark_sums(gantry__block_t *block) {
     const gantry__block_t *below = block->below;
     size_t at = 1;

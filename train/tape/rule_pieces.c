@@ -4,8 +4,6 @@
 
 typedef const gantry_tensor_t tensor;
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- joining ---- */
 
 /* Sizes that are known up to an input, along the axis. */
@@ -135,8 +133,8 @@ static tensor *put_back_pieces(gantry__rule_call_t *c) {
                                  gantry_scalar_i64(s, 1));
     tensor *inputs[] = {gantry__rule_reshape_like(c, range, c->x[0]), c->x[1], c->x[2], c->x[3]};
     if (!inputs[0]) return NULL;
-    tensor *places =
-        gantry__rule_again(c, "StridedSlice", inputs, stride_attrs, COUNT(stride_attrs));
+    tensor *places = gantry__rule_again(c, "StridedSlice", inputs, stride_attrs,
+                                        GANTRY__RULE_COUNT(stride_attrs));
     return gantry__rule_put_back(c, c->dy[0], places, c->x[0]);
 }
 

@@ -6,26 +6,22 @@
 
 typedef const gantry_tensor_t tensor;
 
-typedef enum scan_direction_t { SCAN_AS_RECORDED, SCAN_BACK } scan_direction_t;
-
-/* A scan of x along the recorded axis. */
-static tensor *scan(gantry__rule_call_t *c, const char *op, tensor *x, scan_direction_t direction) {
+/* A scan of x along the recorded axis, in the other direction. */
+static tensor *scan_back(gantry__rule_call_t *c, const char *op, tensor *x) {
     const bool is_reverse = gantry__rule_attr_int(c, "reverse") != 0;
     const gantry_attr_value_t attrs[] = {
         {.name = "exclusive", .kind = GANTRY_ATTR_BOOL, .i = gantry__rule_attr_int(c, "exclusive")},
-        {.name = "reverse", .kind = GANTRY_ATTR_BOOL, .i = is_reverse != (direction == SCAN_BACK)}};
+        {.name = "reverse", .kind = GANTRY_ATTR_BOOL, .i = !is_reverse}};
     return gantry__rule_op(c, op, (tensor *[]){x, c->x[1]}, 2, attrs, 2);
 }
 
-static void rule_cumsum(gantry__rule_call_t *c) {
-    c->dx[0] = scan(c, "Cumsum", c->dy[0], SCAN_BACK);
-}
+static void rule_cumsum(gantry__rule_call_t *c) { c->dx[0] = scan_back(c, "Cumsum", c->dy[0]); }
 
 /* Where x is 0 the gradient is 0, as TensorFlow's. */
 static void rule_cumprod(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *weighted = gantry_mul(s, c->y[0], c->dy[0]);
-    c->dx[0] = gantry_div_no_nan(s, scan(c, "Cumsum", weighted, SCAN_BACK), c->x[0]);
+    c->dx[0] = gantry_div_no_nan(s, scan_back(c, "Cumsum", weighted), c->x[0]);
 }
 
 /* The lowest finite number of the type. */
@@ -43,7 +39,7 @@ static tensor *share(gantry__rule_call_t *c, tensor *part) {
     gantry_scope_t *s = c->scope;
     tensor *is_positive = gantry_greater(s, part, gantry__rule_scalar(c, part, 0));
     tensor *logs = gantry_select(s, is_positive, gantry_log(s, part), lowest(c, part));
-    tensor *sums = scan(c, "CumulativeLogsumexp", gantry_sub(s, logs, c->y[0]), SCAN_BACK);
+    tensor *sums = scan_back(c, "CumulativeLogsumexp", gantry_sub(s, logs, c->y[0]));
     return gantry_exp(s, gantry_add(s, sums, c->x[0]));
 }
 

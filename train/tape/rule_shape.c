@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of ops that move whole tensors: shapes, orders, blocks, repetition, casts. */
+#include "train/base/inner_scope.h"
 #include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- the same elements ---- */
 
@@ -14,15 +13,10 @@ static void rule_reshape(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_reshape_like(c, c->dy[0], c->x[0]);
 }
 
-static bool has_float_type(tensor *x) {
-    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
-    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 ||
-           dtype == GANTRY_BFLOAT16;
-}
-
 static void rule_cast(gantry__rule_call_t *c) {
-    if (has_float_type(c->x[0]) && has_float_type(c->dy[0]))
-        c->dx[0] = gantry_cast(c->scope, c->dy[0], gantry_tensor_dtype(c->x[0]));
+    const gantry_dtype_t dtype = gantry_tensor_dtype(c->x[0]);
+    if (gantry__train_is_float(dtype) && gantry__train_is_float(gantry_tensor_dtype(c->dy[0])))
+        c->dx[0] = gantry_cast(c->scope, c->dy[0], dtype);
 }
 
 /* ---- another order ---- */
@@ -57,12 +51,12 @@ static const char *const block_attrs[] = {"block_size", "data_format"};
 
 static void rule_space_to_depth(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "DepthToSpace", (tensor *[4]){c->dy[0]}, block_attrs,
-                                  COUNT(block_attrs));
+                                  GANTRY__RULE_COUNT(block_attrs));
 }
 
 static void rule_depth_to_space(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "SpaceToDepth", (tensor *[4]){c->dy[0]}, block_attrs,
-                                  COUNT(block_attrs));
+                                  GANTRY__RULE_COUNT(block_attrs));
 }
 
 static void rule_space_to_batch(gantry__rule_call_t *c) {
@@ -82,12 +76,13 @@ static const char *const patch_attrs[] = {"ksizes", "strides", "rates", "padding
 
 static void rule_extract_patches(gantry__rule_call_t *c) {
     tensor *inputs[] = {c->dy[0], gantry_shape(c->scope, c->x[0], GANTRY_INT64), NULL, NULL};
-    c->dx[0] = gantry__rule_again(c, "FoldImagePatches", inputs, patch_attrs, COUNT(patch_attrs));
+    c->dx[0] = gantry__rule_again(c, "FoldImagePatches", inputs, patch_attrs,
+                                  GANTRY__RULE_COUNT(patch_attrs));
 }
 
 static void rule_fold_patches(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "ExtractImagePatches", (tensor *[4]){c->dy[0]}, patch_attrs,
-                                  COUNT(patch_attrs));
+                                  GANTRY__RULE_COUNT(patch_attrs));
 }
 
 /* ---- repetition ---- */
