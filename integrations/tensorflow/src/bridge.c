@@ -152,7 +152,8 @@ const gantry_tensor_t *bridge_tensor_at(bridge_call_t *call, const void *address
     return hold(call, memory_tensor(device_memory(), call->scope, address, dtype, shape));
 }
 
-const gantry_tensor_t *bridge_tensor(bridge_call_t *call, const TF_Tensor *tensor) {
+/* The tensor behind a TF_Tensor of the device. */
+static const gantry_tensor_t *device_tensor(bridge_call_t *call, const TF_Tensor *tensor) {
     gantry_shape_t shape;
     if (!bridge_shape(call, tensor, &shape)) return NULL;
     return bridge_tensor_at(call, TF_TensorData(tensor), (gantry_dtype_t)TF_TensorType(tensor),
@@ -188,7 +189,7 @@ const gantry_tensor_t *bridge_input(bridge_call_t *call, int i) {
     if (!tensor) return NULL;
     const bool is_on_host = TF_IsHostMemoryInput(call->context, i, call->status);
     const gantry_tensor_t *input =
-        is_on_host ? host_constant(call, tensor) : bridge_tensor(call, tensor);
+        is_on_host ? host_constant(call, tensor) : device_tensor(call, tensor);
     TF_DeleteTensor(tensor);
     return input;
 }
@@ -219,19 +220,10 @@ const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor
 
 /* ---- outputs ---- */
 
-void bridge_bind_at(bridge_call_t *call, void *address, const gantry_tensor_t *tensor) {
+/* The memory of a TF_Tensor of the device stands for this tensor from now on. */
+static void bind_output(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor) {
     if (!tensor || bridge_has_failed(call)) return;
-    const gantry_status_t status = memory_bind(device_memory(), address, tensor);
-    if (status) fail_last(call, status);
-}
-
-void bridge_bind(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor) {
-    bridge_bind_at(call, TF_TensorData(target), tensor);
-}
-
-void bridge_copy(bridge_call_t *call, void *to, const void *from, uint64_t bytes) {
-    if (bridge_has_failed(call)) return;
-    const gantry_status_t status = memory_copy(device_memory(), call->scope, to, from, bytes);
+    const gantry_status_t status = memory_bind(device_memory(), TF_TensorData(target), tensor);
     if (status) fail_last(call, status);
 }
 
@@ -248,7 +240,7 @@ static void fill_output(bridge_call_t *call, int i, TF_Tensor *output,
     if (!bytes) return;
     if (!TF_IsHostMemoryOutput(call->context, i, call->status)) {
         tensor = bring_output(call, tensor);
-        bridge_bind(call, output, tensor);
+        bind_output(call, output, tensor);
         return;
     }
     const gantry_status_t status = gantry_tensor_read(tensor, TF_TensorData(output), bytes);

@@ -68,8 +68,6 @@ const gantry_tensor_t *bridge_input(bridge_call_t *call, int i);
 /* The elements of an input that lies on the host, as host_args says; they live until the call ends.
  * *out_tensor (may be NULL) has type and shape. NULL after an error, and without elements. */
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor);
-/* The tensor behind a TF_Tensor of the device, such as the value of a variable. */
-const gantry_tensor_t *bridge_tensor(bridge_call_t *call, const TF_Tensor *tensor);
 /* The elements of input i, which is this TF_Tensor, under another shape of as many elements. */
 const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tensor *tensor,
                                        const gantry_shape_t *shape);
@@ -91,12 +89,6 @@ void bridge_output_as(bridge_call_t *call, int i, const gantry_tensor_t *tensor,
 /* The same, in the memory of an input with this number if TensorFlow allows it. Collectives demand
  * that of their Add and Div. */
 void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_tensor_t *tensor);
-/* The memory of a TF_Tensor of the device stands for this tensor from now on. */
-void bridge_bind(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor);
-/* The same for an address. */
-void bridge_bind_at(bridge_call_t *call, void *address, const gantry_tensor_t *tensor);
-/* Copies bytes between two addresses of devices. */
-void bridge_copy(bridge_call_t *call, void *to, const void *from, uint64_t bytes);
 
 /* ---- making kernels ---- */
 
