@@ -70,6 +70,10 @@ void bridge_fail(bridge_call_t *call, gantry_status_t status, const char *format
     (void)gantry_scope_fail(call->scope, status, text);
 }
 
+void bridge_fail_memory(bridge_call_t *call) {
+    bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+}
+
 /* Logs who holds the device's memory, which TensorFlow does for its own allocator. A program that
  * retries with less fails many times, so there is one report in ten seconds. */
 static void log_oom_report(uint32_t device) {
@@ -321,6 +325,13 @@ void bridge_refuse(TF_OpKernelConstruction *construction, gantry_status_t status
                    const char *text) {
     TF_Status *out = TF_NewStatus();
     status_set(out, status, text);
+    TF_OpKernelConstruction_Failure(construction, out);
+    TF_DeleteStatus(out);
+}
+
+void bridge_refuse_memory(TF_OpKernelConstruction *construction) {
+    TF_Status *out = TF_NewStatus();
+    status_set_memory(out);
     TF_OpKernelConstruction_Failure(construction, out);
     TF_DeleteStatus(out);
 }

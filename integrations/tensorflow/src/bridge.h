@@ -57,6 +57,8 @@ void bridge_end(bridge_call_t *call);
 /* Keeps an error, if there is none yet. */
 __attribute__((format(printf, 3, 4))) void bridge_fail(bridge_call_t *call, gantry_status_t status,
                                                        const char *format, ...);
+/* The same for a malloc that failed. */
+void bridge_fail_memory(bridge_call_t *call);
 /* Has an error happened in the call, or in its scope? */
 bool bridge_has_failed(const bridge_call_t *call);
 
@@ -97,5 +99,7 @@ void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_
 bool bridge_op_name(TF_OpKernelConstruction *construction, char *out, size_t out_bytes);
 /* Fails the making of a kernel. */
 void bridge_refuse(TF_OpKernelConstruction *construction, gantry_status_t status, const char *text);
+/* The same for a malloc that failed. */
+void bridge_refuse_memory(TF_OpKernelConstruction *construction);
 
 #endif

@@ -13,7 +13,7 @@ enum { MOST_MESSAGE = 1024 };
 static void *create_kernel(TF_OpKernelConstruction *construction) {
     char *message = calloc(1, MOST_MESSAGE + 1);
     if (!message) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     TF_Status *status = TF_NewStatus();

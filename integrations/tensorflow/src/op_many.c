@@ -98,7 +98,7 @@ static const gantry_tensor_t *join_all(const join_t *join) {
 static void join_inputs(join_t *join, int begin) {
     join->list = malloc((size_t)join->count * sizeof *join->list);
     if (!join->list) {
-        bridge_fail(join->call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(join->call);
         return;
     }
     for (int i = 0; i < join->count; ++i) join->list[i] = bridge_input(join->call, begin + i);

@@ -72,7 +72,7 @@ static bool open_axis(bridge_call_t *call, const resize_kernel_t *kernel, bool i
     out->high = is_bilinear ? calloc(count, sizeof *out->high) : NULL;
     out->part = is_bilinear ? calloc(count, sizeof *out->part) : NULL;
     if (!out->low || (is_bilinear && (!out->high || !out->part))) {
-        bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(call);
         return false;
     }
     (is_bilinear ? fill_bilinear : fill_nearest)(kernel, out);
@@ -155,7 +155,7 @@ static const gantry_tensor_t *axis_matrix(bridge_call_t *call, const resize_axis
     const size_t count = (size_t)(axis->result * axis->source);
     float *matrix = calloc(count, sizeof *matrix);
     if (!matrix) {
-        bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(call);
         return NULL;
     }
     for (int64_t i = 0; i < axis->result; ++i) {
@@ -237,7 +237,7 @@ static void nearest_gradient_compute(void *kernel, TF_OpKernelContext *context) 
 static void *resize_create(TF_OpKernelConstruction *construction) {
     resize_kernel_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     TF_Bool aligns = 0, has_centers = 0;

@@ -20,7 +20,7 @@ typedef struct reverse_t {
 static void *create_kernel(TF_OpKernelConstruction *construction) {
     reverse_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     TF_Status *status = TF_NewStatus();
@@ -75,7 +75,7 @@ static bool take_lengths(reverse_call_t *c, bool *out_all) {
     }
     c->lengths = calloc((size_t)c->batch + 1, sizeof *c->lengths);
     if (!c->lengths) {
-        bridge_fail(&c->bridge, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(&c->bridge);
         return false;
     }
     *out_all = true;
@@ -108,7 +108,7 @@ static tensor *make_indices(reverse_call_t *c) {
     const size_t bytes = (size_t)(c->batch * c->steps) * sizeof(int64_t);
     int64_t *rows = malloc(bytes ? bytes : 1);
     if (!rows) {
-        bridge_fail(&c->bridge, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(&c->bridge);
         return NULL;
     }
     for (int64_t b = 0, at = 0; b < c->batch; ++b) {

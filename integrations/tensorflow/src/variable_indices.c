@@ -14,7 +14,7 @@ static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tenso
     indices->count = gantry_shape_elements(&indices->shape);
     indices->list = malloc((size_t)indices->count * sizeof *indices->list + 1);
     if (!indices->list) {
-        bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(call);
         return;
     }
     /* narrow numbers come to the end of the list, and are widened from the front */

@@ -200,7 +200,7 @@ static void *variable_create(TF_OpKernelConstruction *construction) {
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
     variable_kernel_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     kernel->row = rows;

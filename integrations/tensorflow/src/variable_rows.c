@@ -114,7 +114,7 @@ static bool sort_places(rows_call_t *rows) {
     const size_t count = (size_t)rows->indices.count;
     rows->places = calloc(count + 1, sizeof *rows->places);
     if (!rows->places) {
-        bridge_fail(rows->call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(rows->call);
         return false;
     }
     for (size_t i = 0; i < count; ++i)

@@ -133,7 +133,7 @@ static const gantry_tensor_t *list_slices(const slice_call_t *slice, int32_t lea
                                           int64_t count) {
     int64_t *list = malloc((size_t)(count * leading) * sizeof *list + 1);
     if (!list) {
-        bridge_fail(slice->call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(slice->call);
         return NULL;
     }
     for (int64_t i = 0; i < count; ++i) {
@@ -231,7 +231,7 @@ static void slice_compute(void *data, TF_OpKernelContext *context) {
 static void *slice_create(TF_OpKernelConstruction *construction) {
     slice_spec_t *spec = calloc(1, sizeof *spec);
     if (!spec) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     const struct {
