@@ -222,6 +222,12 @@ const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor
     return TF_TensorData(tensor);
 }
 
+int64_t bridge_host_int(const TF_Tensor *tensor, int64_t i) {
+    const void *elements = TF_TensorData(tensor);
+    return TF_TensorType(tensor) == TF_INT64 ? ((const int64_t *)elements)[i]
+                                             : ((const int32_t *)elements)[i];
+}
+
 /* ---- outputs ---- */
 
 /* The memory of a TF_Tensor of the device stands for this tensor from now on. */

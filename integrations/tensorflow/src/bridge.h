@@ -70,6 +70,8 @@ const gantry_tensor_t *bridge_input(bridge_call_t *call, int i);
 /* The elements of an input that lies on the host, as host_args says; they live until the call ends.
  * *out_tensor (may be NULL) has type and shape. NULL after an error, and without elements. */
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor);
+/* Number i of a tensor of int32 or int64 that bridge_host_input gave. */
+int64_t bridge_host_int(const TF_Tensor *tensor, int64_t i);
 /* The elements of input i, which is this TF_Tensor, under another shape of as many elements. */
 const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tensor *tensor,
                                        const gantry_shape_t *shape);

@@ -20,7 +20,7 @@ typedef struct dynamic_slice_t {
 static void read_numbers(bridge_call_t *call, int i, const char *name, int32_t rank,
                          int64_t *out_numbers) {
     TF_Tensor *tensor;
-    const void *elements = bridge_host_input(call, i, &tensor);
+    (void)bridge_host_input(call, i, &tensor);
     if (bridge_has_failed(call)) return;
     const int64_t count = TF_TensorElementCount(tensor);
     if (TF_NumDims(tensor) != 1 || count != rank) {
@@ -30,9 +30,7 @@ static void read_numbers(bridge_call_t *call, int i, const char *name, int32_t r
                     name, (long long)count, TF_NumDims(tensor), rank);
         return;
     }
-    for (int32_t d = 0; d < rank; ++d)
-        out_numbers[d] = TF_TensorType(tensor) == TF_INT64 ? ((const int64_t *)elements)[d]
-                                                           : ((const int32_t *)elements)[d];
+    for (int32_t d = 0; d < rank; ++d) out_numbers[d] = bridge_host_int(tensor, d);
 }
 
 /* XLA's rule: a slice that would end outside begins earlier. */

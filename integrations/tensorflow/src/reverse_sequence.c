@@ -65,7 +65,7 @@ static bool check_axes(reverse_call_t *c, const reverse_t *kernel, tensor *x) {
 /* Reads the lengths. *out_all: each is the whole sequence. */
 static bool take_lengths(reverse_call_t *c, bool *out_all) {
     TF_Tensor *given = NULL;
-    const void *data = bridge_host_input(&c->bridge, 1, &given);
+    (void)bridge_host_input(&c->bridge, 1, &given);
     if (bridge_has_failed(&c->bridge)) return false;
     if (TF_TensorElementCount(given) != c->batch) {
         bridge_fail(&c->bridge, GANTRY_INVALID_ARGUMENT,
@@ -80,8 +80,7 @@ static bool take_lengths(reverse_call_t *c, bool *out_all) {
     }
     *out_all = true;
     for (int64_t i = 0; i < c->batch; ++i) {
-        c->lengths[i] = TF_TensorType(given) == TF_INT32 ? ((const int32_t *)data)[i]
-                                                         : ((const int64_t *)data)[i];
+        c->lengths[i] = bridge_host_int(given, i);
         *out_all &= c->lengths[i] == c->steps;
         if (c->lengths[i] >= 0 && c->lengths[i] <= c->steps) continue;
         bridge_fail(&c->bridge, GANTRY_INVALID_ARGUMENT,
