@@ -54,10 +54,8 @@ static void compute(void *kernel, TF_OpKernelContext *context) {
 }
 
 void check_numerics_register(void) {
-    const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
-                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16);
     register_kernel(&(register_kernel_t){.op = "CheckNumerics",
-                                         .types = {{"T", types}},
+                                         .types = {{"T", GANTRY_DTYPES_FLOATING}},
                                          .create = create_kernel,
                                          .compute = compute,
                                          .destroy = destroy_kernel});

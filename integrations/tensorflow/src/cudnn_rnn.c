@@ -289,11 +289,10 @@ void cudnn_rnn_register(void) {
     static const char *const forward[] = {"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"};
     static const char *const backward[] = {"CudnnRNNBackprop", "CudnnRNNBackpropV2",
                                            "CudnnRNNBackpropV3"};
-    const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
-                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16);
     for (size_t i = 0; i < 3; ++i) {
-        register_kernel_t kernel = {
-            .types = {{"T", types}}, .create = create_kernel, .destroy = destroy_kernel};
+        register_kernel_t kernel = {.types = {{"T", GANTRY_DTYPES_FLOATING}},
+                                    .create = create_kernel,
+                                    .destroy = destroy_kernel};
         size_t count = 0;
         if (i > 0) kernel.host_args[count++] = "host_reserved";
         if (i > 1) kernel.host_args[count++] = "sequence_lengths";

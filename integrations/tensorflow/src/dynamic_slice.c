@@ -5,11 +5,6 @@
 
 #include "bridge.h"
 
-#define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
-#define DYNAMIC_SLICE_TYPES                                                                \
-    (BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32) | BIT(FLOAT64) | BIT(INT8) | BIT(INT16) | \
-     BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64) | BIT(BOOL))
-
 /* A slice of an input: where it begins in each dimension, and its shape. */
 typedef struct dynamic_slice_t {
     int64_t begin[GANTRY_MAX_RANK];
@@ -120,14 +115,14 @@ static void *dynamic_slice_create(TF_OpKernelConstruction *construction) {
 static void dynamic_slice_destroy(void *kernel) { (void)kernel; }
 
 void dynamic_slice_register(void) {
-    const uint64_t indices = GANTRY_DTYPE_BIT(GANTRY_INT32) | GANTRY_DTYPE_BIT(GANTRY_INT64);
-    register_kernel_t kernel = {.op = "XlaDynamicSlice",
-                                .types = {{"T", DYNAMIC_SLICE_TYPES}, {"Tindices", indices}},
-                                .host_args = {"start_indices", "size_indices"},
-                                .priority = 1, /* TensorFlow's kernel compiles by XLA */
-                                .create = dynamic_slice_create,
-                                .compute = dynamic_slice_compute,
-                                .destroy = dynamic_slice_destroy};
+    register_kernel_t kernel = {
+        .op = "XlaDynamicSlice",
+        .types = {{"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"Tindices", GANTRY_DTYPES_INTS}},
+        .host_args = {"start_indices", "size_indices"},
+        .priority = 1, /* TensorFlow's kernel compiles by XLA */
+        .create = dynamic_slice_create,
+        .compute = dynamic_slice_compute,
+        .destroy = dynamic_slice_destroy};
     register_kernel(&kernel);
     kernel.op = "XlaDynamicUpdateSlice";
     kernel.host_args[0] = "indices";

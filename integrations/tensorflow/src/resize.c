@@ -253,10 +253,6 @@ static void *resize_create(TF_OpKernelConstruction *construction) {
 
 static void resize_destroy(void *kernel) { free(kernel); }
 
-#define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
-#define FLOATS (BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32))
-#define INTEGERS (BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16))
-
 static void register_resize(const char *op, uint64_t types, const char *host_arg,
                             void (*compute)(void *kernel, TF_OpKernelContext *context)) {
     register_kernel(&(register_kernel_t){.op = op,
@@ -271,9 +267,11 @@ void resize_register(void);
 
 /* Gradients of float64 would lose precision in float32, so TensorFlow's CPU computes them. */
 void resize_register(void) {
-    const uint64_t all = FLOATS | INTEGERS | BIT(FLOAT64);
+    const uint64_t all = GANTRY_DTYPES_SIGNED_NUMERIC | GANTRY_DTYPE_BIT(GANTRY_UINT8) |
+                         GANTRY_DTYPE_BIT(GANTRY_UINT16);
+    const uint64_t floats = GANTRY_DTYPES_HALVES | GANTRY_DTYPE_BIT(GANTRY_FLOAT32);
     register_resize("ResizeBilinear", all, "size", bilinear_compute);
     register_resize("ResizeNearestNeighbor", all, "size", nearest_compute);
-    register_resize("ResizeBilinearGrad", FLOATS, NULL, bilinear_gradient_compute);
-    register_resize("ResizeNearestNeighborGrad", FLOATS, "size", nearest_gradient_compute);
+    register_resize("ResizeBilinearGrad", floats, NULL, bilinear_gradient_compute);
+    register_resize("ResizeNearestNeighborGrad", floats, "size", nearest_gradient_compute);
 }

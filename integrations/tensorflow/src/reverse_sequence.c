@@ -153,9 +153,8 @@ static void compute(void *kernel, TF_OpKernelContext *context) {
 }
 
 void reverse_sequence_register(void) {
-    const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
-                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16) |
-                           GANTRY_DTYPE_BIT(GANTRY_INT64) | GANTRY_DTYPE_BIT(GANTRY_BOOL);
+    const uint64_t types =
+        GANTRY_DTYPES_FLOATING | GANTRY_DTYPES_BOOLS | GANTRY_DTYPE_BIT(GANTRY_INT64);
     register_kernel(&(register_kernel_t){.op = "ReverseSequence",
                                          .types = {{"T", types}},
                                          .host_args = {"seq_lengths"},

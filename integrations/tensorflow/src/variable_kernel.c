@@ -87,20 +87,12 @@ static void assign_compute(void *data, TF_OpKernelContext *context) {
 
 /* ---- the table ---- */
 
-#define BIT(number) (UINT64_C(1) << (number))
-#define FLOATS                                                             \
-    (GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) | \
-     GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16))
-#define INTEGERS                                                        \
-    (GANTRY_DTYPE_BIT(GANTRY_INT8) | GANTRY_DTYPE_BIT(GANTRY_INT16) |   \
-     GANTRY_DTYPE_BIT(GANTRY_INT32) | GANTRY_DTYPE_BIT(GANTRY_INT64) |  \
-     GANTRY_DTYPE_BIT(GANTRY_UINT8) | GANTRY_DTYPE_BIT(GANTRY_UINT16) | \
-     GANTRY_DTYPE_BIT(GANTRY_UINT32) | GANTRY_DTYPE_BIT(GANTRY_UINT64))
-#define NUMBERS (FLOATS | INTEGERS)
-#define MOVED (NUMBERS | GANTRY_DTYPE_BIT(GANTRY_BOOL) | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64))
+#define FLOATS GANTRY_DTYPES_FLOATING
+#define NUMBERS GANTRY_DTYPES_NUMERIC
+#define MOVED GANTRY_DTYPES_ANY
 /* TensorFlow's kernels of these ops read the elements at the address. So every type that they take
  * has a kernel here. */
-#define ASSIGNED (NUMBERS | BIT(TF_COMPLEX64) | BIT(TF_COMPLEX128))
+#define ASSIGNED (NUMBERS | GANTRY_DTYPE_BIT(TF_COMPLEX64) | GANTRY_DTYPE_BIT(TF_COMPLEX128))
 
 #define APPLY(name, count, ...)                                                        \
     {                                                                                  \
