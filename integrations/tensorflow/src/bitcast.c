@@ -5,8 +5,6 @@
  *     float32[2, 3] as uint8     [2, 3, 4]
  *     uint8[2, 3, 4] as float32  [2, 3]
  */
-#include "bitcast.h"
-
 #include "bridge.h"
 
 /* false: the call has failed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "check_numerics.h"
-
+/* CheckNumerics: its input, if all numbers are finite, else TensorFlow's error. It waits for the
+ * device. tf.debugging.assert_all_finite puts the op where its input is, and soft placement does
+ * not move it from there. */
 #include <stdlib.h>
 
 #include "bridge.h"

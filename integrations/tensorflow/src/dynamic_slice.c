@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dynamic_slice.h"
-
+/* Slices whose place is an input: XlaDynamicSlice and XlaDynamicUpdateSlice, which Keras calls for
+ * keras.ops.slice_update. TensorFlow would compile both by XLA, which has no compiler for Gantry's
+ * devices. */
 #include <gantry/ops.h>
 
 #include "bridge.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "op_kernel.h"
-
+/* The one kernel of every op of the op table: its inputs go to gantry_op_call under Gantry's name,
+ * its results come back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -263,8 +263,6 @@ static void register_resize(const char *op, uint64_t types, const char *host_arg
                                          .destroy = resize_destroy});
 }
 
-void resize_register(void);
-
 /* Gradients of float64 would lose precision in float32, so TensorFlow's CPU computes them. */
 void resize_register(void) {
     const uint64_t all = GANTRY_DTYPES_SIGNED_NUMERIC | GANTRY_DTYPE_BIT(GANTRY_UINT8) |

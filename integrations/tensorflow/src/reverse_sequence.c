@@ -5,8 +5,6 @@
  *
  *     x [batch, steps, n...], after a transpose if it is laid out differently
  *     row b, step t comes from step length[b] - 1 - t below the length, and from t behind it */
-#include "reverse_sequence.h"
-
 #include <stdlib.h>
 
 #include "bridge.h"

@@ -90,8 +90,6 @@ static void *rng_create(TF_OpKernelConstruction *construction) {
 
 static void rng_destroy(void *kernel) { (void)kernel; }
 
-void variable_rng_register(void);
-
 void variable_rng_register(void) {
     register_kernel(&(register_kernel_t){.op = "RngReadAndSkip",
                                          .host_args = {"resource", "alg", "delta"},

@@ -31,8 +31,6 @@ typedef struct variable_kernel_t {
 /* The inputs behind the variables, from `first` on; returns how many. */
 size_t variable_inputs(bridge_call_t *call, int first, const gantry_tensor_t **out);
 
-/* Registers the kernels. Init-only. */
-void variable_kernel_register(void);
 /* Update rows of variables, in variable_rows.c. */
 void variable_rounds_compute(void *kernel, TF_OpKernelContext *context);
 void variable_scatter_compute(void *kernel, TF_OpKernelContext *context);
