@@ -47,18 +47,11 @@ static void bitcast_compute(void *kernel, TF_OpKernelContext *context) {
     bridge_end(&call);
 }
 
-static void *bitcast_create(TF_OpKernelConstruction *construction) {
-    (void)construction;
-    return NULL;
-}
-
-static void bitcast_destroy(void *kernel) { (void)kernel; }
-
 void bitcast_register(void) {
     const uint64_t types = GANTRY_DTYPES_NUMERIC | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64);
     register_kernel(&(register_kernel_t){.op = "Bitcast",
                                          .types = {{"T", types}, {"type", types}},
-                                         .create = bitcast_create,
+                                         .create = bridge_create_nothing,
                                          .compute = bitcast_compute,
-                                         .destroy = bitcast_destroy});
+                                         .destroy = bridge_destroy_nothing});
 }

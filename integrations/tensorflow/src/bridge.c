@@ -164,7 +164,7 @@ static const gantry_tensor_t *device_tensor(bridge_call_t *call, const TF_Tensor
                             &shape);
 }
 
-static TF_Tensor *get_input(bridge_call_t *call, int i) {
+TF_Tensor *bridge_take_input(bridge_call_t *call, int i) {
     if (bridge_has_failed(call)) return NULL;
     TF_Tensor *tensor = NULL;
     TF_GetInput(call->context, i, &tensor, call->status);
@@ -189,7 +189,7 @@ static const gantry_tensor_t *host_constant(bridge_call_t *call, const TF_Tensor
 }
 
 const gantry_tensor_t *bridge_input(bridge_call_t *call, int i) {
-    TF_Tensor *tensor = get_input(call, i);
+    TF_Tensor *tensor = bridge_take_input(call, i);
     if (!tensor) return NULL;
     const bool is_on_host = TF_IsHostMemoryInput(call->context, i, call->status);
     const gantry_tensor_t *input =
@@ -209,7 +209,7 @@ const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tens
 
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor) {
     if (out_tensor) *out_tensor = NULL;
-    TF_Tensor *tensor = get_input(call, i);
+    TF_Tensor *tensor = bridge_take_input(call, i);
     if (!tensor) return NULL;
     if (call->host_count == BRIDGE_HELD) {
         TF_DeleteTensor(tensor);
@@ -341,3 +341,10 @@ void bridge_refuse_memory(TF_OpKernelConstruction *construction) {
     TF_OpKernelConstruction_Failure(construction, out);
     TF_DeleteStatus(out);
 }
+
+void *bridge_create_nothing(TF_OpKernelConstruction *construction) {
+    (void)construction;
+    return NULL;
+}
+
+void bridge_destroy_nothing(void *kernel) { (void)kernel; }

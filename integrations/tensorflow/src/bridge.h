@@ -67,6 +67,8 @@ bool bridge_has_failed(const bridge_call_t *call);
 /* Input i as a tensor, whether it lies on the device or on the host. It lives until the call ends.
  * NULL after an error. */
 const gantry_tensor_t *bridge_input(bridge_call_t *call, int i);
+/* Input i as TensorFlow's; the caller deletes it. NULL after an error. */
+TF_Tensor *bridge_take_input(bridge_call_t *call, int i);
 /* The elements of an input that lies on the host, as host_args says; they live until the call ends.
  * *out_tensor (may be NULL) has type and shape. NULL after an error, and without elements. */
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor);
@@ -96,6 +98,9 @@ void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_
 
 /* ---- making kernels ---- */
 
+/* The making and the end of a kernel that knows nothing of its node. */
+void *bridge_create_nothing(TF_OpKernelConstruction *construction);
+void bridge_destroy_nothing(void *kernel);
 /* Writes the op's name, "AddV2", as TensorFlow's C API hands a create function nothing of ours.
  * false: TensorFlow gave no node, and has the error. */
 bool bridge_op_name(TF_OpKernelConstruction *construction, char *out, size_t out_bytes);

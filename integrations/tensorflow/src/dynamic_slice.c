@@ -108,22 +108,15 @@ static void dynamic_update_slice_compute(void *kernel, TF_OpKernelContext *conte
 
 /* ---- the kernels ---- */
 
-static void *dynamic_slice_create(TF_OpKernelConstruction *construction) {
-    (void)construction;
-    return NULL;
-}
-
-static void dynamic_slice_destroy(void *kernel) { (void)kernel; }
-
 void dynamic_slice_register(void) {
     register_kernel_t kernel = {
         .op = "XlaDynamicSlice",
         .types = {{"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"Tindices", GANTRY_DTYPES_INTS}},
         .host_args = {"start_indices", "size_indices"},
         .priority = 1, /* TensorFlow's kernel compiles by XLA */
-        .create = dynamic_slice_create,
+        .create = bridge_create_nothing,
         .compute = dynamic_slice_compute,
-        .destroy = dynamic_slice_destroy};
+        .destroy = bridge_destroy_nothing};
     register_kernel(&kernel);
     kernel.op = "XlaDynamicUpdateSlice";
     kernel.host_args[0] = "indices";

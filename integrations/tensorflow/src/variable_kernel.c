@@ -41,13 +41,8 @@ static void update_compute(void *data, TF_OpKernelContext *context) {
 
 /* Complex numbers are pairs of numbers, which Gantry adds. */
 static const gantry_tensor_t *input_as(bridge_call_t *call, int i, gantry_dtype_t dtype) {
-    TF_Tensor *tensor = NULL;
-    TF_GetInput(call->context, i, &tensor, call->status);
-    if (TF_GetCode(call->status) != TF_OK) {
-        bridge_fail(call, (gantry_status_t)TF_GetCode(call->status), "%s",
-                    TF_Message(call->status));
-        return NULL;
-    }
+    TF_Tensor *tensor = bridge_take_input(call, i);
+    if (!tensor) return NULL;
     const gantry_shape_t pairs = GANTRY_SHAPE(2 * TF_TensorElementCount(tensor));
     const gantry_tensor_t *input = bridge_tensor_at(call, TF_TensorData(tensor), dtype, &pairs);
     TF_DeleteTensor(tensor);
