@@ -28,6 +28,9 @@ typedef struct variable_kernel_t {
     char text[32]; /* of the policy */
 } variable_kernel_t;
 
+/* The policy of Gantry's ops for indices that were checked, in variable_rows.c. */
+extern const gantry_attr_value_t variable_ignores_bad;
+
 /* The inputs behind the variables, from `first` on; returns how many. */
 size_t variable_inputs(bridge_call_t *call, int first, const gantry_tensor_t **out);
 
