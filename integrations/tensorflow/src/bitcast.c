@@ -5,8 +5,6 @@
  *     float32[2, 3] as uint8     [2, 3, 4]
  *     uint8[2, 3, 4] as float32  [2, 3]
  */
-#include "bitcast.h"
-
 #include "bridge.h"
 
 /* false: the call has failed. */
@@ -49,22 +47,11 @@ static void bitcast_compute(void *kernel, TF_OpKernelContext *context) {
     bridge_end(&call);
 }
 
-static void *bitcast_create(TF_OpKernelConstruction *construction) {
-    (void)construction;
-    return NULL;
-}
-
-static void bitcast_destroy(void *kernel) { (void)kernel; }
-
-#define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
-
 void bitcast_register(void) {
-    const uint64_t types = BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32) | BIT(FLOAT64) | BIT(INT8) |
-                           BIT(INT16) | BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) |
-                           BIT(UINT32) | BIT(UINT64) | BIT(COMPLEX64);
+    const uint64_t types = GANTRY_DTYPES_NUMERIC | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64);
     register_kernel(&(register_kernel_t){.op = "Bitcast",
                                          .types = {{"T", types}, {"type", types}},
-                                         .create = bitcast_create,
+                                         .create = bridge_create_nothing,
                                          .compute = bitcast_compute,
-                                         .destroy = bitcast_destroy});
+                                         .destroy = bridge_destroy_nothing});
 }

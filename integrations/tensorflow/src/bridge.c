@@ -70,6 +70,10 @@ void bridge_fail(bridge_call_t *call, gantry_status_t status, const char *format
     (void)gantry_scope_fail(call->scope, status, text);
 }
 
+void bridge_fail_memory(bridge_call_t *call) {
+    bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+}
+
 /* Logs who holds the device's memory, which TensorFlow does for its own allocator. A program that
  * retries with less fails many times, so there is one report in ten seconds. */
 static void log_oom_report(uint32_t device) {
@@ -152,14 +156,15 @@ const gantry_tensor_t *bridge_tensor_at(bridge_call_t *call, const void *address
     return hold(call, memory_tensor(device_memory(), call->scope, address, dtype, shape));
 }
 
-const gantry_tensor_t *bridge_tensor(bridge_call_t *call, const TF_Tensor *tensor) {
+/* The tensor behind a TF_Tensor of the device. */
+static const gantry_tensor_t *device_tensor(bridge_call_t *call, const TF_Tensor *tensor) {
     gantry_shape_t shape;
     if (!bridge_shape(call, tensor, &shape)) return NULL;
     return bridge_tensor_at(call, TF_TensorData(tensor), (gantry_dtype_t)TF_TensorType(tensor),
                             &shape);
 }
 
-static TF_Tensor *get_input(bridge_call_t *call, int i) {
+TF_Tensor *bridge_take_input(bridge_call_t *call, int i) {
     if (bridge_has_failed(call)) return NULL;
     TF_Tensor *tensor = NULL;
     TF_GetInput(call->context, i, &tensor, call->status);
@@ -184,11 +189,11 @@ static const gantry_tensor_t *host_constant(bridge_call_t *call, const TF_Tensor
 }
 
 const gantry_tensor_t *bridge_input(bridge_call_t *call, int i) {
-    TF_Tensor *tensor = get_input(call, i);
+    TF_Tensor *tensor = bridge_take_input(call, i);
     if (!tensor) return NULL;
     const bool is_on_host = TF_IsHostMemoryInput(call->context, i, call->status);
     const gantry_tensor_t *input =
-        is_on_host ? host_constant(call, tensor) : bridge_tensor(call, tensor);
+        is_on_host ? host_constant(call, tensor) : device_tensor(call, tensor);
     TF_DeleteTensor(tensor);
     return input;
 }
@@ -204,7 +209,7 @@ const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tens
 
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor) {
     if (out_tensor) *out_tensor = NULL;
-    TF_Tensor *tensor = get_input(call, i);
+    TF_Tensor *tensor = bridge_take_input(call, i);
     if (!tensor) return NULL;
     if (call->host_count == BRIDGE_HELD) {
         TF_DeleteTensor(tensor);
@@ -217,21 +222,18 @@ const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor
     return TF_TensorData(tensor);
 }
 
+int64_t bridge_host_int(const TF_Tensor *tensor, int64_t i) {
+    const void *elements = TF_TensorData(tensor);
+    return TF_TensorType(tensor) == TF_INT64 ? ((const int64_t *)elements)[i]
+                                             : ((const int32_t *)elements)[i];
+}
+
 /* ---- outputs ---- */
 
-void bridge_bind_at(bridge_call_t *call, void *address, const gantry_tensor_t *tensor) {
+/* The memory of a TF_Tensor of the device stands for this tensor from now on. */
+static void bind_output(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor) {
     if (!tensor || bridge_has_failed(call)) return;
-    const gantry_status_t status = memory_bind(device_memory(), address, tensor);
-    if (status) fail_last(call, status);
-}
-
-void bridge_bind(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor) {
-    bridge_bind_at(call, TF_TensorData(target), tensor);
-}
-
-void bridge_copy(bridge_call_t *call, void *to, const void *from, uint64_t bytes) {
-    if (bridge_has_failed(call)) return;
-    const gantry_status_t status = memory_copy(device_memory(), call->scope, to, from, bytes);
+    const gantry_status_t status = memory_bind(device_memory(), TF_TensorData(target), tensor);
     if (status) fail_last(call, status);
 }
 
@@ -248,7 +250,7 @@ static void fill_output(bridge_call_t *call, int i, TF_Tensor *output,
     if (!bytes) return;
     if (!TF_IsHostMemoryOutput(call->context, i, call->status)) {
         tensor = bring_output(call, tensor);
-        bridge_bind(call, output, tensor);
+        bind_output(call, output, tensor);
         return;
     }
     const gantry_status_t status = gantry_tensor_read(tensor, TF_TensorData(output), bytes);
@@ -332,3 +334,17 @@ void bridge_refuse(TF_OpKernelConstruction *construction, gantry_status_t status
     TF_OpKernelConstruction_Failure(construction, out);
     TF_DeleteStatus(out);
 }
+
+void bridge_refuse_memory(TF_OpKernelConstruction *construction) {
+    TF_Status *out = TF_NewStatus();
+    status_set_memory(out);
+    TF_OpKernelConstruction_Failure(construction, out);
+    TF_DeleteStatus(out);
+}
+
+void *bridge_create_nothing(TF_OpKernelConstruction *construction) {
+    (void)construction;
+    return NULL;
+}
+
+void bridge_destroy_nothing(void *kernel) { (void)kernel; }

@@ -57,6 +57,8 @@ void bridge_end(bridge_call_t *call);
 /* Keeps an error, if there is none yet. */
 __attribute__((format(printf, 3, 4))) void bridge_fail(bridge_call_t *call, gantry_status_t status,
                                                        const char *format, ...);
+/* The same for a malloc that failed. */
+void bridge_fail_memory(bridge_call_t *call);
 /* Has an error happened in the call, or in its scope? */
 bool bridge_has_failed(const bridge_call_t *call);
 
@@ -65,11 +67,13 @@ bool bridge_has_failed(const bridge_call_t *call);
 /* Input i as a tensor, whether it lies on the device or on the host. It lives until the call ends.
  * NULL after an error. */
 const gantry_tensor_t *bridge_input(bridge_call_t *call, int i);
+/* Input i as TensorFlow's; the caller deletes it. NULL after an error. */
+TF_Tensor *bridge_take_input(bridge_call_t *call, int i);
 /* The elements of an input that lies on the host, as host_args says; they live until the call ends.
  * *out_tensor (may be NULL) has type and shape. NULL after an error, and without elements. */
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor);
-/* The tensor behind a TF_Tensor of the device, such as the value of a variable. */
-const gantry_tensor_t *bridge_tensor(bridge_call_t *call, const TF_Tensor *tensor);
+/* Number i of a tensor of int32 or int64 that bridge_host_input gave. */
+int64_t bridge_host_int(const TF_Tensor *tensor, int64_t i);
 /* The elements of input i, which is this TF_Tensor, under another shape of as many elements. */
 const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tensor *tensor,
                                        const gantry_shape_t *shape);
@@ -91,19 +95,18 @@ void bridge_output_as(bridge_call_t *call, int i, const gantry_tensor_t *tensor,
 /* The same, in the memory of an input with this number if TensorFlow allows it. Collectives demand
  * that of their Add and Div. */
 void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_tensor_t *tensor);
-/* The memory of a TF_Tensor of the device stands for this tensor from now on. */
-void bridge_bind(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor);
-/* The same for an address. */
-void bridge_bind_at(bridge_call_t *call, void *address, const gantry_tensor_t *tensor);
-/* Copies bytes between two addresses of devices. */
-void bridge_copy(bridge_call_t *call, void *to, const void *from, uint64_t bytes);
 
 /* ---- making kernels ---- */
 
+/* The making and the end of a kernel that knows nothing of its node. */
+void *bridge_create_nothing(TF_OpKernelConstruction *construction);
+void bridge_destroy_nothing(void *kernel);
 /* Writes the op's name, "AddV2", as TensorFlow's C API hands a create function nothing of ours.
  * false: TensorFlow gave no node, and has the error. */
 bool bridge_op_name(TF_OpKernelConstruction *construction, char *out, size_t out_bytes);
 /* Fails the making of a kernel. */
 void bridge_refuse(TF_OpKernelConstruction *construction, gantry_status_t status, const char *text);
+/* The same for a malloc that failed. */
+void bridge_refuse_memory(TF_OpKernelConstruction *construction);
 
 #endif

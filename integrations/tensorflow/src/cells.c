@@ -191,11 +191,11 @@ pthread_mutex_t *cells_lock(memory_t *memory, const cell_t *cell) {
     return &memory->locks[(uint64_t)(uintptr_t)cell / sizeof *cell % CELLS_LOCKS];
 }
 
-void *memory_nowhere(const memory_t *memory) {
+void *cells_nowhere(const memory_t *memory) {
     return memory->base + ((uint64_t)CELLS_CLASSES << memory->range_bits);
 }
 
-void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out) {
+void cells_figures(const memory_t *memory, uint32_t device, memory_figures_t *out) {
     const device_figures_t *figures = &memory->figures[device];
     *out = (memory_figures_t){.bytes = atomic_load(&figures->bytes),
                               .most_bytes = atomic_load(&figures->most_bytes),

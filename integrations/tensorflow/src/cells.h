@@ -24,7 +24,7 @@
 #define CELLS_CLASSES 32     /* those of the largest 512 GiB, if the ranges are as large */
 #define CELLS_MOST_BITS 39   /* the range of a class has 512 GiB of addresses, 16 TiB in all, */
 #define CELLS_FEWEST_BITS 31 /* or less where the system refuses that, down to 2 GiB */
-#define CELLS_SPARE 4096     /* addresses behind the classes: memory_nowhere */
+#define CELLS_SPARE 4096     /* addresses behind the classes: cells_nowhere */
 #define CELLS_BLOCK 1024
 #define CELLS_BLOCKS 4096 /* of a class: 4 million allocations that live at once */
 #define CELLS_LOCKS 64
@@ -53,6 +53,10 @@ void cells_give(memory_t *memory, cell_t *cell);
 cell_t *cells_find(memory_t *memory, const void *address, uint64_t *out_offset);
 /* Calls visit with every cell that lives. No other thread uses the memory. */
 void cells_visit(memory_t *memory, void (*visit)(memory_t *memory, cell_t *cell));
+/* An aligned address behind the classes. */
+void *cells_nowhere(const memory_t *memory);
+/* Reads the figures of a device. */
+void cells_figures(const memory_t *memory, uint32_t device, memory_figures_t *out);
 /* The lock of what a cell holds. */
 pthread_mutex_t *cells_lock(memory_t *memory, const cell_t *cell);
 

@@ -85,10 +85,13 @@ static void *create_kernel(TF_OpKernelConstruction *construction) {
     char op[64];
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
     const char *obstacle = find_obstacle(construction);
-    rnn_kernel_t *kernel = obstacle ? NULL : calloc(1, sizeof *kernel);
+    if (obstacle) {
+        bridge_refuse(construction, GANTRY_UNIMPLEMENTED, obstacle);
+        return NULL;
+    }
+    rnn_kernel_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, obstacle ? GANTRY_UNIMPLEMENTED : GANTRY_RESOURCE_EXHAUSTED,
-                      obstacle ? obstacle : "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     (void)read_mode(construction, &kernel->mode);
@@ -174,7 +177,7 @@ static void take_lengths(rnn_call_t *c, int input) {
     const size_t bytes = (size_t)(c->steps * c->batch);
     bool *mask = malloc(bytes);
     if (!mask) {
-        bridge_fail(&c->bridge, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(&c->bridge);
         return;
     }
     for (int64_t i = 0; i < c->steps * c->batch; ++i)
@@ -286,11 +289,10 @@ void cudnn_rnn_register(void) {
     static const char *const forward[] = {"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"};
     static const char *const backward[] = {"CudnnRNNBackprop", "CudnnRNNBackpropV2",
                                            "CudnnRNNBackpropV3"};
-    const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
-                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16);
     for (size_t i = 0; i < 3; ++i) {
-        register_kernel_t kernel = {
-            .types = {{"T", types}}, .create = create_kernel, .destroy = destroy_kernel};
+        register_kernel_t kernel = {.types = {{"T", GANTRY_DTYPES_FLOATING}},
+                                    .create = create_kernel,
+                                    .destroy = destroy_kernel};
         size_t count = 0;
         if (i > 0) kernel.host_args[count++] = "host_reserved";
         if (i > 1) kernel.host_args[count++] = "sequence_lengths";

@@ -64,9 +64,6 @@ typedef struct rnn_inputs_t {
     const gantry_tensor_t *back[RNN_BACK_INPUTS];
 } rnn_inputs_t;
 
-/* Registers the kernels (kernel_sets.def). */
-void cudnn_rnn_register(void);
-
 /* The gates of a mode. */
 int64_t rnn_gates(rnn_mode_t mode);
 /* The number of parameters of one layer. */

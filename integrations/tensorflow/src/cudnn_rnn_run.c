@@ -5,6 +5,7 @@
  * Functions are made when they are first called, one for each form and direction, and live as long
  * as the plug-in, which is as long as the process. */
 #include <pthread.h>
+#include <stdio.h>
 
 #include "cudnn_rnn.h"
 
@@ -92,10 +93,14 @@ static run_t begin_run(gantry_scope_t *scope, const rnn_form_t *form, tensor *x)
     run_t r = {.scope = scope, .form = form};
     r.steps = gantry_tensor_shape(x)->dims[!form->is_time_major];
     r.segments = (r.steps + RNN_MOST_STEPS - 1) / RNN_MOST_STEPS;
-    if (r.segments > MOST_SEGMENTS)
-        (void)gantry_scope_fail(scope, GANTRY_INVALID_ARGUMENT,
-                                "the sequence has more than 3840 steps, the most that the op takes "
-                                "on Gantry's devices; Keras: pass use_cudnn=False to the layer");
+    if (r.segments > MOST_SEGMENTS) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "the sequence has more than %d steps, the most that the op takes on Gantry's "
+                 "devices; Keras: pass use_cudnn=False to the layer",
+                 MOST_SEGMENTS * RNN_MOST_STEPS);
+        (void)gantry_scope_fail(scope, GANTRY_INVALID_ARGUMENT, text);
+    }
     return r;
 }
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dynamic_slice.h"
-
+/* Slices whose place is an input: XlaDynamicSlice and XlaDynamicUpdateSlice, which Keras calls for
+ * keras.ops.slice_update. TensorFlow would compile both by XLA, which has no compiler for Gantry's
+ * devices. */
 #include <gantry/ops.h>
 
 #include "bridge.h"
-
-#define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
-#define DYNAMIC_SLICE_TYPES                                                                \
-    (BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32) | BIT(FLOAT64) | BIT(INT8) | BIT(INT16) | \
-     BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64) | BIT(BOOL))
 
 /* A slice of an input: where it begins in each dimension, and its shape. */
 typedef struct dynamic_slice_t {
@@ -20,7 +16,7 @@ typedef struct dynamic_slice_t {
 static void read_numbers(bridge_call_t *call, int i, const char *name, int32_t rank,
                          int64_t *out_numbers) {
     TF_Tensor *tensor;
-    const void *elements = bridge_host_input(call, i, &tensor);
+    (void)bridge_host_input(call, i, &tensor);
     if (bridge_has_failed(call)) return;
     const int64_t count = TF_TensorElementCount(tensor);
     if (TF_NumDims(tensor) != 1 || count != rank) {
@@ -30,9 +26,7 @@ static void read_numbers(bridge_call_t *call, int i, const char *name, int32_t r
                     name, (long long)count, TF_NumDims(tensor), rank);
         return;
     }
-    for (int32_t d = 0; d < rank; ++d)
-        out_numbers[d] = TF_TensorType(tensor) == TF_INT64 ? ((const int64_t *)elements)[d]
-                                                           : ((const int32_t *)elements)[d];
+    for (int32_t d = 0; d < rank; ++d) out_numbers[d] = bridge_host_int(tensor, d);
 }
 
 /* XLA's rule: a slice that would end outside begins earlier. */
@@ -114,22 +108,15 @@ static void dynamic_update_slice_compute(void *kernel, TF_OpKernelContext *conte
 
 /* ---- the kernels ---- */
 
-static void *dynamic_slice_create(TF_OpKernelConstruction *construction) {
-    (void)construction;
-    return NULL;
-}
-
-static void dynamic_slice_destroy(void *kernel) { (void)kernel; }
-
 void dynamic_slice_register(void) {
-    const uint64_t indices = GANTRY_DTYPE_BIT(GANTRY_INT32) | GANTRY_DTYPE_BIT(GANTRY_INT64);
-    register_kernel_t kernel = {.op = "XlaDynamicSlice",
-                                .types = {{"T", DYNAMIC_SLICE_TYPES}, {"Tindices", indices}},
-                                .host_args = {"start_indices", "size_indices"},
-                                .priority = 1, /* TensorFlow's kernel compiles by XLA */
-                                .create = dynamic_slice_create,
-                                .compute = dynamic_slice_compute,
-                                .destroy = dynamic_slice_destroy};
+    register_kernel_t kernel = {
+        .op = "XlaDynamicSlice",
+        .types = {{"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"Tindices", GANTRY_DTYPES_INTS}},
+        .host_args = {"start_indices", "size_indices"},
+        .priority = 1, /* TensorFlow's kernel compiles by XLA */
+        .create = bridge_create_nothing,
+        .compute = dynamic_slice_compute,
+        .destroy = bridge_destroy_nothing};
     register_kernel(&kernel);
     kernel.op = "XlaDynamicUpdateSlice";
     kernel.host_args[0] = "indices";

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "status.h"
+
 static void free_bytes(void *data, size_t length) {
     (void)length;
     free(data);
@@ -25,7 +27,7 @@ static void copy_graph(void *optimizer, const TF_Buffer *graph, const TF_Grapple
     (void)item;
     void *copy = malloc(graph->length ? graph->length : 1);
     if (!copy) {
-        TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "No host memory is left.");
+        status_set_memory(status);
         return;
     }
     memcpy(copy, graph->data, graph->length);

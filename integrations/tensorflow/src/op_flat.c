@@ -85,8 +85,7 @@ void op_flat_fill(bridge_call_t *call, const op_row_t *row, const gantry_attr_va
                   size_t attr_count) {
     (void)row, (void)attrs, (void)attr_count;
     TF_Tensor *list;
-    const void *elements = bridge_host_input(call, 0, &list);
-    if (!elements) return;
+    if (!bridge_host_input(call, 0, &list)) return;
     const int rank = (int)TF_TensorElementCount(list);
     if (rank > BRIDGE_MOST_DIMS) {
         bridge_fail(call, GANTRY_INVALID_ARGUMENT, "dims has %d numbers; accepted are %d", rank,
@@ -95,8 +94,7 @@ void op_flat_fill(bridge_call_t *call, const op_row_t *row, const gantry_attr_va
     }
     int64_t dims[BRIDGE_MOST_DIMS], count = 1;
     for (int i = 0; i < rank; ++i) {
-        dims[i] = TF_TensorType(list) == TF_INT64 ? ((const int64_t *)elements)[i]
-                                                  : ((const int32_t *)elements)[i];
+        dims[i] = bridge_host_int(list, i);
         if (dims[i] < 0)
             bridge_fail(call, GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0",
                         (long long)dims[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "op_kernel.h"
-
+/* The one kernel of every op of the op table: its inputs go to gantry_op_call under Gantry's name,
+ * its results come back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "op_move.h"
 #include "op_rank.h"
 #include "op_table.h"
+#include "status.h"
 
 /* A computation with TensorFlow's inputs, which sets output 0. attrs are Gantry's. */
 typedef void op_deep_t(bridge_call_t *call, const op_row_t *row, const gantry_attr_value_t *attrs,
@@ -41,7 +42,7 @@ static void read_list(TF_OpKernelConstruction *construction, gantry_attr_value_t
     if (count < 1) return;
     int64_t *list = calloc((size_t)count, sizeof *list);
     if (!list) {
-        TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "No host memory is left.");
+        status_set_memory(status);
         return;
     }
     *out_owned = list;
@@ -54,7 +55,7 @@ static void read_text(TF_OpKernelConstruction *construction, gantry_attr_value_t
                       void **out_owned, int32_t bytes, TF_Status *status) {
     char *text = calloc((size_t)bytes + 1, 1);
     if (!text) {
-        TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "No host memory is left.");
+        status_set_memory(status);
         return;
     }
     *out_owned = text;
@@ -144,7 +145,7 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
     op_kernel_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     kernel->row = op_row_find(op);

@@ -98,7 +98,7 @@ static const gantry_tensor_t *join_all(const join_t *join) {
 static void join_inputs(join_t *join, int begin) {
     join->list = malloc((size_t)join->count * sizeof *join->list);
     if (!join->list) {
-        bridge_fail(join->call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(join->call);
         return;
     }
     for (int i = 0; i < join->count; ++i) join->list[i] = bridge_input(join->call, begin + i);
@@ -121,8 +121,7 @@ static void concat_inputs(join_t *join, int axis_input, int begin) {
                     "Concat: axis tensor should be a scalar integer, but got shape %s", text);
         return;
     }
-    const bool is_wide = TF_TensorType(tensor) == TF_INT64;
-    const int64_t wide = is_wide ? *(const int64_t *)axis : *(const int32_t *)axis;
+    const int64_t wide = bridge_host_int(tensor, 0);
     join->axis = wide < INT32_MIN ? INT32_MIN : wide > INT32_MAX ? INT32_MAX : (int32_t)wide;
     join_inputs(join, begin);
 }

@@ -15,7 +15,6 @@ typedef struct cut_t {
     int64_t size;     /* of the dimension */
     int64_t rest;     /* of SplitV: the size that -1 stands for */
     TF_Tensor *sizes; /* of SplitV, on the host; NULL: equal parts */
-    const void *ints; /* its elements */
 } cut_t;
 
 /* ---- inputs ---- */
@@ -56,21 +55,15 @@ static bool take_split_dim(cut_t *cut, const char *op, int input) {
 
 /* ---- sizes ---- */
 
-/* The size of output i as SplitV's input has it. */
-static int64_t given_size(const cut_t *cut, int i) {
-    if (TF_TensorType(cut->sizes) == TF_INT64) return ((const int64_t *)cut->ints)[i];
-    return ((const int32_t *)cut->ints)[i];
-}
-
 static int64_t size_of(const cut_t *cut, int i) {
     if (!cut->sizes) return cut->size / cut->count;
-    const int64_t size = given_size(cut, i);
+    const int64_t size = bridge_host_int(cut->sizes, i);
     return size == -1 ? cut->rest : size;
 }
 
 /* Reads the sizes' input. false after an error. */
 static bool take_sizes(cut_t *cut, int input) {
-    cut->ints = bridge_host_input(cut->call, input, &cut->sizes);
+    (void)bridge_host_input(cut->call, input, &cut->sizes);
     if (bridge_has_failed(cut->call)) return false;
     const int64_t count = TF_TensorElementCount(cut->sizes);
     if (TF_NumDims(cut->sizes) == 1 && count == cut->count) return true;
@@ -85,7 +78,7 @@ static bool take_sizes(cut_t *cut, int input) {
 static bool sum_sizes(const cut_t *cut, int64_t *out_sum, int *out_rests) {
     *out_sum = *out_rests = 0;
     for (int i = 0; i < cut->count; ++i) {
-        const int64_t size = given_size(cut, i);
+        const int64_t size = bridge_host_int(cut->sizes, i);
         if (size < -1) {
             bridge_fail(cut->call, GANTRY_INVALID_ARGUMENT,
                         "SplitV: Split size at index %d must be >= 0. Got: %lld", i,

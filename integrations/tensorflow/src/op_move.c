@@ -19,28 +19,6 @@ typedef struct turn_t {
     int perm[BRIDGE_MOST_DIMS];      /* the input's dimension for each of the result */
 } turn_t;
 
-/* The elements of an input of integers on the host. */
-typedef struct numbers_t {
-    const void *elements;
-    bool is_wide;
-    int64_t count;
-} numbers_t;
-
-static numbers_t read_numbers(bridge_call_t *call, int input) {
-    TF_Tensor *tensor = NULL;
-    numbers_t numbers = {.elements = bridge_host_input(call, input, &tensor)};
-    if (tensor) {
-        numbers.is_wide = TF_TensorType(tensor) == TF_INT64;
-        numbers.count = TF_TensorElementCount(tensor);
-    }
-    return numbers;
-}
-
-static int64_t number_at(const numbers_t *numbers, int64_t i) {
-    return numbers->is_wide ? ((const int64_t *)numbers->elements)[i]
-                            : ((const int32_t *)numbers->elements)[i];
-}
-
 /* The product of a tensor's dimensions from begin to end. */
 static int64_t product_of(const TF_Tensor *tensor, int begin, int end) {
     int64_t product = 1;
@@ -108,16 +86,17 @@ void op_move_concat(bridge_call_t *call, const op_row_t *row, const gantry_attr_
     (void)attrs, (void)attr_count;
     const int first = !strcmp(row->op, "Concat"); /* its axis comes first */
     chain_t chain = {.op = "Concat", .count = TF_NumInputs(call->context) - 1, .has_axis = true};
-    const numbers_t axis = read_numbers(call, first ? 0 : chain.count);
+    TF_Tensor *axis;
+    (void)bridge_host_input(call, first ? 0 : chain.count, &axis);
     take_tensors(call, &chain, first);
     if (bridge_has_failed(call)) return;
-    if (axis.count != 1) {
+    if (TF_TensorElementCount(axis) != 1) {
         bridge_fail(call, GANTRY_INVALID_ARGUMENT,
                     "Concat: axis tensor should be a scalar integer, but has %lld elements",
-                    (long long)axis.count);
+                    (long long)TF_TensorElementCount(axis));
         return;
     }
-    check_chain(call, &chain, number_at(&axis, 0));
+    check_chain(call, &chain, bridge_host_int(axis, 0));
     join_chain(call, &chain, first);
 }
 
@@ -137,18 +116,19 @@ void op_move_pack(bridge_call_t *call, const op_row_t *row, const gantry_attr_va
 /* ---- Transpose ---- */
 
 static void read_perm(bridge_call_t *call, const TF_Tensor *tensor, turn_t *turn) {
-    const numbers_t perm = read_numbers(call, 1);
+    TF_Tensor *perm;
+    (void)bridge_host_input(call, 1, &perm);
     bool is_seen[BRIDGE_MOST_DIMS] = {false};
     turn->rank = TF_NumDims(tensor);
     if (bridge_has_failed(call)) return;
-    if (perm.count != turn->rank) {
+    if (TF_TensorElementCount(perm) != turn->rank) {
         bridge_fail(call, GANTRY_INVALID_ARGUMENT,
                     "transpose expects a vector of size %d. But input(1) is a vector of size %lld",
-                    turn->rank, (long long)perm.count);
+                    turn->rank, (long long)TF_TensorElementCount(perm));
         return;
     }
     for (int i = 0; i < turn->rank; ++i) {
-        const int64_t dim = number_at(&perm, i), place = dim < 0 ? dim + turn->rank : dim;
+        const int64_t dim = bridge_host_int(perm, i), place = dim < 0 ? dim + turn->rank : dim;
         turn->sizes[i] = TF_Dim(tensor, i);
         if (place < 0 || place >= turn->rank || is_seen[place]) {
             bridge_fail(call, GANTRY_INVALID_ARGUMENT,

@@ -22,12 +22,9 @@ bool op_rank_is_reduction(const op_row_t *row) {
 
 static void read_axes(bridge_call_t *call, reduction_t *reduction) {
     TF_Tensor *tensor;
-    const void *elements = bridge_host_input(call, 1, &tensor);
-    if (!elements) return; /* no axis, or an error */
-    const bool is_wide = TF_TensorType(tensor) == TF_INT64;
+    if (!bridge_host_input(call, 1, &tensor)) return; /* no axis, or an error */
     for (int64_t i = 0; i < TF_TensorElementCount(tensor); ++i) {
-        const int64_t axis =
-            is_wide ? ((const int64_t *)elements)[i] : ((const int32_t *)elements)[i];
+        const int64_t axis = bridge_host_int(tensor, i);
         const int64_t place = axis < 0 ? axis + reduction->rank : axis;
         if (place < 0 || place >= reduction->rank) {
             bridge_fail(call, GANTRY_INVALID_ARGUMENT,

@@ -84,10 +84,6 @@ void register_kernel(const register_kernel_t *wanted) {
     TF_DeleteStatus(status);
 }
 
-#define KERNEL_SET(name) void name##_register(void);
-#include "kernel_sets.def"
-#undef KERNEL_SET
-
 void register_all(void) {
 #define KERNEL_SET(name) name##_register();
 #include "kernel_sets.def"

@@ -37,4 +37,9 @@ void register_kernel(const register_kernel_t *kernel);
 /* Registers all kernels: those of the op table, and each set of kernel_sets.def. */
 void register_all(void);
 
+/* Each set's own function, such as bitcast_register. */
+#define KERNEL_SET(name) void name##_register(void);
+#include "kernel_sets.def"
+#undef KERNEL_SET
+
 #endif

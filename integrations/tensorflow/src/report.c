@@ -84,7 +84,7 @@ static void *create_counted(TF_OpKernelConstruction *construction) {
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
     report_kernel_t *counted = calloc(1, sizeof *counted);
     if (!counted) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     const TF_StringView node = TF_OpKernelConstruction_GetName(construction);

@@ -72,7 +72,7 @@ static bool open_axis(bridge_call_t *call, const resize_kernel_t *kernel, bool i
     out->high = is_bilinear ? calloc(count, sizeof *out->high) : NULL;
     out->part = is_bilinear ? calloc(count, sizeof *out->part) : NULL;
     if (!out->low || (is_bilinear && (!out->high || !out->part))) {
-        bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(call);
         return false;
     }
     (is_bilinear ? fill_bilinear : fill_nearest)(kernel, out);
@@ -155,7 +155,7 @@ static const gantry_tensor_t *axis_matrix(bridge_call_t *call, const resize_axis
     const size_t count = (size_t)(axis->result * axis->source);
     float *matrix = calloc(count, sizeof *matrix);
     if (!matrix) {
-        bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(call);
         return NULL;
     }
     for (int64_t i = 0; i < axis->result; ++i) {
@@ -237,7 +237,7 @@ static void nearest_gradient_compute(void *kernel, TF_OpKernelContext *context) 
 static void *resize_create(TF_OpKernelConstruction *construction) {
     resize_kernel_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     TF_Bool aligns = 0, has_centers = 0;
@@ -253,10 +253,6 @@ static void *resize_create(TF_OpKernelConstruction *construction) {
 
 static void resize_destroy(void *kernel) { free(kernel); }
 
-#define BIT(type) GANTRY_DTYPE_BIT(GANTRY_##type)
-#define FLOATS (BIT(FLOAT16) | BIT(BFLOAT16) | BIT(FLOAT32))
-#define INTEGERS (BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64) | BIT(UINT8) | BIT(UINT16))
-
 static void register_resize(const char *op, uint64_t types, const char *host_arg,
                             void (*compute)(void *kernel, TF_OpKernelContext *context)) {
     register_kernel(&(register_kernel_t){.op = op,
@@ -267,13 +263,13 @@ static void register_resize(const char *op, uint64_t types, const char *host_arg
                                          .destroy = resize_destroy});
 }
 
-void resize_register(void);
-
 /* Gradients of float64 would lose precision in float32, so TensorFlow's CPU computes them. */
 void resize_register(void) {
-    const uint64_t all = FLOATS | INTEGERS | BIT(FLOAT64);
+    const uint64_t all = GANTRY_DTYPES_SIGNED_NUMERIC | GANTRY_DTYPE_BIT(GANTRY_UINT8) |
+                         GANTRY_DTYPE_BIT(GANTRY_UINT16);
+    const uint64_t floats = GANTRY_DTYPES_HALVES | GANTRY_DTYPE_BIT(GANTRY_FLOAT32);
     register_resize("ResizeBilinear", all, "size", bilinear_compute);
     register_resize("ResizeNearestNeighbor", all, "size", nearest_compute);
-    register_resize("ResizeBilinearGrad", FLOATS, NULL, bilinear_gradient_compute);
-    register_resize("ResizeNearestNeighborGrad", FLOATS, "size", nearest_gradient_compute);
+    register_resize("ResizeBilinearGrad", floats, NULL, bilinear_gradient_compute);
+    register_resize("ResizeNearestNeighborGrad", floats, "size", nearest_gradient_compute);
 }

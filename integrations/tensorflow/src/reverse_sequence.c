@@ -5,8 +5,6 @@
  *
  *     x [batch, steps, n...], after a transpose if it is laid out differently
  *     row b, step t comes from step length[b] - 1 - t below the length, and from t behind it */
-#include "reverse_sequence.h"
-
 #include <stdlib.h>
 
 #include "bridge.h"
@@ -20,7 +18,7 @@ typedef struct reverse_t {
 static void *create_kernel(TF_OpKernelConstruction *construction) {
     reverse_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     TF_Status *status = TF_NewStatus();
@@ -65,7 +63,7 @@ static bool check_axes(reverse_call_t *c, const reverse_t *kernel, tensor *x) {
 /* Reads the lengths. *out_all: each is the whole sequence. */
 static bool take_lengths(reverse_call_t *c, bool *out_all) {
     TF_Tensor *given = NULL;
-    const void *data = bridge_host_input(&c->bridge, 1, &given);
+    (void)bridge_host_input(&c->bridge, 1, &given);
     if (bridge_has_failed(&c->bridge)) return false;
     if (TF_TensorElementCount(given) != c->batch) {
         bridge_fail(&c->bridge, GANTRY_INVALID_ARGUMENT,
@@ -75,13 +73,12 @@ static bool take_lengths(reverse_call_t *c, bool *out_all) {
     }
     c->lengths = calloc((size_t)c->batch + 1, sizeof *c->lengths);
     if (!c->lengths) {
-        bridge_fail(&c->bridge, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(&c->bridge);
         return false;
     }
     *out_all = true;
     for (int64_t i = 0; i < c->batch; ++i) {
-        c->lengths[i] = TF_TensorType(given) == TF_INT32 ? ((const int32_t *)data)[i]
-                                                         : ((const int64_t *)data)[i];
+        c->lengths[i] = bridge_host_int(given, i);
         *out_all &= c->lengths[i] == c->steps;
         if (c->lengths[i] >= 0 && c->lengths[i] <= c->steps) continue;
         bridge_fail(&c->bridge, GANTRY_INVALID_ARGUMENT,
@@ -108,7 +105,7 @@ static tensor *make_indices(reverse_call_t *c) {
     const size_t bytes = (size_t)(c->batch * c->steps) * sizeof(int64_t);
     int64_t *rows = malloc(bytes ? bytes : 1);
     if (!rows) {
-        bridge_fail(&c->bridge, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(&c->bridge);
         return NULL;
     }
     for (int64_t b = 0, at = 0; b < c->batch; ++b) {
@@ -154,9 +151,8 @@ static void compute(void *kernel, TF_OpKernelContext *context) {
 }
 
 void reverse_sequence_register(void) {
-    const uint64_t types = GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) |
-                           GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16) |
-                           GANTRY_DTYPE_BIT(GANTRY_INT64) | GANTRY_DTYPE_BIT(GANTRY_BOOL);
+    const uint64_t types =
+        GANTRY_DTYPES_FLOATING | GANTRY_DTYPES_BOOLS | GANTRY_DTYPE_BIT(GANTRY_INT64);
     register_kernel(&(register_kernel_t){.op = "ReverseSequence",
                                          .types = {{"T", types}},
                                          .host_args = {"seq_lengths"},

@@ -11,6 +11,10 @@ void status_set(TF_Status *out, gantry_status_t status, const char *text) {
     TF_SetStatus(out, (TF_Code)status, status ? text : "");
 }
 
+void status_set_memory(TF_Status *out) {
+    status_set(out, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+}
+
 void status_set_last(TF_Status *out, gantry_status_t status) {
     status_set(out, status, gantry_last_message());
 }

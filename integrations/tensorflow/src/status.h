@@ -9,6 +9,8 @@
 
 /* Sets the status; text is ignored for GANTRY_OK. */
 void status_set(TF_Status *out, gantry_status_t status, const char *text);
+/* Sets the status after a malloc that failed. */
+void status_set_memory(TF_Status *out);
 /* Sets the status of a call of Gantry that just returned on this thread, with its text. */
 void status_set_last(TF_Status *out, gantry_status_t status);
 

@@ -103,7 +103,7 @@ static TF_Bool get_usage(const SP_Device *device, int64_t *free_bytes, int64_t *
 static void create_stream(const SP_Device *device, SP_Stream *out, TF_Status *status) {
     *out = malloc(sizeof **out);
     if (!*out) {
-        status_set(status, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        status_set_memory(status);
         return;
     }
     (*out)->device = (uint32_t)device->ordinal;
@@ -133,7 +133,7 @@ static void create_event(const SP_Device *device, SP_Event *out, TF_Status *stat
     (void)device;
     *out = malloc(sizeof **out);
     if (!*out) {
-        status_set(status, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        status_set_memory(status);
         return;
     }
     status_set(status, GANTRY_OK, NULL);
@@ -207,7 +207,7 @@ static void create_timer(const SP_Device *device, SP_Timer *out, TF_Status *stat
     (void)device;
     *out = calloc(1, sizeof **out);
     if (!*out) {
-        status_set(status, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        status_set_memory(status);
         return;
     }
     status_set(status, GANTRY_OK, NULL);

@@ -14,7 +14,7 @@ static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tenso
     indices->count = gantry_shape_elements(&indices->shape);
     indices->list = malloc((size_t)indices->count * sizeof *indices->list + 1);
     if (!indices->list) {
-        bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(call);
         return;
     }
     /* narrow numbers come to the end of the list, and are widened from the front */
@@ -31,15 +31,9 @@ static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tenso
 }
 
 bool indices_read(indices_t *indices, bridge_call_t *call, int input) {
-    TF_Tensor *tensor = NULL;
+    TF_Tensor *tensor = bridge_take_input(call, input);
     *indices = (indices_t){.list = NULL};
-    if (bridge_has_failed(call)) return false;
-    TF_GetInput(call->context, input, &tensor, call->status);
-    if (TF_GetCode(call->status) != TF_OK) {
-        bridge_fail(call, (gantry_status_t)TF_GetCode(call->status), "%s",
-                    TF_Message(call->status));
-        return false;
-    }
+    if (!tensor) return false;
     const bool is_on_host = TF_IsHostMemoryInput(call->context, input, call->status);
     if (bridge_shape(call, tensor, &indices->shape))
         read_numbers(indices, call, tensor, is_on_host);

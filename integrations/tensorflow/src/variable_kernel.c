@@ -41,13 +41,8 @@ static void update_compute(void *data, TF_OpKernelContext *context) {
 
 /* Complex numbers are pairs of numbers, which Gantry adds. */
 static const gantry_tensor_t *input_as(bridge_call_t *call, int i, gantry_dtype_t dtype) {
-    TF_Tensor *tensor = NULL;
-    TF_GetInput(call->context, i, &tensor, call->status);
-    if (TF_GetCode(call->status) != TF_OK) {
-        bridge_fail(call, (gantry_status_t)TF_GetCode(call->status), "%s",
-                    TF_Message(call->status));
-        return NULL;
-    }
+    TF_Tensor *tensor = bridge_take_input(call, i);
+    if (!tensor) return NULL;
     const gantry_shape_t pairs = GANTRY_SHAPE(2 * TF_TensorElementCount(tensor));
     const gantry_tensor_t *input = bridge_tensor_at(call, TF_TensorData(tensor), dtype, &pairs);
     TF_DeleteTensor(tensor);
@@ -87,20 +82,12 @@ static void assign_compute(void *data, TF_OpKernelContext *context) {
 
 /* ---- the table ---- */
 
-#define BIT(number) (UINT64_C(1) << (number))
-#define FLOATS                                                             \
-    (GANTRY_DTYPE_BIT(GANTRY_FLOAT32) | GANTRY_DTYPE_BIT(GANTRY_FLOAT64) | \
-     GANTRY_DTYPE_BIT(GANTRY_FLOAT16) | GANTRY_DTYPE_BIT(GANTRY_BFLOAT16))
-#define INTEGERS                                                        \
-    (GANTRY_DTYPE_BIT(GANTRY_INT8) | GANTRY_DTYPE_BIT(GANTRY_INT16) |   \
-     GANTRY_DTYPE_BIT(GANTRY_INT32) | GANTRY_DTYPE_BIT(GANTRY_INT64) |  \
-     GANTRY_DTYPE_BIT(GANTRY_UINT8) | GANTRY_DTYPE_BIT(GANTRY_UINT16) | \
-     GANTRY_DTYPE_BIT(GANTRY_UINT32) | GANTRY_DTYPE_BIT(GANTRY_UINT64))
-#define NUMBERS (FLOATS | INTEGERS)
-#define MOVED (NUMBERS | GANTRY_DTYPE_BIT(GANTRY_BOOL) | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64))
+#define FLOATS GANTRY_DTYPES_FLOATING
+#define NUMBERS GANTRY_DTYPES_NUMERIC
+#define MOVED GANTRY_DTYPES_ANY
 /* TensorFlow's kernels of these ops read the elements at the address. So every type that they take
  * has a kernel here. */
-#define ASSIGNED (NUMBERS | BIT(TF_COMPLEX64) | BIT(TF_COMPLEX128))
+#define ASSIGNED (NUMBERS | GANTRY_DTYPE_BIT(TF_COMPLEX64) | GANTRY_DTYPE_BIT(TF_COMPLEX128))
 
 #define APPLY(name, count, ...)                                                        \
     {                                                                                  \
@@ -200,7 +187,7 @@ static void *variable_create(TF_OpKernelConstruction *construction) {
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
     variable_kernel_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     kernel->row = rows;

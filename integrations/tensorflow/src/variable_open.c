@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admission.h"
 #include "log.h"
 
 typedef struct TF_VariableInputLockHolder TF_VariableInputLockHolder;
@@ -138,12 +139,12 @@ static bool find_file(void) {
     return try_folder(folder, "/../gantry_tensorflow/lib") || try_folder(folder, "/variables");
 }
 
-/* Another library of TensorFlow has it, which need not be one that we link. */
+/* A program of C has the function from another library. */
 static void find_version(void) {
     const char *(*version)(void) = NULL;
-    void *library = dlopen("libtensorflow_cc.so.2", RTLD_LAZY | RTLD_NOLOAD);
-    (void)find_function(library ? library : RTLD_DEFAULT, "TF_Version", &version);
-    snprintf(opening.version, sizeof opening.version, "%s", version ? version() : "unknown");
+    const char *text = admission_version();
+    if (!*text && find_function(RTLD_DEFAULT, "TF_Version", &version)) text = version();
+    snprintf(opening.version, sizeof opening.version, "%s", *text ? text : "unknown");
 }
 
 static void open_once(void) {

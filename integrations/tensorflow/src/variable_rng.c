@@ -83,19 +83,10 @@ static void rng_compute(void *kernel, TF_OpKernelContext *context) {
     bridge_end(&call);
 }
 
-static void *rng_create(TF_OpKernelConstruction *construction) {
-    (void)construction;
-    return NULL;
-}
-
-static void rng_destroy(void *kernel) { (void)kernel; }
-
-void variable_rng_register(void);
-
 void variable_rng_register(void) {
     register_kernel(&(register_kernel_t){.op = "RngReadAndSkip",
                                          .host_args = {"resource", "alg", "delta"},
-                                         .create = rng_create,
+                                         .create = bridge_create_nothing,
                                          .compute = rng_compute,
-                                         .destroy = rng_destroy});
+                                         .destroy = bridge_destroy_nothing});
 }

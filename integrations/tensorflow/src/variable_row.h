@@ -28,11 +28,12 @@ typedef struct variable_kernel_t {
     char text[32]; /* of the policy */
 } variable_kernel_t;
 
+/* The policy of Gantry's ops for indices that were checked, in variable_rows.c. */
+extern const gantry_attr_value_t variable_ignores_bad;
+
 /* The inputs behind the variables, from `first` on; returns how many. */
 size_t variable_inputs(bridge_call_t *call, int first, const gantry_tensor_t **out);
 
-/* Registers the kernels. Init-only. */
-void variable_kernel_register(void);
 /* Update rows of variables, in variable_rows.c. */
 void variable_rounds_compute(void *kernel, TF_OpKernelContext *context);
 void variable_scatter_compute(void *kernel, TF_OpKernelContext *context);

@@ -37,7 +37,7 @@ typedef struct rows_call_t {
     int64_t rounds;
 } rows_call_t;
 
-static const gantry_attr_value_t ignored = {
+const gantry_attr_value_t variable_ignores_bad = {
     .name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = "IGNORE"};
 
 /* ---- inputs ---- */
@@ -114,7 +114,7 @@ static bool sort_places(rows_call_t *rows) {
     const size_t count = (size_t)rows->indices.count;
     rows->places = calloc(count + 1, sizeof *rows->places);
     if (!rows->places) {
-        bridge_fail(rows->call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(rows->call);
         return false;
     }
     for (size_t i = 0; i < count; ++i)
@@ -144,7 +144,8 @@ static const gantry_tensor_t *gather_rows(const rows_call_t *rows, const gantry_
     const gantry_tensor_t *const inputs[] = {tensor, column};
     const gantry_tensor_t *result = NULL;
     size_t count = 1;
-    (void)gantry_op_call(rows->call->scope, "GatherNd", inputs, 2, &ignored, 1, &result, &count);
+    (void)gantry_op_call(rows->call->scope, "GatherNd", inputs, 2, &variable_ignores_bad, 1,
+                         &result, &count);
     return result;
 }
 
@@ -167,7 +168,7 @@ static void run_round(rows_call_t *rows, int64_t first, int64_t count) {
     for (size_t i = 0; i < variables && !bridge_has_failed(rows->call); ++i) {
         const gantry_tensor_t *const inputs[] = {column, made[i]};
         (void)gantry_op_update(scope, "ResourceScatterNdUpdate", &rows->variables.values[i], 1,
-                               inputs, 2, &ignored, 1);
+                               inputs, 2, &variable_ignores_bad, 1);
     }
 }
 
@@ -200,7 +201,7 @@ void variable_rounds_compute(void *data, TF_OpKernelContext *context) {
 static void scatter(rows_call_t *rows, const gantry_tensor_t *indices) {
     const gantry_tensor_t *const inputs[] = {indices, rows->inputs[rows->update]};
     (void)gantry_op_update(rows->call->scope, rows->kernel->row->gantry, rows->variables.values, 1,
-                           inputs, 2, &ignored, 1);
+                           inputs, 2, &variable_ignores_bad, 1);
 }
 
 void variable_scatter_compute(void *data, TF_OpKernelContext *context) {

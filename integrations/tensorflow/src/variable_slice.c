@@ -133,7 +133,7 @@ static const gantry_tensor_t *list_slices(const slice_call_t *slice, int32_t lea
                                           int64_t count) {
     int64_t *list = malloc((size_t)(count * leading) * sizeof *list + 1);
     if (!list) {
-        bridge_fail(slice->call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_fail_memory(slice->call);
         return NULL;
     }
     for (int64_t i = 0; i < count; ++i) {
@@ -151,8 +151,6 @@ static const gantry_tensor_t *list_slices(const slice_call_t *slice, int32_t lea
 
 static void write_slice(slice_call_t *slice, const gantry_shape_t *shape,
                         const gantry_tensor_t *value) {
-    static const gantry_attr_value_t ignored = {
-        .name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = "IGNORE"};
     const int32_t leading = count_leading(slice, shape);
     gantry_shape_t parts = GANTRY_SHAPE(1);
     for (int32_t d = 0; d < leading; ++d) parts.dims[0] *= slice->ranges[d].count;
@@ -161,7 +159,7 @@ static void write_slice(slice_call_t *slice, const gantry_shape_t *shape,
     const gantry_tensor_t *const inputs[] = {list_slices(slice, leading, parts.dims[0]),
                                              gantry_reshape(slice->call->scope, value, parts)};
     (void)gantry_op_update(slice->call->scope, "ResourceScatterNdUpdate", slice->variables.values,
-                           1, inputs, 2, &ignored, 1);
+                           1, inputs, 2, &variable_ignores_bad, 1);
 }
 
 /* The value in the slice's shape; leading dimensions of size 1 that it has more do not count. NULL:
@@ -231,7 +229,7 @@ static void slice_compute(void *data, TF_OpKernelContext *context) {
 static void *slice_create(TF_OpKernelConstruction *construction) {
     slice_spec_t *spec = calloc(1, sizeof *spec);
     if (!spec) {
-        bridge_refuse(construction, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
+        bridge_refuse_memory(construction);
         return NULL;
     }
     const struct {
