@@ -18,14 +18,17 @@ typedef struct source_t {
 } source_t;
 
 static bool is_well_formed(const gantry_kernel_def_t *def) {
-    return def && GANTRY_ABI_HAS(def, compute) && def->op && (def->type_count == 0 || def->types) &&
-           (def->host_arg_count == 0 || def->host_args);
+    return def && GANTRY_ABI_HAS(def, compute) && def->compute && def->op &&
+           (def->type_count == 0 || def->types) && (def->host_arg_count == 0 || def->host_args);
 }
 
 static gantry_status_t add_all(const source_t *source, const gantry_kernel_def_t *const *kernels,
                                uint32_t count) {
     gantry__kernel_registry_t *registry = source->registry;
-    for (uint32_t i = 0; i < count; ++i) {
+    if (!kernels && count > 0)
+        gantry__log(source->log, GANTRY_LEVEL_WARNING, "The list of %u kernels of %s is NULL",
+                    count, source->name);
+    for (uint32_t i = 0; kernels && i < count; ++i) {
         if (!is_well_formed(kernels[i])) {
             gantry__log(source->log, GANTRY_LEVEL_WARNING,
                         "Kernel %u of %s is malformed and left out", i, source->name);

@@ -84,7 +84,8 @@ static gantry_status_t replace_values(gantry_scope_t *inner, const replacement_t
     const gantry_tensor_t *results[GANTRY__MAX_OUTPUTS];
     gantry_tensor_t *own[MOST_VALUES] = {NULL};
     size_t count = GANTRY__MAX_OUTPUTS;
-    for (size_t i = 0; i < call->value_count; ++i)
+    /* with an output too few the call fails after the kernel, and the values stay */
+    for (size_t i = 0; i < call->value_count && call->op->output_count >= call->value_count; ++i)
         inner->overwritten |= (uint32_t)gantry__tensor_is_sole(call->values[i]) << i;
     GANTRY__TRY(gantry__run_op_into(inner, call->op, call->inputs,
                                     call->value_count + call->input_count, call->attrs,

@@ -110,6 +110,7 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
         }
         blas->choice = CHOICE_AUTO;
     }
+    for (int i = 0; i < CLASSES; ++i) blas->tuned[i].use = -1;
     atomic_init(&blas->is_looked_up, false);
     atomic_init(&blas->is_open, false);
     if (pthread_mutex_init(&blas->lock, NULL) != 0) {
@@ -253,14 +254,16 @@ static bool is_tuned(const gantry__cpu_tuned_t *tuned) {
     return false;
 }
 
-/* Reads the records. Holds no lock while it calls the host, which may log. */
+/* Reads the records, which are those of a device: none before it is set. Holds no lock while it
+ * calls the host, which may log. */
 static void read_records(gantry__cpu_blas_t *blas) {
     if (atomic_load_explicit(&blas->is_looked_up, memory_order_acquire)) return;
+    if (blas->info.struct_size == 0) return;
     gantry__cpu_tuned_t tuned[CLASSES];
     memset(tuned, 0, sizeof tuned);
     for (int i = 0; i < CLASSES; ++i) {
         tuned[i].use = -1;
-        if (blas->choice == CHOICE_AUTO && blas->info.struct_size != 0)
+        if (blas->choice == CHOICE_AUTO)
             gantry__cpu_tuned_find(blas->host, &blas->info, blas->threads, i, &tuned[i]);
     }
     pthread_mutex_lock(&blas->lock);

@@ -65,6 +65,15 @@ static int32_t find_record(void *self, const gantry_device_info_t *device, const
     return 0;
 }
 
+static bool asks_early;
+
+static void has_in_listing(const cpu_call_t *cpu, const char *part) {
+    const char *line = gantry__cpu_blas_library(cpu->device.blas);
+    if (strstr(line, part) == NULL) {
+        fail_msg("\"%s\" is not in: %s", part, line);
+    }
+}
+
 static void open_with(cpu_call_t *cpu, const char *option, const char *const values[4]) {
     const gantry_device_info_t info = {.struct_size = sizeof info, .hardware_name = "A processor"};
     cpu_call_open(cpu, -1, 2);
@@ -80,6 +89,7 @@ static void open_with(cpu_call_t *cpu, const char *option, const char *const val
     }
     assert_int_equal(gantry__cpu_blas_create(&cpu->host, cpu->device.simd_level, &cpu->device.blas),
                      0);
+    if (asks_early) has_in_listing(cpu, "not measured");
     gantry__cpu_blas_set_device(cpu->device.blas, &info, 2);
 }
 
@@ -120,13 +130,6 @@ static void check_products(cpu_call_t *cpu) {
             assert_true((double)((float *)c->data)[i * n + j] == sum);
         }
         cpu_call_clear(cpu);
-    }
-}
-
-static void has_in_listing(const cpu_call_t *cpu, const char *part) {
-    const char *line = gantry__cpu_blas_library(cpu->device.blas);
-    if (strstr(line, part) == NULL) {
-        fail_msg("\"%s\" is not in: %s", part, line);
     }
 }
 
@@ -208,6 +211,19 @@ static void auto_takes_what_was_measured(void **state) {
     print_message("%s\n", gantry__cpu_blas_library(cpu.device.blas));
     check_products(&cpu);
     assert_string_equal(warning, "");
+    close_call(&cpu);
+}
+
+/* A log line asks before the device is opened: its records count all the same. */
+static void records_count_though_somebody_asked_before(void **state) {
+    static const char *const values[] = {"use=own", "use=own", "use=own", "use=own own=7"};
+    cpu_call_t cpu;
+    (void)state;
+    asks_early = true;
+    open_with(&cpu, "auto", values);
+    asks_early = false;
+    has_in_listing(&cpu, "measured 2026-11-22");
+    assert_int_equal(chosen(&cpu, GANTRY_CPU_PRODUCT_LARGE), GANTRY_CPU_BLAS_OWN);
     close_call(&cpu);
 }
 
@@ -299,6 +315,7 @@ int main(void) {
         cmocka_unit_test(values_are_read_or_refused_with_a_reason),
         cmocka_unit_test(classes_are_by_side_and_work),
         cmocka_unit_test(auto_takes_what_was_measured),
+        cmocka_unit_test(records_count_though_somebody_asked_before),
         cmocka_unit_test(auto_without_a_record_keeps_its_rule_and_says_so),
         cmocka_unit_test(classes_without_a_record_keep_the_rule),
         cmocka_unit_test(an_option_goes_before_records),

@@ -172,6 +172,24 @@ static void failure_leaves_the_values(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* The kernel runs before the missing output is seen, and must not write over the first value. */
+static void an_output_too_few_leaves_the_values(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_tensor_t *values[] = {alone(scope, MANY, 3), alone(scope, MANY, 4)};
+    assert_int_equal(gantry_op_update(scope, "Add", values, 2, NULL, 0, NULL, 0),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "op Add has 1 outputs for 2 values");
+    expect_filled(values[0], 3);
+    expect_filled(values[1], 4);
+    gantry_tensor_release(values[0]);
+    gantry_tensor_release(values[1]);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* The op runs where its value lies, also in a scope that follows a tensor of another device. */
 static void value_stays_at_home_in_a_colocated_scope(void **state) {
     (void)state;
@@ -229,6 +247,7 @@ int main(void) {
         TEST(several_values_are_replaced_at_once),
         TEST(value_is_overwritten_again_and_again),
         TEST(failure_leaves_the_values),
+        TEST(an_output_too_few_leaves_the_values),
         TEST(value_stays_at_home_in_a_colocated_scope),
         TEST(trace_is_refused),
     };
