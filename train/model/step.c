@@ -482,6 +482,8 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
         batch = part;
     }
     if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
+    /* with weights or without: another step */
+    if (model->steps[step] && model->bodies[step].spec_count != count) forget_step(model, step);
     const bool is_new = !model->steps[step];
     GANTRY__TRAIN_TRY(is_new ? trace_step(model, step, batch, count)
                              : check_specs(model, step, batch, count));

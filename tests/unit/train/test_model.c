@@ -450,6 +450,37 @@ static void steps_and_weights_of_classes_that_do_not_fit_are_refused(void **stat
     gantry_model_release(model);
 }
 
+/* As in Keras. Weights of 1 change no number. */
+static void batches_may_have_weights_in_one_training_alone(void **state) {
+    static const double ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static float same[ROWS];
+    (void)state;
+    for (int i = 0; i < ROWS; ++i) same[i] = 1;
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points},
+                                     {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels},
+                                     {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS), same}};
+    gantry_dataset_t *plain = make_batches(),
+                     *weighted = gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 3, false),
+                                                      BATCH, false);
+    double values[2][2][2]; /* loss and accuracy */
+    for (int k = 0; k < 2; ++k) {
+        gantry_model_t *model = make_model();
+        gantry_dataset_t *first = k == 0 ? plain : weighted, *second = k == 0 ? weighted : plain;
+        must(gantry_model_fit(model, first, NULL));
+        must(gantry_model_fit(model, second, &(gantry_fit_options_t){.validation = first}));
+        must(gantry_model_fit(
+            model, plain,
+            &(gantry_fit_options_t){.class_weights = ones, .class_weight_count = 10}));
+        must(gantry_model_evaluate(model, first, values[k][0], 2));
+        must(gantry_model_evaluate(model, second, values[k][1], 2));
+        assert_float_equal(values[k][0][0], values[k][1][0], 1e-6);
+        gantry_model_release(model);
+    }
+    assert_float_equal(values[0][0][0], values[1][0][0], 1e-6);
+    gantry_dataset_release(plain);
+    gantry_dataset_release(weighted);
+}
+
 static void endless_data_sets_are_refused(void **state) {
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = gantry_dataset_repeat(make_batches(), -1);
@@ -534,6 +565,7 @@ int main(void) {
         TEST(labels_out_of_range_are_refused),
         TEST(options_that_a_step_cannot_follow_are_refused),
         TEST(steps_and_weights_of_classes_that_do_not_fit_are_refused),
+        TEST(batches_may_have_weights_in_one_training_alone),
         TEST(endless_data_sets_are_refused),
         TEST(other_layers_do_not_load),
         TEST(devices_of_a_strategy_are_checked),
