@@ -255,7 +255,7 @@ GANTRY_API void gantry_optimizer_release(gantry_optimizer_t *optimizer);
 /** Makes the optimizer's own variables beside `count` variables of floating types. The optimizer
  * refers to these variables, and does not own them. Needed before a trace in which
  * gantry_optimizer_apply is called; elsewhere the first gantry_optimizer_apply does it. Again with
- * the same variables, it does nothing.
+ * the same variables, or some of them, it does nothing.
  *
  * InvalidArgument for a variable that is NULL, occurs twice, or is of an integer type, and for
  * other variables than those it was built with; FailedPrecondition in the scope of a trace. Returns

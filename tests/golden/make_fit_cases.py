@@ -43,9 +43,9 @@ def make(*middle):
     return keras.Sequential([layers.Dense(5, activation="tanh"), *middle, layers.Dense(3, activation="softmax")])
 
 
-def compile_model(model, rate=2.0, weighted=False):
+def compile_model(model, rate=2.0, weighted=False, optimizer=None):
     more = {"weighted_metrics": [keras.metrics.SparseCategoricalAccuracy(name="weighted_accuracy")]} if weighted else {}
-    model.compile(keras.optimizers.SGD(rate), "sparse_categorical_crossentropy",
+    model.compile(optimizer or keras.optimizers.SGD(rate), "sparse_categorical_crossentropy",
                   metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")], run_eagerly=True, **more)
     return model
 
@@ -126,6 +126,16 @@ def frozen():
     return ended(numbers, model)
 
 
+def frozen_later():
+    """The optimizer stays, and has moments of weights that are not trained any more."""
+    numbers, model = [], make(layers.BatchNormalization(momentum=0.5))
+    adam = keras.optimizers.Adam(0.1)
+    for trainable in (True, False):
+        model.layers[0].trainable = trainable
+        fit(numbers, compile_model(model, optimizer=adam), 2)
+    return ended(numbers, model)
+
+
 def shared():
     """A BatchNormalization that is applied twice keeps both statistics."""
     keras.utils.set_random_seed(7)
@@ -140,7 +150,7 @@ def main():
     keras.config.set_floatx("float64")
     cases.print_head("make_fit_cases.py")
     for run in (best_weights, best_of_all, baseline, twice, plateau, class_weights, steps, endless, every_second,
-                frozen, shared):
+                frozen, frozen_later, shared):
         numbers = run()
         text = ", ".join(f"{x:.12g}" for x in numbers)
         print(f'{{"{run.__name__}", {run.__name__}, {len(numbers)}, {{{text}}}}},')

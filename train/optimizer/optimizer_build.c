@@ -50,15 +50,6 @@ static gantry_status_t check_variable(gantry_scope_t *scope, gantry_variable_t *
     return GANTRY_OK;
 }
 
-static gantry_status_t check_same(const gantry_optimizer_t *optimizer, gantry_scope_t *scope,
-                                  size_t count) {
-    if (count == optimizer->member_count) return GANTRY_OK;
-    return gantry__train_refuse(
-        scope,
-        "gantry_optimizer_build: optimizer %s was built with %zu variables, and %zu are given; the same ones are accepted",
-        optimizer->rule->name, optimizer->member_count, count);
-}
-
 static gantry_status_t check_known(const gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                    const gantry_variable_t *variable) {
     if (gantry__train_find_member(optimizer, variable)) return GANTRY_OK;
@@ -212,7 +203,7 @@ gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer, gantry_sco
     if (optimizer->runtime) {
         for (size_t i = 0; i < count; ++i)
             GANTRY__TRAIN_TRY(check_known(optimizer, scope, variables[i]));
-        return check_same(optimizer, scope, count);
+        return GANTRY_OK;
     }
     gantry_status_t status = make_all(optimizer, scope, variables, count);
     if (status == GANTRY_OK) {
