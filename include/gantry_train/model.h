@@ -229,7 +229,8 @@ typedef struct gantry_compile_options_t {
  * weighted sum, and the loss of each, not weighted, stands behind it under its output's name:
  * "a_loss". Metrics then have their output's name in front, too: "a_accuracy". A second metric of a
  * name gets a number behind it, and a weighted one "weighted_" in front, as in Keras.
- * FailedPrecondition for a number of outputs that the model does not have. */
+ * FailedPrecondition for a number of outputs that the model does not have, and in a callback of
+ * gantry_model_fit. */
 GANTRY_API gantry_status_t gantry_model_compile(gantry_model_t *model,
                                                 const gantry_compile_options_t *options);
 

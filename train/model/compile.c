@@ -141,6 +141,11 @@ static gantry_status_t check_weights(const gantry_compile_options_t *o, size_t o
 }
 
 static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t *w) {
+    if (model->is_in_fit)
+        return gantry__train_fail(
+            GANTRY_FAILED_PRECONDITION,
+            "gantry_model_compile: model %s is in gantry_model_fit; a call before or after it is accepted",
+            model->name);
     if (!w->options.optimizer)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_compile: the optimizer is NULL; one from "

@@ -532,8 +532,11 @@ gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batche
                                  const gantry_fit_options_t *options) {
     fit_t fit = {.model = model, .batches = batches};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_fit"));
+    const bool was_in_fit = model->is_in_fit;
+    model->is_in_fit = true;
     gantry__worker_begin(model->worker);
     const gantry_status_t status = gantry__worker_end(model->worker, run_fit(&fit, options));
+    model->is_in_fit = was_in_fit;
     atomic_store_explicit(&model->is_stopped, false, memory_order_relaxed);
     gantry_checkpoint_release(fit.resumed);
     gantry_dataset_iterator_release(fit.iterator);

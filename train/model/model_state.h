@@ -128,6 +128,7 @@ struct gantry_model_t {
     gantry__step_body_t bodies[3];
     atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
     bool is_validated;      /* a training tests it, which a stop ends, too */
+    bool is_in_fit;         /* whose callbacks must not compile it */
     bool validates;         /* the training has a validation, in some epochs */
     bool holds_averages;    /* the weights and their averages have changed places */
     bool checks_numerics;

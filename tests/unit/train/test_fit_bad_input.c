@@ -523,6 +523,32 @@ static void failing_callback_ends_the_training_with_its_error(void **state) {
     gantry_model_release(model);
 }
 
+static gantry_status_t compile_again(gantry_model_t *model) {
+    return gantry_model_compile(
+        model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY});
+}
+
+static gantry_status_t compile_inside(gantry_model_t *model, int64_t step, bool *stop, void *user) {
+    (void)step, (void)stop, (void)user;
+    expect_refusal(compile_again(model), GANTRY_FAILED_PRECONDITION, "is in gantry_model_fit");
+    return GANTRY_OK;
+}
+
+static void a_callback_must_not_compile(void **state) {
+    const gantry_callback_t inside = {.struct_size = sizeof inside, .step_end = compile_inside};
+    const gantry_callback_t *const list[] = {&inside};
+    gantry_model_t *model = make_model(4, gantry_adam(NULL));
+    gantry_dataset_t *data = good_data();
+    (void)state;
+    must(gantry_model_fit(model, data,
+                          &(gantry_fit_options_t){.callbacks = list, .callback_count = 1}));
+    must(compile_again(model));
+    must(gantry_model_fit(model, data, NULL));
+    gantry_dataset_release(data);
+    gantry_model_release(model);
+}
+
 /* ---- files ---- */
 
 static void other_models_files_are_refused(void **state) {
@@ -658,6 +684,7 @@ int main(void) {
         TEST(map_that_fails_on_a_thread_ends_the_training),
         TEST(failing_callback_ends_the_training_with_its_error),
         TEST(callback_that_fails_without_a_text_is_named),
+        TEST(a_callback_must_not_compile),
         TEST(watched_value_that_is_missing_is_told),
         TEST(other_models_files_are_refused),
         TEST(full_disk_leaves_the_old_file),
