@@ -40,13 +40,17 @@ static const gantry_kernel_def_t own_angle = {.struct_size = sizeof own_angle,
                                               .type_count = 1,
                                               .compute = compute_nothing};
 
+static const gantry_kernel_def_t without_compute = {
+    .struct_size = sizeof without_compute, .priority = 99, .op = "MatMul"};
+static bool has_list = true;
+
 static uint32_t own_kernels(gantry_backend_instance_t *instance, uint32_t index,
                             const gantry_kernel_def_t *const **out_kernels) {
-    static const gantry_kernel_def_t *const list[] = {&own_matmul, &own_angle};
+    static const gantry_kernel_def_t *const list[] = {&own_matmul, &own_angle, &without_compute};
     (void)instance;
     (void)index;
-    *out_kernels = list;
-    return 2;
+    *out_kernels = has_list ? list : NULL;
+    return 3;
 }
 
 static failing_heap_t heap;
@@ -184,10 +188,27 @@ static void type_that_is_computed_with_unasked_may_be_lacking(void **state) {
     close_registry();
 }
 
+static void kernels_that_cannot_run_are_left_out(void **state) {
+    (void)state;
+    size_t count;
+    open_registry(ALL_TYPES);
+    assert_ptr_equal(gantry__kernel_registry_find(&registry, "MatMul", &count)->def, &own_matmul);
+    close_registry();
+    has_list = false;
+    open_registry(ALL_TYPES);
+    const gantry__kernel_entry_t *entries =
+        gantry__kernel_registry_find(&registry, "MatMul", &count);
+    assert_true(count > 0);
+    assert_ptr_not_equal(entries->def, &own_matmul);
+    close_registry();
+    has_list = true;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_with_all_types_takes_what_kernels_take),
         cmocka_unit_test(device_without_float64_has_no_kernel_that_computes_with_it),
+        cmocka_unit_test(kernels_that_cannot_run_are_left_out),
         cmocka_unit_test(either_type_of_a_cast_may_be_lacking),
         cmocka_unit_test(bits_are_moved_whatever_the_device_computes_with),
         cmocka_unit_test(kernel_of_complex_numbers_is_not_one_that_moves_bits),
