@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_config.h"
 #include "api/api.h"
 #include "device/logical_device.h"
@@ -91,6 +92,7 @@ gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capac
 gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime,
                                           const gantry_physical_device_t *device,
                                           gantry_device_details_t *out_details) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     gantry_device_details_t all;

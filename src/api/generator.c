@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/entropy.h"
+#include "base/fp_mode.h"
 #include "run/call_op.h"
 #include "run/random_inputs.h"
 
@@ -189,6 +190,7 @@ static gantry_status_t assign_state(gantry_generator_t *generator, const gantry_
 
 gantry_status_t gantry_generator_assign_state(gantry_scope_t *scope, gantry_generator_t *generator,
                                               const gantry_tensor_t *state) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!check_in(scope, generator)) return scope ? scope->status : GANTRY_INVALID_ARGUMENT;
     gantry_status_t status = assign_state(generator, state);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);

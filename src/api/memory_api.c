@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_config.h"
 #include "device/device_open.h"
 #include "device/driver_memory.h"
@@ -42,6 +43,7 @@ gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime,
 gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime,
                                            const gantry_physical_device_t *device,
                                            double fraction) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_fraction(&runtime->devices, device, fraction);
 }
@@ -57,6 +59,7 @@ gantry_status_t gantry_set_wait_policy(gantry_runtime_t *runtime,
 
 gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device_name,
                                        gantry_memory_info_t *out_info) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!out_info)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_info: out_info is NULL");
     gantry_logical_device_t *device = NULL;
@@ -88,6 +91,7 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
 }
 
 gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, const char *device_name) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_reset_memory_stats", &device));
     GANTRY__TRY(gantry__logical_device_open(device));
@@ -97,6 +101,7 @@ gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, const char 
 
 gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device_name,
                                    uint64_t target_bytes, uint64_t *out_pool_bytes) {
+    GANTRY__OWN_FP_MODE(fp);
     if (out_pool_bytes) *out_pool_bytes = 0;
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_trim_memory", &device));
@@ -109,6 +114,7 @@ gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device
 
 gantry_status_t gantry_pinned_alloc(gantry_runtime_t *runtime, const char *device_name,
                                     size_t bytes, void **out_data) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!out_data)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_pinned_alloc: out_data is NULL");
     *out_data = NULL;
@@ -119,6 +125,7 @@ gantry_status_t gantry_pinned_alloc(gantry_runtime_t *runtime, const char *devic
 }
 
 gantry_status_t gantry_pinned_free(gantry_runtime_t *runtime, void *data) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     return data ? gantry__pinned_free(&runtime->devices, data, "gantry_pinned_free") : GANTRY_OK;
 }
@@ -172,6 +179,7 @@ static gantry_status_t write_report(const gantry__heap_t *heap, gantry__memory_r
 gantry_status_t gantry_get_memory_report(gantry_runtime_t *runtime, const char *device_name,
                                          gantry_report_format_t format, char *out, size_t out_bytes,
                                          size_t *out_needed) {
+    GANTRY__OWN_FP_MODE(fp);
     report_out_t target = {format, out, out_bytes, out_needed};
     gantry_logical_device_t *device = NULL;
     gantry__memory_report_t *report;
@@ -185,6 +193,7 @@ gantry_status_t gantry_get_memory_report(gantry_runtime_t *runtime, const char *
 gantry_status_t gantry_get_oom_report(gantry_runtime_t *runtime, const char *device_name,
                                       gantry_report_format_t format, char *out, size_t out_bytes,
                                       size_t *out_needed) {
+    GANTRY__OWN_FP_MODE(fp);
     report_out_t target = {format, out, out_bytes, out_needed};
     gantry_logical_device_t *device = NULL;
     gantry__memory_report_t *report;

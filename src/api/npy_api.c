@@ -2,6 +2,7 @@
 #include <gantry/io.h>
 
 #include "base/files.h"
+#include "base/fp_mode.h"
 #include "device/device_open.h"
 #include "device/transfer.h"
 #include "io/npy.h"
@@ -89,6 +90,7 @@ static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
 }
 
 const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
@@ -120,6 +122,7 @@ static gantry_status_t save(const gantry_tensor_t *tensor, const char *path) {
 
 gantry_status_t gantry_save_npy(gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                 const char *path) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     return gantry__scope_fail(scope, save(tensor, path));

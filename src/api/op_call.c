@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "base/struct_size.h"
 #include "device/logical_device.h"
 #include "run/eager.h"
@@ -156,6 +157,7 @@ static void copy_prepared_attrs(gantry_prepared_op_t *prepared, const gantry__in
 gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
                                   const gantry_attr_value_t *attrs, size_t attr_count,
                                   gantry_prepared_op_t **out_prepared) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry__infer_t call = {.shapes = NULL};
     if (!out_prepared)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_prepare: out_prepared is NULL");

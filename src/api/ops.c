@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_open.h"
 #include "run/call_op.h"
 #include "run/dispatch.h"
@@ -75,6 +76,7 @@ static inline gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_
 
 const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
                                        gantry_shape_t shape, const void *data, size_t bytes) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/fp_mode.h"
 
 gantry_status_t gantry_profile_start(gantry_runtime_t *runtime, gantry_profile_mode_t mode) {
     GANTRY__TRY(gantry__runtime_check(runtime));
@@ -33,6 +34,7 @@ gantry_status_t gantry_profile_stop(gantry_runtime_t *runtime) {
 }
 
 gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const char *path) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!path)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -43,6 +45,7 @@ gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const char *path) 
 }
 
 gantry_status_t gantry_trace_stop(gantry_runtime_t *runtime) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(gantry__runtime_end_trace(runtime));
     return gantry__settings_put_call(&runtime->settings, "GANTRY_TRACE", "", "gantry_trace_stop");
@@ -69,6 +72,7 @@ size_t gantry_profile_row_count(gantry_runtime_t *runtime) {
 
 gantry_status_t gantry_profile_read(gantry_runtime_t *runtime, size_t index,
                                     gantry_profile_row_t *out_row) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_row)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_profile_read: out_row is NULL");
@@ -95,6 +99,7 @@ static gantry_status_t check_format_call(gantry_report_format_t format, char *ou
 
 gantry_status_t gantry_profile_format(gantry_runtime_t *runtime, gantry_report_format_t format,
                                       char *out, size_t out_bytes, size_t *out_needed) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(check_format_call(format, out, out_bytes, out_needed));
     GANTRY__TRY(gantry__runtime_check(runtime));
     gantry__profile_snapshot_t snapshot;

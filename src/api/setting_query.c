@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/fp_mode.h"
 #include "base/setting_rows.h"
 #include "api/api.h"
 #include "device/card.h"
@@ -216,6 +217,7 @@ static gantry_status_t read_global(gantry_runtime_t *runtime, gantry__setting_id
 gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name,
                                    const gantry_physical_device_t *device,
                                    gantry_setting_t *out_setting) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!name || !out_setting)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_setting: %s is NULL",

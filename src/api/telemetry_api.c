@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/fp_mode.h"
 #include "device/device_table.h"
 #include "device/driver_memory.h"
 #include "device/fail_over.h"
@@ -74,6 +75,7 @@ static void add_memory(const physical_t *card, gantry_device_telemetry_t *out) {
 gantry_status_t gantry_get_device_telemetry(gantry_runtime_t *runtime,
                                             const gantry_physical_device_t *device,
                                             gantry_device_telemetry_t *out_telemetry) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     const physical_t *card = card_of(device);
@@ -114,6 +116,7 @@ gantry_status_t gantry_list_device_processes(gantry_runtime_t *runtime,
                                              size_t capacity,
                                              gantry_device_process_t *out_processes,
                                              size_t *out_count) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     process_list_t list = {.out = out_processes, .capacity = capacity};

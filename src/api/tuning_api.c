@@ -7,6 +7,7 @@
 
 #include "backend/tuning_key.h"
 #include "api/api.h"
+#include "base/fp_mode.h"
 #include "device/physical_device.h"
 
 static gantry_status_t tuning_find_name(gantry_runtime_t *runtime,
@@ -56,6 +57,7 @@ static bool visit_record(void *user, const gantry__tuning_record_t *record) {
                                          .what = record->what,
                                          .values = record->values,
                                          .measured = record->measured};
+    GANTRY__PROGRAM_FP_MODE(program);
     return visitor->visit(visitor->user, &told);
 }
 

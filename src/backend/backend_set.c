@@ -39,7 +39,7 @@ static int32_t host_set_error(void *self, int32_t code, const char *domain, int6
 static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
     const gantry__backend_set_t *set = self;
     if (new_bytes > SIZE_MAX) return NULL;
-    return set->heap->reallocate(set->heap->user, ptr, (size_t)old_bytes, (size_t)new_bytes);
+    return gantry__heap_reallocate(set->heap, ptr, (size_t)old_bytes, (size_t)new_bytes);
 }
 
 static const char *host_option(void *self, const char *name) {

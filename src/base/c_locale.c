@@ -6,12 +6,14 @@
 
 /* Libraries keep the C locale as a constant: this allocates nothing. */
 gantry__c_locale_t gantry__c_locale_begin(void) {
-    gantry__c_locale_t locale = {.own = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    gantry__c_locale_t locale = {.own = newlocale(LC_ALL_MASK, "C", (locale_t)0),
+                                 .fp_mode = gantry__fp_set_own()};
     if (locale.own) locale.former = uselocale(locale.own);
     return locale;
 }
 
 void gantry__c_locale_end(const gantry__c_locale_t *locale) {
+    gantry__fp_restore(locale->fp_mode);
     if (!locale->own) return;
     (void)uselocale(locale->former);
     freelocale(locale->own);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in texts have a point, whatever the program's locale: between begin and end, the thread's
- * printf and strtod follow the C locale. */
+/* Numbers in texts have a point and are rounded to nearest, whatever the program's locale and
+ * floating-point mode: between begin and end, the thread's printf and strtod follow the C locale,
+ * and the thread has Gantry's mode. */
 #ifndef GANTRY_BASE_C_LOCALE_H
 #define GANTRY_BASE_C_LOCALE_H
 
+#include "host/fp_mode.h"
+
 typedef struct gantry__c_locale_t {
     void *own, *former;
+    gantry__fp_mode_t fp_mode; /* the former one */
 } gantry__c_locale_t;
 
 gantry__c_locale_t gantry__c_locale_begin(void);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/fp_mode.h"
 
 static void *libc_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
     (void)user;
@@ -19,6 +20,25 @@ static void *libc_reallocate(void *user, void *ptr, size_t old_bytes, size_t new
 
 const gantry__heap_t gantry__heap_default = {libc_reallocate, NULL};
 
+static GANTRY__NOINLINE void *ask_program(const gantry__heap_t *heap, void *ptr, size_t old_bytes,
+                                          size_t new_bytes) {
+    GANTRY__PROGRAM_FP_MODE(program);
+    return heap->reallocate(heap->user, ptr, old_bytes, new_bytes);
+}
+
+/* The C library needs no mode. */
+static inline void *heap_call(const gantry__heap_t *heap, void *ptr, size_t old_bytes,
+                              size_t new_bytes) {
+    if (heap->reallocate == libc_reallocate)
+        return libc_reallocate(NULL, ptr, old_bytes, new_bytes);
+    return ask_program(heap, ptr, old_bytes, new_bytes);
+}
+
+void *gantry__heap_reallocate(const gantry__heap_t *heap, void *ptr, size_t old_bytes,
+                              size_t new_bytes) {
+    return heap_call(heap, ptr, old_bytes, new_bytes);
+}
+
 static void *out_of_memory(size_t bytes) {
     (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory: %zu bytes were requested",
                        bytes);
@@ -26,7 +46,7 @@ static void *out_of_memory(size_t bytes) {
 }
 
 void *gantry__heap_alloc(const gantry__heap_t *heap, size_t bytes) {
-    void *ptr = heap->reallocate(heap->user, NULL, 0, bytes ? bytes : 1);
+    void *ptr = heap_call(heap, NULL, 0, bytes ? bytes : 1);
     return ptr ? ptr : out_of_memory(bytes);
 }
 
@@ -40,7 +60,7 @@ void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_coun
                           size_t item_bytes) {
     if (item_bytes != 0 && new_count > SIZE_MAX / item_bytes) return out_of_memory(SIZE_MAX);
     size_t bytes = new_count * item_bytes;
-    void *grown = heap->reallocate(heap->user, ptr, old_count * item_bytes, bytes ? bytes : 1);
+    void *grown = heap_call(heap, ptr, old_count * item_bytes, bytes ? bytes : 1);
     return grown ? grown : out_of_memory(bytes);
 }
 
@@ -52,7 +72,7 @@ char *gantry__heap_strdup(const gantry__heap_t *heap, const char *text) {
 }
 
 void gantry__heap_free(const gantry__heap_t *heap, void *ptr, size_t bytes) {
-    if (ptr) heap->reallocate(heap->user, ptr, bytes ? bytes : 1, 0);
+    if (ptr) (void)heap_call(heap, ptr, bytes ? bytes : 1, 0);
 }
 
 void gantry__heap_free_text(const gantry__heap_t *heap, char *text) {

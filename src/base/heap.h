@@ -21,6 +21,9 @@ typedef struct gantry__heap_t {
 /* The C library's heap. */
 extern const gantry__heap_t gantry__heap_default;
 
+/* Calls the function, in the program's floating-point mode if it is the program's. */
+void *gantry__heap_reallocate(const gantry__heap_t *heap, void *ptr, size_t old_bytes,
+                              size_t new_bytes);
 /* All return NULL after a failure and set ResourceExhausted as the thread's last message. */
 void *gantry__heap_alloc(const gantry__heap_t *heap, size_t bytes);
 void *gantry__heap_zalloc(const gantry__heap_t *heap, size_t bytes);

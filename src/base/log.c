@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/c_locale.h"
+#include "base/fp_mode.h"
 
 void gantry__log(const gantry__log_t *log, gantry_log_level_t level, const char *format, ...) {
     if (!log->write || level < log->level) return;
@@ -15,5 +16,6 @@ void gantry__log(const gantry__log_t *log, gantry_log_level_t level, const char 
     (void)vsnprintf(text, sizeof text, format, args);
     gantry__c_locale_end(&locale);
     va_end(args);
+    GANTRY__PROGRAM_FP_MODE(program);
     log->write(log->user, level, text);
 }

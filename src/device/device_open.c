@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fp_mode.h"
 #include "device/card_limit.h"
 #include "device/device_table.h"
 #include "device/device_times.h"
@@ -235,6 +236,7 @@ static void announce(const logical_t *device) {
 }
 
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device) {
+    GANTRY__OWN_FP_MODE(fp);
     const uint32_t before = gantry__failures();
     gantry_status_t status = GANTRY_OK;
     bool is_first = false;

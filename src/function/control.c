@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "base/struct_size.h"
 #include "function/function.h"
 #include "run/observe.h"
@@ -32,7 +33,10 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
     const uint32_t failures = gantry__failures();
     for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
     scope->is_lent = true;
-    call->bodies[body](scope, inputs, outputs, call->user);
+    {
+        GANTRY__PROGRAM_FP_MODE(program);
+        call->bodies[body](scope, inputs, outputs, call->user);
+    }
     scope->is_lent = false;
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
@@ -322,6 +326,7 @@ gantry_status_t gantry_cond(gantry_scope_t *scope, const gantry_tensor_t *predic
                             gantry_function_body_fn then_body, gantry_function_body_fn else_body,
                             void *user, const gantry_tensor_t *const *inputs, size_t input_count,
                             const gantry_tensor_t **outputs, size_t output_count) {
+    GANTRY__OWN_FP_MODE(fp);
     const gantry_function_body_fn bodies[] = {then_body, else_body};
     const gantry__block_call_t call = {.op = &gantry__op_if,
                                        .bodies = bodies,
@@ -339,6 +344,7 @@ gantry_status_t gantry_case(gantry_scope_t *scope, const gantry_tensor_t *index,
                             const gantry_function_body_fn *bodies, size_t body_count, void *user,
                             const gantry_tensor_t *const *inputs, size_t input_count,
                             const gantry_tensor_t **outputs, size_t output_count) {
+    GANTRY__OWN_FP_MODE(fp);
     const gantry__block_call_t call = {.op = &gantry__op_case,
                                        .bodies = bodies,
                                        .body_count = as_count(body_count),
@@ -356,6 +362,7 @@ gantry_status_t gantry_while(gantry_scope_t *scope, gantry_function_body_fn cond
                              const gantry_tensor_t *const *values, size_t count,
                              const gantry_while_options_t *options,
                              const gantry_tensor_t **outputs) {
+    GANTRY__OWN_FP_MODE(fp);
     const gantry_function_body_fn bodies[] = {condition, body};
     gantry_while_options_t chosen;
     gantry_status_t status = gantry__scope_check(scope);

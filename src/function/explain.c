@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "base/struct_size.h"
 #include "device/logical_device.h"
 
@@ -320,6 +321,7 @@ static gantry_status_t write_explanation(const gantry__explained_t *explained,
 
 gantry_status_t gantry_function_explain(gantry_function_t *function, gantry_explain_form_t form,
                                         char *out, size_t out_bytes, size_t *out_needed) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry__explained_t explained;
     gantry__traced_t *traced;
     if (out && out_bytes > 0) out[0] = '\0';
@@ -354,6 +356,7 @@ static void put_memory(const gantry__device_bytes_t *from, gantry_function_memor
 gantry_status_t gantry_function_get_memory(gantry_function_t *function, size_t capacity,
                                            gantry_function_memory_t *out_memory,
                                            size_t *out_count) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry__explained_t explained;
     gantry__traced_t *traced;
     uint32_t struct_size = sizeof *out_memory;

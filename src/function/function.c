@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/fp_mode.h"
 #include "base/shape_limit.h"
 #include "base/struct_size.h"
 #include "device/fault.h"
@@ -160,6 +161,7 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
                                       const gantry_input_spec_t *inputs, size_t input_count,
                                       size_t output_count, const gantry_function_options_t *options,
                                       gantry_function_t **out_function) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_function_options_t chosen;
     gantry_function_t *function = NULL;
     if (!out_function)
@@ -204,6 +206,7 @@ void gantry_function_release(gantry_function_t *function) {
 }
 
 gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes) {
+    GANTRY__OWN_FP_MODE(fp);
     if (out_bytes) *out_bytes = 0;
     if (!function)
         return gantry__fail(
@@ -280,7 +283,10 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
     const uint32_t failures = gantry__failures();
     for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
     scope->is_lent = true;
-    function->body(scope, inputs, outputs, function->user);
+    {
+        GANTRY__PROGRAM_FP_MODE(program);
+        function->body(scope, inputs, outputs, function->user);
+    }
     scope->is_lent = false;
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
@@ -477,6 +483,7 @@ static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *funct
 gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *function,
                                      const gantry_tensor_t *const *inputs, size_t input_count,
                                      const gantry_tensor_t **outputs, size_t output_count) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status == GANTRY_OK)
         status = function_check_call(scope, function, inputs, input_count, outputs, output_count);

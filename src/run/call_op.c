@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/call_op.h"
 
+#include "base/fp_mode.h"
 #include "base/struct_size.h"
 
 static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
@@ -18,6 +19,7 @@ static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
 const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,
                                         gantry_dtype_t dtype, gantry_shape_t shape,
                                         const void *data) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_table.h"
 #include "run/runtime_state.h"
 #include "run/scope_state.h"
@@ -38,13 +39,19 @@ static gantry_status_t read_answer(gantry_runtime_t *runtime, const char *text, 
     return gantry__runtime_wish(runtime, &reference, out_wish);
 }
 
+static const char *ask_chooser(const gantry__chooser_t *chooser,
+                               const gantry_device_choice_t *choice) {
+    GANTRY__PROGRAM_FP_MODE(program);
+    return chooser->choose(choice, chooser->user);
+}
+
 gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
                                      const gantry_device_choice_t *choice,
                                      const gantry__wish_t **out_wish) {
     *out_wish = scope->wish;
     for (const gantry__chooser_t *at = scope->chooser; at; at = at->outer) {
         const gantry__wish_t *answer = NULL;
-        const char *text = at->choose(choice, at->user);
+        const char *text = ask_chooser(at, choice);
         if (text && strcmp(text, GANTRY_DEVICE_NONE) == 0) return GANTRY_OK;
         if (text) GANTRY__TRY(read_answer(scope->runtime, text, choice->op, &answer));
         GANTRY__TRY(put_around(scope->runtime, answer, out_wish));

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "base/hash.h"
 #include "device/logical_device.h"
 
@@ -43,6 +44,7 @@ static GANTRY__COLD void call_back(gantry_runtime_t *runtime, uint64_t sequence,
     if (!callback) return;
     gantry_placement_record_t record;
     gantry__placement_record_fill(&record, sequence, plan, part_of, bytes_copied, costs);
+    GANTRY__PROGRAM_FP_MODE(program);
     callback(user, &record);
 }
 

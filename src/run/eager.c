@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_open.h"
 #include "device/fault.h"
 #include "device/loss.h"
@@ -677,6 +678,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
                                     const gantry_attr_value_t *attrs, size_t attr_count,
                                     const gantry_logical_device_t *pinned,
                                     const gantry_tensor_t **outputs, size_t *output_count) {
+    GANTRY__OWN_FP_MODE(fp);
     const size_t room = *output_count;
     *output_count = 0;
     gantry_status_t status = check_and_run(scope, op, inputs, input_count, attrs, attr_count,

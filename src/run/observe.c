@@ -3,6 +3,7 @@
  * around it when it begins. */
 #include "run/observe.h"
 
+#include "base/fp_mode.h"
 #include "base/struct_size.h"
 #include "run/traced.h"
 
@@ -30,6 +31,8 @@ gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *o
 }
 
 void gantry__observe_end(gantry_scope_t *scope) {
+    if (!scope->observer) return;
+    GANTRY__PROGRAM_FP_MODE(program);
     for (gantry_observer_t *at = scope->observer; at; at = at->outer) {
         if (at->scope == scope && at->end) at->end(scope, at->user);
     }
@@ -73,6 +76,7 @@ bool gantry_scope_is_observed(const gantry_scope_t *scope) { return scope && sco
 /* ---- telling ---- */
 
 gantry_status_t gantry__observe(gantry_scope_t *scope, const gantry_observation_t *observation) {
+    GANTRY__PROGRAM_FP_MODE(program);
     for (gantry_observer_t *at = scope->observer; at; at = at->outer)
         GANTRY__TRY(at->observe(scope, observation, at->user));
     return GANTRY_OK;
@@ -92,6 +96,7 @@ gantry_status_t gantry_scope_tell(gantry_scope_t *scope, const gantry_observatio
 
 bool gantry__observes_parts(const gantry_scope_t *scope, const gantry__op_def_t *op) {
     const gantry_observer_t *observer = scope->observer;
+    GANTRY__PROGRAM_FP_MODE(program);
     return !observer->whole || !observer->whole(op->name, observer->user);
 }
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "run/eager.h"
 #include "run/runtime_state.h"
 #include "run/variable_state.h"
@@ -122,6 +123,7 @@ gantry_status_t gantry_op_update(gantry_scope_t *scope, const char *name, gantry
                                  size_t value_count, const gantry_tensor_t *const *inputs,
                                  size_t input_count, const gantry_attr_value_t *attrs,
                                  size_t attr_count) {
+    GANTRY__OWN_FP_MODE(fp);
     replacement_t call = {.values = values,
                           .value_count = value_count,
                           .input_count = input_count,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
 #include "base/struct_size.h"
@@ -181,6 +182,7 @@ fail_settings:
 
 gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
                                       gantry_runtime_t **out_runtime) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!out_runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
     *out_runtime = NULL;
@@ -263,6 +265,7 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
 /* Threads that arrive at the same time all make the tables; the first to finish gives its tables to
  * the runtime. */
 gantry_status_t gantry__runtime_initialize_slowly(gantry_runtime_t *runtime, const char *by) {
+    GANTRY__OWN_FP_MODE(fp);
     const uint32_t before = gantry__failures();
     GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
     gantry_logical_device_t *host = find_host(&runtime->devices);
@@ -402,6 +405,7 @@ static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
 }
 
 static void runtime_destroy(gantry_runtime_t *runtime) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t unread;
     gantry__workers_deinit(&runtime->workers);
     synchronize_all(runtime, &unread);
@@ -441,6 +445,7 @@ void gantry__runtime_drop(gantry_runtime_t *runtime) {
 }
 
 void gantry_runtime_release(gantry_runtime_t *runtime) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!runtime || !gantry__fork_guard_ask(&runtime->fork)) return;
     if (atomic_exchange(&runtime->is_released, true)) return;
     const uint32_t before = gantry__failures();
@@ -452,6 +457,7 @@ void gantry_runtime_release(gantry_runtime_t *runtime) {
 }
 
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     gantry_status_t first;
     GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_SYNCHRONIZE, NULL);

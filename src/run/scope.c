@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_open.h"
 #include "run/observe.h"
 #include "run/scope_state.h"
@@ -426,6 +427,7 @@ static gantry_scope_t *find_lent(gantry_scope_t *scope) {
 }
 
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the scope is NULL; one from gantry_scope_begin is accepted");

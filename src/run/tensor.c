@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "base/struct_size.h"
 #include "device/device_open.h"
 #include "device/fault.h"
@@ -481,6 +482,7 @@ gantry_status_t gantry__tensor_check_read(const gantry_tensor_t *tensor, const v
 }
 
 gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__tensor_check_read(tensor, out, bytes));
     GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
     GANTRY__STEP(recorded.frame, COPY);
@@ -495,6 +497,7 @@ gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, siz
 }
 
 gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(check_tensor(tensor));
     GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_WAITED, tensor->device);
     if (tensor->buffer) GANTRY__TRY(gantry__loss_check(tensor->device));
@@ -536,6 +539,7 @@ static gantry_status_t format(const gantry_tensor_t *tensor, const gantry_format
 gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor,
                                      const gantry_format_options_t *options, char *out,
                                      size_t out_bytes, size_t *out_needed) {
+    GANTRY__OWN_FP_MODE(fp);
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));

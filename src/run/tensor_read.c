@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_open.h"
 #include "device/logical_device.h"
 #include "device/loss.h"
@@ -120,6 +121,7 @@ static void free_read(gantry_read_t *read) {
 
 gantry_status_t gantry_tensor_read_async(const gantry_tensor_t *tensor, void *out, size_t bytes,
                                          gantry_read_t **out_read) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!out_read)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_read_async: out_read is NULL");
     *out_read = NULL;
@@ -156,6 +158,7 @@ static gantry_status_t finish_read(gantry_read_t *read) {
 
 /* The event may come after later work: the point tells whether the read itself failed. */
 gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended) {
+    GANTRY__OWN_FP_MODE(fp);
     if (out_has_ended) *out_has_ended = false;
     GANTRY__TRY(check_read(read));
     if (!out_has_ended)
@@ -168,6 +171,7 @@ gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended) {
 }
 
 gantry_status_t gantry_read_wait(gantry_read_t *read) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(check_read(read));
     GANTRY__RECORD(recorded, read->tensor->runtime, GANTRY__PROFILE_WAITED, read->tensor->device);
     return finish_read(read);
@@ -176,6 +180,7 @@ gantry_status_t gantry_read_wait(gantry_read_t *read) {
 const char *gantry_read_note(const gantry_read_t *read) { return read ? read->note : ""; }
 
 void gantry_read_release(gantry_read_t *read) {
+    GANTRY__OWN_FP_MODE(fp);
     if (!read || !gantry__runtime_is_ours(read->tensor->runtime)) return;
     const uint32_t before = gantry__failures();
     if (read->event) (void)finish_read(read);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "memory/allocator.h"
 #include "run/dispatch.h"
 #include "run/eager.h"
@@ -122,6 +123,7 @@ static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_
 
 gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
                                           const char *name) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_variable_t *variable = NULL;
@@ -254,6 +256,7 @@ static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *vari
 }
 
 const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variable_t *variable) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
@@ -287,6 +290,7 @@ static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable
 
 gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t *variable,
                                        const gantry_tensor_t *value) {
+    GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     return gantry__scope_fail(scope, variable_set_value(scope, variable, value));
@@ -339,12 +343,14 @@ static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable
 
 gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
+    GANTRY__OWN_FP_MODE(fp);
     return update(scope, variable, value, GANTRY__OP_ID_AssignAddVariableOp, "AssignAddVariableOp",
                   GANTRY__OP_ID_Add);
 }
 
 gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
+    GANTRY__OWN_FP_MODE(fp);
     return update(scope, variable, value, GANTRY__OP_ID_AssignSubVariableOp, "AssignSubVariableOp",
                   GANTRY__OP_ID_Sub);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "device/device_table.h"
 #include "device/logical_device.h"
 #include "run/eager.h"
@@ -183,6 +184,7 @@ gantry_status_t gantry_variable_update(gantry_scope_t *scope, const char *op,
                                        gantry_variable_t *const *variables, size_t variable_count,
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_attr_value_t *attrs, size_t attr_count) {
+    GANTRY__OWN_FP_MODE(fp);
     update_t update = {.variables = variables,
                        .input_count = input_count,
                        .attrs = attrs,

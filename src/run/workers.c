@@ -50,7 +50,9 @@ static void worker_put_idle(worker_t *worker) {
 static void *work_on(void *argument) {
     worker_t *worker = argument;
     for (gantry__work_t *work; (work = worker_wait(worker)) != NULL;) {
+        *gantry__fp_slot() = work->program;
         work->fn(work->context, worker->part);
+        *gantry__fp_slot() = NULL;
         worker_put_idle(worker);
         gantry__mutex_lock(&work->lock);
         if (--work->pending == 0) gantry__condition_wake_all(&work->changed);
@@ -138,7 +140,8 @@ static void hand_out(worker_t *worker, gantry__work_t *work, uint32_t part) {
 
 bool gantry__workers_start(gantry__workers_t *workers, uint32_t count, gantry__work_fn fn,
                            void *context, gantry__work_t *out_work) {
-    *out_work = (gantry__work_t){.fn = fn, .context = context, .pending = count};
+    *out_work = (gantry__work_t){
+        .fn = fn, .context = context, .program = *gantry__fp_slot(), .pending = count};
     if (gantry__mutex_init(&out_work->lock) != 0) return false;
     if (gantry__condition_init(&out_work->changed) != 0) {
         gantry__mutex_deinit(&out_work->lock);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fp_mode.h"
 #include "base/heap.h"
 #include "base/thread.h"
 
@@ -25,6 +26,7 @@ typedef struct gantry__workers_t {
 typedef struct gantry__work_t {
     gantry__work_fn fn;
     void *context;
+    gantry__fp_program_t program; /* the mode of callbacks */
     gantry__mutex_t lock;
     gantry__condition_t changed;
     uint32_t pending; /* parts; under lock */

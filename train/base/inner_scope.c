@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 
 static gantry_scope_t *inner_begin(gantry_scope_t *outer, const char *call,
                                    gantry_scope_t *(*begin)(gantry_scope_t *outer)) {
@@ -53,6 +54,7 @@ const gantry_tensor_t *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *
 
 const gantry_tensor_t *gantry__train_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
                                               double value) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     if (dtype == GANTRY_FLOAT32) return gantry_scalar_f32(scope, (float)value);
     const gantry_tensor_t *scalar =
         gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &value, sizeof value);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/data/stage.h"
 
@@ -165,6 +166,7 @@ static gantry_status_t find_split(double validation_split, int64_t rows, int64_t
 gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
                                     double validation_split, gantry_array_t *out_train,
                                     gantry_array_t *out_validation) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_arrays_split";
     gantry_array_t train[GANTRY_MAX_COMPONENTS], validation[GANTRY_MAX_COMPONENTS];
     GANTRY__TRAIN_TRY(check_count(call, arrays, "arrays", count));

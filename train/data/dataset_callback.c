@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/data/stage.h"
 
 typedef struct callback_t {
@@ -28,6 +29,7 @@ static gantry_status_t callback_open(gantry__train_stage_t *stage) {
     const gantry_dataset_source_t *source = source_of(stage);
     self->state = source->user;
     if (source->begin) {
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         char text[GANTRY__TRAIN_PROBLEM_BYTES];
         (void)gantry_fail(GANTRY_OK, ""); /* so that a text behind the call is the callback's */
         const gantry_status_t status = source->begin(source->user, &self->state);
@@ -55,6 +57,7 @@ static gantry_status_t callback_check_end(const callback_stage_t *self, bool at_
 static gantry_status_t callback_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                      bool *out_end) {
     callback_stage_t *self = (callback_stage_t *)stage;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     gantry__train_element_begin(item->element, &self->problem);
     gantry_status_t status = source_of(stage)->next(self->state, item->element, out_end);
     if (status == GANTRY_OK && *out_end && self->problem.status == GANTRY_OK) {
@@ -70,6 +73,7 @@ static gantry_status_t callback_next(gantry__train_stage_t *stage, gantry__train
 
 static void callback_close(gantry__train_stage_t *stage) {
     callback_stage_t *self = (callback_stage_t *)stage;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     if (self->has_begun && source_of(stage)->end) source_of(stage)->end(self->state);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/data/stage.h"
 
 typedef struct filter_t {
@@ -22,6 +23,7 @@ static gantry_status_t call_predicate(filter_stage_t *self, const gantry_element
                                       bool *out_keep) {
     const filter_t *dataset = (const filter_t *)self->base.dataset;
     *out_keep = false;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     (void)gantry_fail(GANTRY_OK, ""); /* so that a text behind the call is the callback's */
     const gantry_status_t status =
         dataset->predicate(dataset->user, element->components, element->count, out_keep);

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/data/dataset_thread.h"
 #include "train/data/stage.h"
@@ -130,6 +131,7 @@ static gantry_status_t call_map(pipeline_stage_t *self, uint64_t ticket) {
     slot_t *slot = slot_of(self, ticket);
     gantry__train_problem_t problem;
     gantry__train_element_begin(&slot->output, &problem);
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     const gantry_status_t status =
         dataset->map(dataset->user, slot->input.components, slot->input.count, &slot->output);
     return gantry__train_element_end(&slot->output, status, "gantry_dataset_map: the function",

@@ -7,9 +7,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "train/base/fp_mode.h"
+
 int gantry__train_thread_start(gantry__train_thread_t *thread, void *(*body)(void *),
                                void *argument) {
     sigset_t all, before;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     const int error = pthread_create(thread, NULL, body, argument);

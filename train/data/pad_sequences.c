@@ -5,6 +5,7 @@
 
 #include "gantry_train/dataset.h"
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/data/element.h"
 
 typedef struct padding_t {
@@ -177,6 +178,7 @@ gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t cou
                                      gantry_dtype_t dtype,
                                      const gantry_pad_sequences_options_t *options, void *out,
                                      size_t out_bytes) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     padding_t padding = {.dtype = dtype, .maxlen = (size_t)maxlen};
     GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof padding.options, &padding.options,
                                             sizeof padding.options,

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/initializer/orthogonal.h"
 
@@ -272,6 +273,7 @@ static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype
 const gantry_tensor_t *gantry_initialize(gantry_scope_t *scope,
                                          const gantry_initializer_t *initializer,
                                          gantry_dtype_t dtype, gantry_shape_t shape) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_initializer_t read;
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_initialize");
     if (!inner) return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
@@ -63,6 +64,7 @@ const char *gantry_activation_name(gantry_activation_t activation) {
 
 const gantry_tensor_t *gantry_activate(gantry_scope_t *scope, gantry_activation_t activation,
                                        const gantry_tensor_t *x) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     if (!is_known(activation)) {
         (void)gantry__train_refuse(scope,
                                    "gantry_activate: the activation is %d; 0 to %zu are accepted",

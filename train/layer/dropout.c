@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
@@ -7,6 +8,7 @@ typedef const gantry_tensor_t tensor;
 /* Draws anew in each call, also of a function; outside a model, from the runtime's state. */
 const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
                                              const gantry_tensor_t *x, double rate) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_scope_t *s = call->scope;
     if (!call->training || rate == 0 || !x) return x;
     const gantry_shape_t shape = *gantry_tensor_shape(x);

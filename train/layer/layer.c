@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/layer/layer_state.h"
@@ -58,7 +59,10 @@ void gantry__layer_release_variables(gantry_layer_t *layer) {
 
 void gantry__layer_unref(gantry_layer_t *layer) {
     if (!layer || --layer->references > 0) return;
-    if (layer->kind.release) layer->kind.release(layer->user);
+    if (layer->kind.release) {
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+        layer->kind.release(layer->user);
+    }
     gantry__layer_release_states(layer);
     gantry__layer_release_variables(layer);
     forget_weights(layer);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
@@ -234,6 +235,7 @@ static tensor *weigh_keys(const gantry_layer_call_t *call, const attention_t *a,
 }
 
 static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const gantry_matmul_options_t by_rows = {.transpose_b = true};
     const attention_t *a = user;
     gantry_scope_t *s = call->scope;

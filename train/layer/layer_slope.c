@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that map each element: LeakyReLU, PReLU, Rescaling. */
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
@@ -14,6 +15,7 @@ static tensor *leaky_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_leaky_relu_layer(double negative_slope, const char *name) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                              .name = "LeakyReLU",
                                              .build = gantry__layer_build_any,

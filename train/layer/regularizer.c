@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/keras.h"
 
@@ -153,6 +154,7 @@ static const gantry_tensor_t *size_loss(gantry_scope_t *scope, const gantry_regu
 const gantry_tensor_t *gantry_regularizer_loss(gantry_scope_t *scope,
                                                const gantry_regularizer_t *regularizer,
                                                const gantry_tensor_t *weights) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_regularizer_loss";
     gantry_regularizer_t read;
     gantry_scope_t *inner =
@@ -202,6 +204,7 @@ static const gantry_tensor_t *constrained(gantry_scope_t *scope, const gantry_co
 const gantry_tensor_t *gantry_constrain(gantry_scope_t *scope,
                                         const gantry_constraint_t *constraint,
                                         const gantry_tensor_t *weights) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_constrain";
     gantry_constraint_t read;
     gantry_scope_t *inner =

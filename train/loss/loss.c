@@ -3,6 +3,7 @@
 #include <gantry_train/loss.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/loss/fit.h"
 #include "train/loss/loss_formula.h"
@@ -188,6 +189,7 @@ const gantry_tensor_t *gantry_loss(gantry_scope_t *scope, gantry_loss_t loss,
                                    const gantry_tensor_t *labels,
                                    const gantry_tensor_t *predictions,
                                    const gantry_loss_options_t *options) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_loss_options_t read;
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_loss");
     if (!inner) return NULL;

@@ -4,6 +4,7 @@
 #include "train/loss/loss_formula.h"
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/keras.h"
 #include "train/loss/fit.h"
@@ -408,11 +409,18 @@ const gantry_tensor_t *gantry__train_categorical_focal_crossentropy(
 
 /* ---- of the program ---- */
 
+static const gantry_tensor_t *call_own(gantry_scope_t *scope, const gantry_tensor_t *labels,
+                                       const gantry_tensor_t *predictions,
+                                       const gantry_loss_options_t *options) {
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+    return options->function(scope, labels, predictions, options->user);
+}
+
 const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const char *name,
                                               const gantry_tensor_t *labels,
                                               const gantry_tensor_t *predictions,
                                               const gantry_loss_options_t *options) {
-    const gantry_tensor_t *losses = options->function(scope, labels, predictions, options->user);
+    const gantry_tensor_t *losses = call_own(scope, labels, predictions, options);
     if (losses && gantry__train_is_float(gantry_tensor_dtype(losses)))
         return gantry__train_cast(scope, losses, gantry_tensor_dtype(predictions));
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;

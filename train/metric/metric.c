@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics: made, updated, read and reset, whatever their kind. An update computes all sums before
  * it adds the first, so that a failure leaves the state whole. */
+#include "train/base/fp_mode.h"
 #include "train/metric/metric_state.h"
 
 #include <stdio.h>
@@ -152,6 +153,7 @@ static gantry_status_t metric_no_scope(const gantry_scope_t *scope) {
 }
 
 gantry_status_t gantry_metric_build(gantry_metric_t *metric, gantry_scope_t *scope) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_build");
     if (!inner) return metric_no_scope(scope);
     if (!metric_is_built(metric)) create_variables(metric, inner);
@@ -201,6 +203,7 @@ gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_scope_t *sc
                                      const gantry_tensor_t *labels,
                                      const gantry_tensor_t *predictions,
                                      const gantry_tensor_t *sample_weights) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_update");
     if (!inner) return metric_no_scope(scope);
     metric_add(metric, inner, labels, predictions, sample_weights);
@@ -218,6 +221,7 @@ void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t 
 }
 
 const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric, gantry_scope_t *scope) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry_tensor_t *state[GANTRY__TRAIN_METRIC_VARIABLES] = {NULL};
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_result");
     if (!inner) return NULL;
@@ -232,6 +236,7 @@ const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric, gantry_scop
 }
 
 gantry_status_t gantry_metric_reset(gantry_metric_t *metric, gantry_scope_t *scope) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_reset");
     if (!inner) return metric_no_scope(scope);
     if (metric_is_built(metric)) {

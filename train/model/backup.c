@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/data/iterations.h"
 #include "train/model/worker.h"
@@ -87,6 +88,7 @@ static gantry_status_t add_states(texts_t *t, const gantry_fit_options_t *o) {
     for (size_t i = 0; i < o->callback_count; ++i) {
         const gantry_callback_t *callback = o->callbacks[i];
         if (!has_state(callback)) continue;
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         (void)snprintf(t->keys[i], KEY_BYTES, "callback/%zu", i);
         gantry__train_expect_text();
         GANTRY__TRAIN_TRY(gantry__train_told(
@@ -229,6 +231,7 @@ static gantry_status_t set_states(gantry_model_t *model, const gantry_fit_option
         bool exists;
         GANTRY__TRAIN_TRY(read_state(model, file, i, text, &exists));
         if (!exists || status != GANTRY_OK || !has_state(o->callbacks[i])) continue;
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
         status = gantry__train_told(o->callbacks[i]->set_state(text, o->callbacks[i]->user),
                                     "gantry_model_fit: set_state of callback %zu", i);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/worker.h"
@@ -282,6 +283,7 @@ static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
 
 gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                    gantry_shape_t sample) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_build"));
     if (model->is_built)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/loss/loss_formula.h"
 #include "train/metric/metric_state.h"
@@ -395,6 +396,7 @@ static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
 
 gantry_status_t gantry_model_compile(gantry_model_t *model,
                                      const gantry_compile_options_t *options) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     wanted_t w = {.output_count = 0};
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof w.options, &w.options, sizeof w.options,

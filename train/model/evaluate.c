@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/model/worker.h"
 
@@ -140,6 +141,7 @@ static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *b
 
 gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_evaluate"));
     gantry__worker_begin(model->worker);
     return gantry__worker_end(model->worker, model_evaluate(model, batches, out_values, capacity));
@@ -199,6 +201,7 @@ static gantry_status_t predict(gantry_model_t *model, gantry_dataset_t *batches,
 
 gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches, void *out,
                                      size_t out_bytes, size_t *out_needed) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     predicted_t output = {.out = out, .room = out ? out_bytes : 0};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_predict"));
     return predict(model, batches, &output, 1, out_needed, "gantry_model_predict");
@@ -207,6 +210,7 @@ gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *ba
 gantry_status_t gantry_model_predict_outputs(gantry_model_t *model, gantry_dataset_t *batches,
                                              void *const *outs, const size_t *out_bytes,
                                              size_t output_count, size_t *out_needed) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_model_predict_outputs";
     predicted_t outputs[GANTRY_MAX_COMPONENTS] = {{.out = NULL}};
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));

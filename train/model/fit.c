@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/backup.h"
@@ -63,6 +64,7 @@ static gantry_status_t call_epoch_begin(fit_t *fit, int64_t epoch) {
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
         if (!callback->epoch_begin) continue;
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
         GANTRY__TRAIN_TRY(
             told(callback->epoch_begin(fit->model, epoch, callback->user), i, "epoch_begin"));
@@ -75,6 +77,7 @@ static gantry_status_t call_epoch_end(fit_t *fit, int64_t epoch) {
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
         if (!callback->epoch_end) continue;
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
         GANTRY__TRAIN_TRY(
             told(callback->epoch_end(fit->model, epoch, &logs, &fit->stops, callback->user), i,
@@ -87,6 +90,7 @@ static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         const gantry_callback_t *callback = fit->options.callbacks[i];
         if (!callback->step_end) continue;
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
         GANTRY__TRAIN_TRY(
             told(callback->step_end(fit->model, step, &fit->stops, callback->user), i, "step_end"));
@@ -107,6 +111,7 @@ static gantry_status_t call_test(const fit_t *fit, bool begins, gantry_status_t 
         gantry_status_t (*call)(gantry_model_t *, void *) =
             begins ? callback->test_begin : callback->test_end;
         if (!call || (begins && status != GANTRY_OK)) continue;
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         (void)snprintf(text, sizeof text, "%s", gantry_last_message());
         gantry__train_expect_text();
         const gantry_status_t own =
@@ -126,6 +131,7 @@ static gantry_status_t call_train(fit_t *fit, bool begins) {
         gantry_status_t (*call)(gantry_model_t *, void *) =
             begins ? callback->train_begin : callback->train_end;
         if (!call) continue;
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
         GANTRY__TRAIN_TRY(
             told(call(fit->model, callback->user), i, begins ? "train_begin" : "train_end"));
@@ -315,8 +321,10 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
 
 static gantry_status_t end_interrupted(fit_t *fit) {
     const char *backup = fit->options.backup;
-    if (fit->progress.write && fit->options.is_terminal)
+    if (fit->progress.write && fit->options.is_terminal) {
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         fit->options.write("\n", fit->options.write_user);
+    }
     if (backup && fit->position.step > 0) GANTRY__TRAIN_TRY(save_backup(fit));
     return gantry__train_fail(
         GANTRY_CANCELLED,
@@ -530,6 +538,7 @@ void gantry_model_stop(gantry_model_t *model) {
 
 gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
                                  const gantry_fit_options_t *options) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     fit_t fit = {.model = model, .batches = batches};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_fit"));
     const bool was_in_fit = model->is_in_fit;

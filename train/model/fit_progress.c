@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "train/base/clock.h"
+#include "train/base/fp_mode.h"
 
 #define SECONDS_BETWEEN 0.1
 #define MOST_SHOWN 32
@@ -12,6 +13,11 @@
 void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn write, void *user,
                                bool is_terminal) {
     *progress = (gantry__fit_progress_t){.write = write, .user = user, .is_terminal = is_terminal};
+}
+
+static void write_text(const gantry__fit_progress_t *progress, const char *text) {
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+    progress->write(text, progress->user);
 }
 
 void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch, int64_t epochs,
@@ -23,7 +29,7 @@ void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch,
     gantry__progress_begin(&progress->bar, progress->steps, progress->is_terminal, progress->shown);
     if (!progress->write) return;
     (void)snprintf(text, sizeof text, "Epoch %lld/%lld\n", (long long)epoch + 1, (long long)epochs);
-    progress->write(text, progress->user);
+    write_text(progress, text);
 }
 
 bool gantry__fit_progress_is_due(gantry__fit_progress_t *progress) {
@@ -51,5 +57,5 @@ void gantry__fit_progress_show(gantry__fit_progress_t *progress, const char *con
         insert(sorted, i, (gantry__progress_value_t){names[i], values[i]});
     if (gantry__progress_update(&progress->bar, progress->step, gantry__train_clock(), sorted,
                                 count, is_last, text, sizeof text) > 0)
-        progress->write(text, progress->user);
+        write_text(progress, text);
 }

@@ -5,6 +5,7 @@
 
 #include "train/base/clock.h"
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/step.h"
@@ -34,6 +35,7 @@ static gantry_status_t check_weights(const gantry_model_t *model, const double *
 
 gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const double *weights,
                                                  size_t count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     double *kept = NULL;
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_replica_weights"));
     if (weights) {
@@ -207,6 +209,7 @@ static gantry_status_t check_measure(const gantry_model_t *model, const double *
 
 gantry_status_t gantry_model_measure_replicas(gantry_model_t *model, gantry_dataset_t *batches,
                                               double *out_weights, size_t count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_dataset_iterator_t *iterator;
     GANTRY__TRAIN_TRY(check_measure(model, out_weights, count));
     double *weights = gantry__train_alloc(model->replica_count, sizeof *weights);

@@ -6,6 +6,7 @@
 #include <gantry_train/tape.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
@@ -88,7 +89,10 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
                                       .mask = &run->masks[v],
                                       .more_outputs = &run->values[v] + 1};
     if (layer->kind.passes_masks) run->masks[v] = run->layer_masks[0];
-    run->values[v] = layer->kind.call(&call, layer->user);
+    {
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+        run->values[v] = layer->kind.call(&call, layer->user);
+    }
     if (run->regularizes || run->builds) regularize_outputs(run, v);
     for (size_t i = 0; i < layer->weight_count; ++i) {
         if (updates[i]) weights[i] = gantry_stop_gradient(run->scope, updates[i]);
@@ -118,7 +122,11 @@ static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__value
     for (size_t i = 0; i < value->input_count; ++i)
         shapes[i] = run->model->values[value->inputs[i]].shape;
     gantry__train_expect_text();
-    gantry_status_t status = layer->kind.build(layer, shapes, value->input_count, layer->user);
+    gantry_status_t status;
+    {
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+        status = layer->kind.build(layer, shapes, value->input_count, layer->user);
+    }
     gantry__train_free(shapes);
     return gantry__train_told(status, "build");
 }
@@ -308,6 +316,7 @@ static gantry_status_t check_call(const gantry_model_t *model, gantry_scope_t *s
 const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
                                          const gantry_tensor_t *const *inputs, size_t input_count,
                                          bool training) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry_tensor_t *outputs[GANTRY_MAX_COMPONENTS] = {NULL};
     if (gantry_scope_status(scope) != GANTRY_OK ||
         check_call(model, scope, "gantry_model_call", inputs, input_count) != GANTRY_OK)
@@ -320,6 +329,7 @@ gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t 
                                           const gantry_tensor_t *const *inputs, size_t input_count,
                                           bool training, const gantry_tensor_t **out_outputs,
                                           size_t output_count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_model_call_outputs";
     for (size_t i = 0; i < output_count && out_outputs; ++i) out_outputs[i] = NULL;
     GANTRY__TRAIN_TRY(gantry_scope_status(scope));

@@ -8,6 +8,7 @@
 #include <gantry_train/checkpoint.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/model/backup.h"
 #include "train/model/draws.h"
@@ -158,6 +159,7 @@ static gantry_status_t save_to(gantry_model_t *model, const char *path) {
 }
 
 gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_save"));
     gantry__worker_begin(model->worker);
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
@@ -236,6 +238,7 @@ static gantry_status_t load_file(gantry_model_t *model, const char *path, bool *
 }
 
 gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     bool with_state = false;
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_load"));
     gantry__worker_begin(model->worker);

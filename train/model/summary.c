@@ -6,6 +6,7 @@
 
 #include "train/base/c_locale.h"
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 
 /* ---- numbers ---- */
@@ -204,6 +205,7 @@ static void put_total(gantry__page_t *page, const gantry_model_t *model, const c
 
 gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, size_t out_bytes,
                                      size_t *out_needed) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry__page_t page = {.out = out, .room = out ? out_bytes : 0};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_summary"));
     if (!model->is_built)

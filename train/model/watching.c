@@ -7,6 +7,7 @@
 
 #include "train/base/c_locale.h"
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
 #include "train/model/own_callback.h"
@@ -78,6 +79,7 @@ gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
 }
 
 static bool is_better(const gantry__own_callback_t *own, double value, double than) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     return (own->is_better_high ? value - than : than - value) > own->min_delta;
 }
 
@@ -187,6 +189,7 @@ gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *
 /* ---- a smaller rate on a plateau ---- */
 
 static gantry_status_t lower_rate(gantry_model_t *model, gantry__own_callback_t *own) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     double rate;
     GANTRY__TRAIN_TRY(gantry_optimizer_get_learning_rate(model->optimizer, &rate));
     if (!(rate > own->least_rate)) return GANTRY_OK;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 
 typedef struct kind_row_t {
@@ -102,17 +103,20 @@ static gantry_status_t note_told(gantry__worker_t *worker, gantry_status_t statu
 gantry_status_t gantry__worker_all_reduce(gantry__worker_t *worker, void *elements, size_t count,
                                           gantry_dtype_t dtype, const char *what) {
     const gantry_communicator_t *c = &worker->communicator;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     return note_told(worker, c->all_reduce(c->user, elements, count, dtype, what));
 }
 
 gantry_status_t gantry__worker_broadcast(gantry__worker_t *worker, void *data, size_t bytes,
                                          const char *what) {
     const gantry_communicator_t *c = &worker->communicator;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     return note_told(worker, c->broadcast(c->user, data, bytes, 0, what));
 }
 
 static gantry__worker_text_t name_rank(const gantry__worker_t *worker, size_t rank) {
     const gantry_communicator_t *c = &worker->communicator;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     const char *where = c->describe ? c->describe(c->user, rank) : NULL;
     gantry__worker_text_t name;
     (void)snprintf(name.text, sizeof name.text, where ? "rank %zu (%s)" : "rank %zu", rank, where);
@@ -132,6 +136,7 @@ void gantry__worker_keep_text(gantry__worker_t *worker, gantry_status_t status) 
 
 gantry_status_t gantry__worker_tell(gantry__worker_t *worker, gantry_status_t status) {
     const gantry_communicator_t *c = &worker->communicator;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     uint64_t *table = worker->table;
     size_t first = 0;
     memset(table, 0, c->size * sizeof *table);

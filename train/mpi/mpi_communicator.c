@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/mpi/mpi_state.h"
 
@@ -228,6 +229,7 @@ static void mpi_release(gantry__mpi_t *mpi) {
 }
 
 gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry__mpi_t first = {.world = MPI_COMM_NULL};
     if (start_mpi(&first.finalizes) != GANTRY_OK || meet(options) != GANTRY_OK ||
         join_world(&first) != GANTRY_OK)

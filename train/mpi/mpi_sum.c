@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "train/base/clock.h"
+#include "train/base/fp_mode.h"
 #include "train/mpi/mpi_state.h"
 
 #define GRACE_SECONDS 1.0
@@ -170,6 +171,7 @@ static gantry_status_t check_whole(const gantry__mpi_t *mpi) {
 
 gantry_status_t gantry__mpi_all_reduce(void *user, void *elements, size_t count,
                                        gantry_dtype_t dtype, const char *what) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry__mpi_t *mpi = user;
     const size_t each = gantry_dtype_size(dtype);
     unsigned char *at = elements;

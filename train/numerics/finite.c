@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 
@@ -48,6 +49,7 @@ gantry__finite_t gantry__finite_count(gantry_dtype_t dtype, const void *data, in
 
 bool gantry__finite_count_tensor(const gantry_tensor_t *tensor, gantry__finite_t *out_counts,
                                  gantry_status_t *out_status) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry_dtype_t dtype = gantry_tensor_dtype(tensor);
     const size_t bytes = gantry_tensor_bytes(tensor);
     *out_status = GANTRY_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/optimizer/learning_rate_state.h"
 #include "train/optimizer/options.h"
@@ -69,11 +70,18 @@ static gantry_status_t check_call(gantry_scope_t *scope, const gantry_schedule_t
     return GANTRY_OK;
 }
 
+static const gantry_tensor_t *ask(const gantry_schedule_t *schedule, gantry_scope_t *scope,
+                                  const gantry_tensor_t *step, gantry_dtype_t dtype) {
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+    return schedule->rate(scope, step, dtype, schedule->user);
+}
+
 const gantry_tensor_t *gantry_schedule_rate(gantry_scope_t *scope,
                                             const gantry_schedule_t *schedule,
                                             const gantry_tensor_t *step, gantry_dtype_t dtype) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     if (check_call(scope, schedule, step, dtype) != GANTRY_OK) return NULL;
-    const gantry_tensor_t *rate = schedule->rate(scope, step, dtype, schedule->user);
+    const gantry_tensor_t *rate = ask(schedule, scope, step, dtype);
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
     if (rate && is_scalar(rate, dtype)) return rate;
     (void)gantry__train_refuse(

@@ -3,6 +3,7 @@
  * shape, so that a schedule and the numbers of an optimizer's step are few fused nodes.
  *
  * t is the step, in the type of the rate. */
+#include "train/base/fp_mode.h"
 #include "train/optimizer/learning_rate_state.h"
 #include "train/optimizer/update_rule.h"
 
@@ -39,6 +40,7 @@ static const gantry_tensor_t *rest_of(const formula_t *formula, const gantry_ten
 
 const gantry_tensor_t *gantry__train_exponential(gantry_scope_t *scope, const gantry_tensor_t *step,
                                                  gantry_dtype_t dtype, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_tensor_t *factor =
         gantry_pow(scope, number(&formula, formula.schedule->factor), passed(&formula));
@@ -48,6 +50,7 @@ const gantry_tensor_t *gantry__train_exponential(gantry_scope_t *scope, const ga
 const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
                                                   const gantry_tensor_t *step, gantry_dtype_t dtype,
                                                   void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_tensor_t *grown =
         gantry_mul(scope, number(&formula, formula.schedule->factor), passed(&formula));
@@ -59,6 +62,7 @@ const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
  * compared as they are, since float32 has no number beside 2^24. */
 const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gantry_tensor_t *step,
                                                gantry_dtype_t dtype, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry_schedule_t *schedule = user;
     const gantry_tensor_t *rate =
         gantry__train_number(scope, dtype, schedule->values[schedule->boundary_count]);
@@ -82,6 +86,7 @@ static const gantry_tensor_t *cycle_of(const formula_t *formula) {
 
 const gantry_tensor_t *gantry__train_polynomial(gantry_scope_t *scope, const gantry_tensor_t *step,
                                                 gantry_dtype_t dtype, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_schedule_t *schedule = user;
     const gantry_tensor_t *steps = number(&formula, schedule->steps), *at = formula.step;
@@ -116,6 +121,7 @@ static const gantry_tensor_t *half_wave(const formula_t *formula, const gantry_t
 
 const gantry_tensor_t *gantry__train_cosine(gantry_scope_t *scope, const gantry_tensor_t *step,
                                             gantry_dtype_t dtype, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_schedule_t *schedule = user;
     const bool warms_up = schedule->target > 0;
@@ -159,6 +165,7 @@ static const gantry_tensor_t *even_period(const formula_t *formula,
 const gantry_tensor_t *gantry__train_cosine_restarts(gantry_scope_t *scope,
                                                      const gantry_tensor_t *step,
                                                      gantry_dtype_t dtype, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_schedule_t *schedule = user;
     const gantry_tensor_t *part = passed(&formula);

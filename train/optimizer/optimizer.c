@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -71,6 +72,7 @@ static void assign_rate(const gantry__train_home_t *home, gantry_scope_t *outer,
 
 gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t *optimizer,
                                                    double learning_rate) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(check_rate(optimizer, learning_rate));
     if (optimizer->runtime) {
         gantry_scope_t *scope = gantry_scope_begin(optimizer->runtime, NULL);
@@ -105,6 +107,7 @@ static gantry_status_t read_rate(const gantry_optimizer_t *optimizer, gantry_sco
 
 gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer,
                                                    double *out_learning_rate) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const char *function = "gantry_optimizer_get_learning_rate";
     if (!optimizer) return fail_null(function, "the optimizer");
     if (!out_learning_rate) return fail_null(function, "out_learning_rate");

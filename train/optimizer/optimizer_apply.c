@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/numerics/numerics.h"
 #include "train/optimizer/optimizer_state.h"
 #include "train/tape/slices.h"
@@ -383,6 +384,7 @@ static gantry_status_t apply(gantry_optimizer_t *optimizer, gantry_scope_t *scop
 gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                        gantry_variable_t *const *variables,
                                        const gantry_tensor_t *const *gradients, size_t count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const given_t given = {.dense = gradients, .call = "gantry_optimizer_apply"};
     return apply(optimizer, scope, variables, &given, count);
 }
@@ -390,6 +392,7 @@ gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer, gantry_sco
 gantry_status_t gantry_optimizer_apply_slices(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                               gantry_variable_t *const *variables,
                                               const gantry_gradient_t *gradients, size_t count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const given_t given = {.any = gradients, .call = "gantry_optimizer_apply_slices"};
     return apply(optimizer, scope, variables, &given, count);
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/optimizer/optimizer_state.h"
 
 void gantry__train_add_slots(gantry_optimizer_t *optimizer) {
@@ -205,6 +206,7 @@ gantry_status_t gantry__optimizer_swap_averages(gantry_optimizer_t *optimizer,
 
 gantry_status_t gantry_optimizer_finalize_variable_values(gantry_optimizer_t *optimizer,
                                                           gantry_scope_t *scope) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_optimizer_finalize_variable_values";
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, NULL, 0, call));

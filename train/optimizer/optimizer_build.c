@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/optimizer/optimizer_state.h"
@@ -194,6 +195,7 @@ static gantry_status_t make_all(gantry_optimizer_t *optimizer, gantry_scope_t *s
 
 gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                        gantry_variable_t *const *variables, size_t count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(
         gantry__train_check_lists(optimizer, scope, variables, count, "gantry_optimizer_build"));
     if (count == 0)

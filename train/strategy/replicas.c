@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops of a program's own: work for each replica, and values of all replicas that become one. */
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/strategy/all_reduce.h"
@@ -129,6 +130,7 @@ static void reduce_in(const gantry_strategy_t *strategy, gantry_scope_t *scope,
 gantry_status_t gantry_strategy_reduce(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                        gantry_reduce_op_t op, const gantry_tensor_t *const *values,
                                        const gantry_tensor_t **out_values) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     for (size_t r = 0; strategy && out_values && r < strategy->count; ++r) out_values[r] = NULL;
     GANTRY__TRAIN_TRY(check_reduce(strategy, scope, op, values, out_values));
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_strategy_reduce");

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/join_vectors.h"
 #include "train/base/memory.h"
@@ -498,6 +499,7 @@ gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t 
                                      const gantry_source_t *sources, size_t source_count,
                                      const gantry_gradient_options_t *options,
                                      const gantry_tensor_t **out_gradients) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     return gantry__tape_gradient_as(tape, target, target_gradient, sources, source_count, options,
                                     out_gradients, "gantry_tape_gradient");
 }
@@ -517,6 +519,7 @@ gantry_status_t gantry_tape_gradient_slices(gantry_tape_t *tape, const gantry_te
                                             const gantry_source_t *sources, size_t source_count,
                                             const gantry_gradient_options_t *options,
                                             gantry_gradient_t *out_gradients) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     for (size_t i = 0; out_gradients && i < source_count; ++i)
         out_gradients[i] = (gantry_gradient_t){.dense = NULL};
     return check_and_compute(tape, target, target_gradient, sources, source_count, options,

@@ -2,6 +2,7 @@
 #include "train/tape/block.h"
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/tape/rule_help.h"
 #include "train/tape/tape_state.h"
@@ -106,7 +107,10 @@ gantry_status_t gantry__block_call(gantry__block_t *block, size_t body, gantry_s
                                    tensor *const *inputs, tensor **outputs, size_t output_count) {
     for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;
     if (block->below) block->below->next_body = body;
-    block->bodies[body](scope, inputs, outputs, block->user);
+    {
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+        block->bodies[body](scope, inputs, outputs, block->user);
+    }
     GANTRY__TRAIN_TRY(gantry_scope_status(scope));
     for (size_t i = 0; i < output_count; ++i) {
         if (!outputs[i])

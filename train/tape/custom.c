@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients that the program gives, and no gradient: both run ops that no tape records. */
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/tape/rule.h"
 
 const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
@@ -16,7 +17,10 @@ const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_
 static gantry_status_t run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
                                    void *user, const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t **outputs, size_t output_count) {
-    forward(inner, inputs, outputs, user);
+    {
+        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+        forward(inner, inputs, outputs, user);
+    }
     for (size_t i = 0; i < output_count && gantry_scope_status(inner) == GANTRY_OK; ++i) {
         if (outputs[i])
             outputs[i] = gantry_scope_keep(inner, gantry_identity(inner, outputs[i]));
@@ -50,6 +54,7 @@ gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_bo
                                        gantry_backward_fn backward, void *user,
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_tensor_t **outputs, size_t output_count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     GANTRY__TRAIN_TRY(gantry_scope_status(scope));
     GANTRY__TRAIN_TRY(

@@ -7,6 +7,7 @@
  * Of a batch, whose samples do not mix, a pass serves all samples at once: it begins with 1 at the
  * same element of each. The passes run in a scope of their own, which frees what they leave. */
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/join_vectors.h"
 #include "train/base/memory.h"
@@ -227,6 +228,7 @@ gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t 
                                      const gantry_source_t *sources, size_t source_count,
                                      const gantry_gradient_options_t *options,
                                      const gantry_tensor_t **out_jacobians) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     jacobian_t j = {.tape = tape,
                     .target = target,
                     .sources = sources,
@@ -241,6 +243,7 @@ gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t 
 const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,
                                                   const gantry_tensor_t *target,
                                                   const gantry_tensor_t *source) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
     const gantry_source_t sources = {.tensor = source};
     tensor *out = NULL;

@@ -7,6 +7,7 @@
  * one of these, it gives zeros. The probe is a trace that fails at its end, so nothing of it is
  * left. */
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
 
@@ -14,6 +15,7 @@ typedef const gantry_tensor_t tensor;
 
 static void rule_custom(gantry__rule_call_t *c) {
     const gantry_backward_fn backward = (gantry_backward_fn)(void (*)(void))c->record->bodies[0];
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     backward(c->scope, c->x, c->y, c->dy, c->dx, c->record->user);
 }
 
