@@ -4,6 +4,7 @@
 #define GANTRY_TRAIN_LAYER_STATE_H
 
 #include <gantry_train/layer.h>
+#include <gantry_train/numerics.h>
 
 #include "train/layer/regularizer.h"
 
@@ -60,8 +61,8 @@ struct gantry_layer_t {
 
 /* The states that the layer of a call keeps; NULL: none, or its model is being built. */
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
-/* Whether a model runs the layer that checks the numbers of each op, and is not being built. */
-bool gantry__layer_checks_numerics(const gantry_layer_call_t *call);
+/* The check of the step that calls the layer; NULL: none. */
+gantry_numerics_t *gantry__layer_numerics(const gantry_layer_call_t *call);
 /* Gives a reference back; the last one ends the layer. NULL does no harm. */
 void gantry__layer_unref(gantry_layer_t *layer);
 /* Takes back what build added, so that the layer is built anew; not of a layer with variables. */

@@ -417,8 +417,8 @@ tensor *gantry__rnn_loop(recurrence_t *r, tensor *x, tensor *mask) {
     tensor *inputs[MOST_VALUES], *outputs[MOST_VALUES];
     get_states(r, inputs);
     const size_t count = f.states + put_operands(r, &f, x, mask, inputs + f.states);
-    if (gantry_custom_gradient(r->scope, run_forward, run_backward, user, inputs, count, outputs,
-                               made) != GANTRY_OK)
+    if (gantry__custom_gradient(r->scope, gantry__layer_numerics(r->call), run_forward,
+                                run_backward, user, inputs, count, outputs, made) != GANTRY_OK)
         return NULL;
     set_states(r, &f, outputs);
     return r->kind->returns_sequences ? outputs[2 * f.states] : NULL;

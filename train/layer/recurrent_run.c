@@ -316,11 +316,9 @@ static tensor *run_looped(recurrence_t *r, const gantry__rnn_start_t *start) {
     return r->kind->returns_sequences ? gantry_transpose(s, y, swap) : r->h;
 }
 
-/* A check of numbers names the op that made one that is not finite, so it avoids loops. */
 static bool is_loop(const recurrence_t *r, const gantry_shape_t *shape) {
     if (shape->dims[0] < 0 || r->kind->unroll == GANTRY_ON) return false;
     if (shape->dims[1] < 0 || shape->dims[1] > GANTRY__RNN_MOST_STEPS) return true;
-    if (gantry__layer_checks_numerics(r->call)) return false;
     return r->kind->unroll == GANTRY_OFF || shape->dims[1] > GANTRY__RNN_UNROLLED;
 }
 

@@ -68,8 +68,8 @@ gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call) 
     return run && !run->builds ? run->model->values[run->value].member->layer->states : NULL;
 }
 
-bool gantry__layer_checks_numerics(const gantry_layer_call_t *call) {
-    return call->run && !call->run->builds && call->run->model->checks_numerics;
+gantry_numerics_t *gantry__layer_numerics(const gantry_layer_call_t *call) {
+    return call->run && !call->run->builds ? call->run->model->numerics : NULL;
 }
 
 static gantry_status_t reset_states(const gantry_layer_t *layer) {

@@ -15,4 +15,9 @@ void gantry__numerics_set_layer(gantry_numerics_t *numerics, const char *layer);
 /* Enters "backward", by this tape; tape NULL: leaves it for the sum of gradients. */
 void gantry__numerics_set_tape(gantry_numerics_t *numerics, const struct gantry_tape_t *tape);
 
+/* Checks a scope, too, whose ops no observer of the scopes around it sees. `inside` is the caller's
+ * memory until the scope has ended; numerics NULL: nothing is checked. */
+gantry_status_t gantry__numerics_look_into(gantry_numerics_t *numerics, gantry_scope_t *scope,
+                                           gantry_observer_t *inside);
+
 #endif

@@ -2,7 +2,8 @@
 /* Gradients that the program gives, and no gradient: both run ops that no tape records. */
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
-#include "train/tape/rule.h"
+#include "train/numerics/numerics.h"
+#include "train/tape/tape_state.h"
 
 const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
@@ -50,18 +51,20 @@ static gantry_status_t check_custom(gantry_scope_t *scope, gantry_function_body_
                                             : "outputs");
 }
 
-gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_body_fn forward,
-                                       gantry_backward_fn backward, void *user,
-                                       const gantry_tensor_t *const *inputs, size_t input_count,
-                                       const gantry_tensor_t **outputs, size_t output_count) {
-    GANTRY__TRAIN_OWN_FP_MODE(fp);
+gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t *numerics,
+                                        gantry_function_body_fn forward,
+                                        gantry_backward_fn backward, void *user,
+                                        const gantry_tensor_t *const *inputs, size_t input_count,
+                                        const gantry_tensor_t **outputs, size_t output_count) {
+    gantry_observer_t inside;
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     GANTRY__TRAIN_TRY(gantry_scope_status(scope));
     GANTRY__TRAIN_TRY(
         check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
     if (!inner) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
-    (void)run_forward(inner, forward, user, inputs, outputs, output_count);
+    if (gantry__numerics_look_into(numerics, inner, &inside) == GANTRY_OK)
+        (void)run_forward(inner, forward, user, inputs, outputs, output_count);
     gantry_status_t status = gantry_scope_end(inner);
     if (status != GANTRY_OK) {
         for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;
@@ -79,4 +82,13 @@ gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_bo
                                                      .bodies = bodies,
                                                      .body_count = 1,
                                                      .user = user});
+}
+
+gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_body_fn forward,
+                                       gantry_backward_fn backward, void *user,
+                                       const gantry_tensor_t *const *inputs, size_t input_count,
+                                       const gantry_tensor_t **outputs, size_t output_count) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
+    return gantry__custom_gradient(scope, NULL, forward, backward, user, inputs, input_count,
+                                   outputs, output_count);
 }

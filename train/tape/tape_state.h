@@ -3,6 +3,8 @@
 #ifndef GANTRY_TRAIN_TAPE_STATE_H
 #define GANTRY_TRAIN_TAPE_STATE_H
 
+#include <gantry_train/numerics.h>
+
 #include "train/base/pointer_map.h"
 #include "train/tape/rule.h"
 
@@ -52,6 +54,12 @@ gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tenso
                                          const gantry_source_t *sources, size_t source_count,
                                          const gantry_gradient_options_t *options,
                                          const gantry_tensor_t **out_gradients, const char *call);
+/* gantry_custom_gradient, whose forward the check looks into; numerics NULL: none. */
+gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t *numerics,
+                                        gantry_function_body_fn forward,
+                                        gantry_backward_fn backward, void *user,
+                                        const gantry_tensor_t *const *inputs, size_t input_count,
+                                        const gantry_tensor_t **outputs, size_t output_count);
 /* Refuses a tape that cannot compute a gradient. */
 gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call);
 /* Forgets all that was recorded; then also for ever. */

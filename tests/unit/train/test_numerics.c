@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first NaN or infinity is found, and named: the op, its layer, forward or backward, the step,
- * counts, shapes and the ranges of inputs; on the CPU backend and on PoCL. */
+ * counts, shapes and the ranges of inputs; on the CPU backend and on PoCL.
+ *
+ * Promise: check_numerics and runs_eagerly change no bit of a training, recurrent layers in loops
+ * included; an op in a loop is named as any other. */
 #define _XOPEN_SOURCE 700
 
 #include "train_case.h"
@@ -374,6 +377,108 @@ static void checked_training_has_the_same_bits(void **state) {
     for (int i = 0; i < 2; ++i) gantry_model_release(models[i]);
 }
 
+/* ---- recurrent layers ---- */
+
+enum { STEPS = 21, FEATURES = 2, MOST_WEIGHTS = 512, RECURRENT = 6 };
+
+typedef struct recurrent_run_t {
+    int kind; /* below RECURRENT */
+    gantry_choice_t unroll;
+    bool is_eager, checks;
+    const gantry_activation_t *activation;
+} recurrent_run_t;
+
+static gantry_layer_t *make_recurrent(const recurrent_run_t *run) {
+    const gantry_recurrent_options_t options = {.struct_size = sizeof options,
+                                                .activation = run->activation,
+                                                .unroll = run->unroll,
+                                                .go_backwards = run->kind == 3,
+                                                .reset_before = run->kind == 4,
+                                                .dropout = run->kind == 2 ? 0.25 : 0,
+                                                .recurrent_dropout = run->kind == 2 ? 0.25 : 0};
+    switch (run->kind) {
+        case 0: return gantry_simple_rnn(3, &options);
+        case 1:
+        case 4: return gantry_gru(3, &options);
+        case 5: return gantry_bidirectional(gantry_lstm(3, &options), GANTRY_MERGE_CONCAT, NULL);
+        default: return gantry_lstm(3, &options);
+    }
+}
+
+static gantry_status_t train_recurrent(const recurrent_run_t *run, float *out, size_t *out_count) {
+    static float sequences[ROWS * STEPS * FEATURES];
+    for (int i = 0; i < ROWS * STEPS * FEATURES; ++i)
+        sequences[i] = (float)(i * 7919 % 1000) / 400 - 1.2f;
+    gantry_model_t *model = gantry_sequential(runtime, &(gantry_model_options_t){.seed = 9});
+    must(gantry_model_add(model, make_recurrent(run)));
+    must(gantry_model_add(model, gantry_dense(1, GANTRY_LINEAR, NULL)));
+    must(gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                 .loss = GANTRY_MEAN_SQUARED_ERROR,
+                                                                 .runs_eagerly = run->is_eager,
+                                                                 .check_numerics = run->checks}));
+    const gantry_array_t arrays[] = {
+        {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, STEPS, FEATURES), sequences},
+        {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 1), targets}};
+    gantry_dataset_t *data =
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), BATCH, false);
+    const gantry_status_t status =
+        gantry_model_fit(model, data, &(gantry_fit_options_t){.epochs = 2});
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    *out_count = 0;
+    for (size_t v = 0; v < gantry_model_variable_count(model); ++v) {
+        const gantry_tensor_t *value =
+            gantry_variable_read(scope, gantry_model_variable(model, v, NULL));
+        const size_t count = (size_t)gantry_tensor_elements(value);
+        assert_true(*out_count + count <= MOST_WEIGHTS);
+        if (gantry_tensor_dtype(value) != GANTRY_FLOAT32) continue; /* of a generator */
+        must(gantry_tensor_read(value, out + *out_count, count * sizeof *out));
+        *out_count += count;
+    }
+    if (status == GANTRY_OK)
+        must(gantry_scope_end(scope));
+    else
+        (void)gantry_scope_end(scope);
+    gantry_dataset_release(data);
+    gantry_model_release(model);
+    return status;
+}
+
+static void recurrent_layers_have_the_same_bits(void **state) {
+    static const gantry_choice_t choices[] = {GANTRY_DEFAULT, GANTRY_OFF, GANTRY_ON};
+    float wanted[MOST_WEIGHTS], got[MOST_WEIGHTS];
+    size_t count, same;
+    (void)state;
+    for (int i = 0; i < RECURRENT * 3; ++i) {
+        recurrent_run_t run = {.kind = i / 3, .unroll = choices[i % 3]};
+        must(train_recurrent(&run, wanted, &count));
+        for (int how = 0; how < 2; ++how) {
+            run.is_eager = how == 0;
+            run.checks = how == 1;
+            must(train_recurrent(&run, got, &same));
+            assert_int_equal(same, count);
+            if (memcmp(wanted, got, count * sizeof *got) != 0)
+                fail_msg("layer %d, unroll %d: %s changes bits", run.kind, (int)run.unroll,
+                         run.checks ? "check_numerics" : "runs_eagerly");
+        }
+    }
+}
+
+static void op_in_a_loop_is_named(void **state) {
+    static const gantry_choice_t choices[] = {GANTRY_OFF, GANTRY_ON};
+    const gantry_activation_t grows = GANTRY_EXPONENTIAL;
+    float weights[MOST_WEIGHTS];
+    size_t count;
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        const recurrent_run_t run = {
+            .kind = 0, .unroll = choices[i], .checks = true, .activation = &grows};
+        assert_int_equal(train_recurrent(&run, weights, &count), GANTRY_INVALID_ARGUMENT);
+        expect_text("epoch 1, step 1: ");
+        expect_text("layer simple_rnn: ");
+        expect_text("op Exp made 0 NaN, ");
+    }
+}
+
 static void loss_that_is_no_number_ends_the_training(void **state) {
     const run_t wrong = {.learning_rate = 1e30}, right = {.learning_rate = 0.01};
     gantry_callback_t *callback = gantry_terminate_on_nan();
@@ -418,6 +523,8 @@ int main(void) {
         TEST(wrong_data_are_named),
         TEST(sound_layers_raise_no_alarm),
         TEST(checked_training_has_the_same_bits),
+        TEST(recurrent_layers_have_the_same_bits),
+        TEST(op_in_a_loop_is_named),
         TEST(loss_that_is_no_number_ends_the_training),
         TEST(failing_allocations_leak_nothing),
     };
