@@ -487,7 +487,7 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
         return GANTRY_OK;
     }
     gantry__mutex_lock(&frame->shared->scope);
-    status = gantry__variable_update(frame->scope, node->variable, value, node->update);
+    status = gantry__variable_update(frame->scope, node->variable, value, node->update, NULL);
     gantry__mutex_unlock(&frame->shared->scope);
     gantry_tensor_release(value);
     return status;
