@@ -89,6 +89,9 @@ typedef struct gantry_function_options_t {
      * (CUDA: a CUDA graph), which later calls launch as one. GANTRY_DEFAULT: yes, where the backend
      * makes graphs. The explanation says which are. Results have the same bits. */
     gantry_choice_t device_graphs;
+    /** The function that this one was made for, of the same runtime: gantry_function_trim of that
+     * one trims this one, too, as long as both live. NULL: none. */
+    const gantry_function_t *trimmed_with;
 } gantry_function_options_t;
 
 /** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed
@@ -123,9 +126,10 @@ GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_fu
                                                 size_t output_count);
 
 /** Frees the memory that the function keeps between calls on all devices: a block for each of its
- * traces, and for each call that ran at the same time. The next call allocates it again. Calls that
+ * traces, and for each call that ran at the same time. The same holds for functions that were made
+ * for it (trimmed_with): those of its gradients are. The next call allocates it again. Calls that
  * run keep theirs. *out_bytes (may be NULL) is how much was freed. gantry_trim_memory gives it back
- * to the driver. */
+ * to the driver. A device that runs out of memory frees its blocks of all functions by itself. */
 GANTRY_API gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes);
 
 /** Frees data that is attached to a function. */

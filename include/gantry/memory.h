@@ -75,7 +75,7 @@ typedef struct gantry_memory_info_t {
     /** Allocations that waited until another thread freed memory. */
     uint64_t waited_count;
     /** Allocations for which empty regions and idle staging were given back, then a region
-     * taken. */
+     * taken, or idle blocks of functions were freed. */
     uint64_t collected_count;
     uint64_t out_of_memory_count; /**< Allocations that failed. */
     /** Taken by the driver for its context when the card was opened, shared by all logical

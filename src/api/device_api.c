@@ -109,11 +109,6 @@ gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime,
     if (count > 0 && !devices)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "gantry_set_visible_devices: %zu devices are given at NULL", count);
-    if (count > runtime->devices.physical_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_set_visible_devices: %zu devices are given; there are %zu",
-                            count, runtime->devices.physical_count);
-    }
     GANTRY__TRY(read_type("gantry_set_visible_devices", &type));
     return gantry__device_set_visible(&runtime->devices, devices, count, type);
 }

@@ -6,8 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "device/device_open.h"
 #include "op/op_infer.h"
 #include "run/call_op.h"
+#include "run/dispatch.h"
 #include "run/observe.h"
 
 typedef void (*compose_fn)(const gantry__compose_t *c);
@@ -83,6 +85,20 @@ static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t
     return GANTRY_OK;
 }
 
+/* Of an op that the core computes: leaves its record. *out_host: the placed device, if its memory
+ * is the host's; else the host. */
+static gantry_status_t place_on_host(gantry_scope_t *scope, const gantry__infer_t *call,
+                                     gantry_logical_device_t **out_host) {
+    gantry_logical_device_t *placed;
+    *out_host = scope->runtime->host;
+    if (scope->trace || !(call->op->flags & GANTRY__OP_ON_HOST)) return GANTRY_OK;
+    GANTRY__TRY(gantry__place_core_op(scope, (gantry__op_id_t)call->op->id, call->op->name,
+                                      call->dtypes[0], false, NULL, &placed));
+    if (!placed->synchronous || !placed->host_addressable) return GANTRY_OK;
+    *out_host = placed;
+    return gantry__logical_device_open(placed);
+}
+
 gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
                                 const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs) {
     gantry_scope_t inner;
@@ -91,10 +107,12 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
         outputs[i] = NULL;
         results[i] = NULL;
     }
+    gantry_logical_device_t *host;
+    GANTRY__TRY(place_on_host(scope, call, &host));
     gantry__scope_begin_parts(&inner, scope, call->op);
     if (scope->observer && gantry__observes_parts(scope, call->op))
         inner.observer = scope->observer;
-    functions[orders[call->op->id]](&(gantry__compose_t){&inner, call, inputs, results});
+    functions[orders[call->op->id]](&(gantry__compose_t){&inner, call, inputs, host, results});
     gantry_status_t status = inner.status;
     if (status == GANTRY_OK) {
         status = take_results(&inner, call, results, outputs);
@@ -110,7 +128,8 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
 const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype,
                                             gantry_shape_t shape, const void *data) {
     gantry__extras_t made = {.count = 0};
-    const gantry_tensor_t *tensor = gantry__add_host(&made, c->scope, dtype, shape, data);
+    const gantry_tensor_t *tensor =
+        gantry__add_host_on(&made, c->scope, c->host, dtype, shape, data);
     if (tensor) gantry__scope_adopt(c->scope, made.tensors[0]);
     return tensor;
 }

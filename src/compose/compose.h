@@ -21,6 +21,7 @@ typedef struct gantry__compose_t {
     gantry_scope_t *scope;
     gantry__infer_t *call; /* types, attributes, shapes of inputs and results: checked */
     const gantry_tensor_t *const *inputs;
+    gantry_logical_device_t *host; /* where gantry__compose_host makes tensors */
     /* to be set: tensors of that scope, or inputs; NULL after a failure */
     const gantry_tensor_t **outputs;
 } gantry__compose_t;
@@ -34,7 +35,8 @@ typedef struct gantry__compose_t {
 /* ---- for the functions ---- */
 
 /* A tensor on the host, whatever the scope requests: for results that programs read at once
- * (Shape), and for inputs that describe a part. */
+ * (Shape), and for inputs that describe a part. The result of an op that is placed on a CPU is
+ * made there. */
 const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype,
                                             gantry_shape_t shape, const void *data);
 /* from, from + step, ... below limit: int64. */

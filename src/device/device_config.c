@@ -78,6 +78,7 @@ gantry_status_t gantry__device_commit(gantry__device_table_t *table, const physi
 
 /* ---- visible devices ---- */
 
+/* Of more devices than there are, one is given twice. */
 static gantry_status_t check_visible(const gantry__device_table_t *table,
                                      const gantry_physical_device_t *const *devices, size_t count,
                                      const char *type) {
@@ -93,7 +94,10 @@ static gantry_status_t check_visible(const gantry__device_table_t *table,
         }
         for (size_t j = 0; j < i; ++j) {
             if (devices[j] == devices[i])
-                return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is given twice", devices[i]->name);
+                return gantry__fail(
+                    GANTRY_INVALID_ARGUMENT,
+                    "gantry_set_visible_devices: %s is given twice, as devices %zu and %zu; each device is accepted once",
+                    devices[i]->name, j, i);
         }
     }
     return GANTRY_OK;

@@ -44,8 +44,11 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
                                       .settings = settings,
                                       .backends = backends,
                                       .policy = GANTRY__MEMORY_POLICY_DEFAULTS};
-    if (gantry__mutex_init(&table->lock) != 0)
+    GANTRY__TRY(gantry__keepers_init(&table->keepers));
+    if (gantry__mutex_init(&table->lock) != 0) {
+        gantry__keepers_deinit(&table->keepers);
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
     gantry_status_t status = read_settings(table);
     if (status == GANTRY_OK) status = list_backend_names(table);
     if (status == GANTRY_OK) status = gantry__physical_devices_find(table);
@@ -74,6 +77,7 @@ void gantry__device_table_deinit(gantry__device_table_t *table) {
     memcpy(&names, &table->backend_names, sizeof names);
     gantry__heap_free(heap, names, (table->backends->count + 1) * sizeof(char *));
     gantry__mutex_deinit(&table->lock);
+    gantry__keepers_deinit(&table->keepers);
     *table = (gantry__device_table_t){.heap = heap};
 }
 

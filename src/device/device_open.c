@@ -107,6 +107,12 @@ static uint64_t release_staging(void *user) {
     return device->staging ? gantry__staging_release_idle(device) : 0;
 }
 
+/* Memory that is allocated while the device is opened is asked for before the device has any. */
+static uint64_t take_kept_memory(void *user) {
+    const logical_t *device = user;
+    return gantry__keepers_ask_all(&device->table->keepers, device);
+}
+
 static void show_memory(void *user) {
     const logical_t *device = user;
     gantry__status_file_t *file = device->table->status_file;
@@ -161,6 +167,7 @@ static gantry_status_t open_allocator(logical_t *device) {
                                       .give_back = give_region_back,
                                       .wait = wait_for_work,
                                       .release_idle = release_staging,
+                                      .take_kept = take_kept_memory,
                                       .changed = device->table->status_file ? show_memory : NULL};
     char name[64];
     if (device->index >= 0) {

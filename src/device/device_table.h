@@ -21,6 +21,7 @@
 #include "base/timeline.h"
 #include "device/device_name.h"
 #include "device/device_settings.h"
+#include "device/keeper.h"
 #include "device/memory_policy.h"
 
 typedef struct gantry__device_table_t gantry__device_table_t;
@@ -70,6 +71,7 @@ struct gantry__device_table_t {
     /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
     atomic_uint_fast64_t pinned_bytes;
     gantry__pinned_piece_t *pinned; /* programs' pieces, see device/pinned.h */
+    gantry__keepers_t keepers;      /* of device memory between calls */
     /* a gantry_profile_mode_t, and GANTRY__TRACING while a timeline is written; while it is 0, no
      * thread has a frame of this runtime's calls */
     atomic_int profiling;

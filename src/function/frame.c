@@ -202,13 +202,15 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     gantry__heap_free(heap, frame, sizeof *frame);
 }
 
-uint64_t gantry__frame_bytes(const gantry__frame_t *frame) {
+uint64_t gantry__frame_bytes(const gantry__frame_t *frame, const gantry_logical_device_t *device) {
     const gantry__schedule_t *schedule = frame->schedule;
     uint64_t bytes = 0;
-    for (size_t i = 0; i < schedule->arena_count; ++i) bytes += schedule->arenas[i].bytes;
+    for (size_t i = 0; i < schedule->arena_count; ++i) {
+        if (!device || schedule->arenas[i].device == device) bytes += schedule->arenas[i].bytes;
+    }
     for (size_t i = 0; i < schedule->block_count; ++i) {
         for (uint32_t k = 0; k < schedule->blocks[i].body_count; ++k)
-            bytes += gantry__frame_bytes(frame->blocks[i][k]);
+            bytes += gantry__frame_bytes(frame->blocks[i][k], device);
     }
     return bytes;
 }
@@ -485,7 +487,7 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
         return GANTRY_OK;
     }
     gantry__mutex_lock(&frame->shared->scope);
-    status = gantry__variable_update(frame->scope, node->variable, value, node->update);
+    status = gantry__variable_update(frame->scope, node->variable, value, node->update, NULL);
     gantry__mutex_unlock(&frame->shared->scope);
     gantry_tensor_release(value);
     return status;

@@ -61,8 +61,8 @@ typedef struct gantry__frame_t {
 gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const char *owner,
                                      gantry__frame_t **out_frame);
 void gantry__frame_destroy(gantry__frame_t *frame);
-/* Of its blocks of device memory, and those of its bodies. */
-uint64_t gantry__frame_bytes(const gantry__frame_t *frame);
+/* Of its blocks of memory of the device, and those of its bodies; NULL: of all devices. */
+uint64_t gantry__frame_bytes(const gantry__frame_t *frame, const gantry_logical_device_t *device);
 
 /* Runs the schedule. arguments: the call's, one for each input of the graph. Writes one tensor for
  * each output, which belongs to the caller; NULLs after a failure, which names the node. */

@@ -71,6 +71,15 @@ static gantry_status_t check_device_graphs(gantry_choice_t choice) {
         (int)choice);
 }
 
+static gantry_status_t check_trimmed_with(const gantry_runtime_t *runtime,
+                                          const gantry_function_t *function) {
+    if (!function || function->runtime == runtime) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "gantry_function_trace: trimmed_with is function %s of another runtime; one of this runtime is accepted",
+        function->name);
+}
+
 /* The texts of names become the runtime's. */
 static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_input_spec_t *inputs) {
     const size_t count = function->input_count;
@@ -116,6 +125,7 @@ static gantry_status_t trace_known(gantry_function_t *function) {
 
 static void function_destroy(gantry_function_t *function) {
     gantry_runtime_t *runtime = function->runtime;
+    gantry__keepers_remove(&runtime->devices.keepers, &function->keeper);
     while (function->attached) {
         gantry__attached_t *attached = function->attached;
         function->attached = attached->next;
@@ -135,8 +145,10 @@ static void function_destroy(gantry_function_t *function) {
     gantry__runtime_drop(runtime);
 }
 
-static gantry_status_t function_make(gantry_runtime_t *runtime, size_t input_count,
-                                     size_t output_count, gantry_function_t **out_function) {
+/* with: the function that it is trimmed with; NULL: none. */
+static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_function_t *with,
+                                     size_t input_count, size_t output_count,
+                                     gantry_function_t **out_function) {
     gantry_function_t *function = gantry__heap_zalloc(&runtime->heap, sizeof *function);
     if (!function) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&function->tracing) != 0) {
@@ -152,6 +164,8 @@ static gantry_status_t function_make(gantry_runtime_t *runtime, size_t input_cou
     function->runtime = gantry__runtime_retain(runtime);
     function->input_count = (uint32_t)input_count;
     function->output_count = (uint32_t)output_count;
+    function->keeper.give_up = gantry__function_give_up;
+    gantry__keepers_add(&runtime->devices.keepers, &function->keeper, with ? &with->keeper : NULL);
     *out_function = function;
     return GANTRY_OK;
 }
@@ -174,7 +188,8 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
     GANTRY__TRY(check_passes(chosen.passes_off));
     GANTRY__TRY(check_device_graphs(chosen.device_graphs));
-    GANTRY__TRY(function_make(runtime, input_count, output_count, &function));
+    GANTRY__TRY(check_trimmed_with(runtime, chosen.trimmed_with));
+    GANTRY__TRY(function_make(runtime, chosen.trimmed_with, input_count, output_count, &function));
     function->body = body;
     function->user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
@@ -213,7 +228,8 @@ gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_
             GANTRY_INVALID_ARGUMENT,
             "gantry_function_trim: the function is NULL; one from gantry_function_trace is accepted");
     GANTRY__TRY(gantry__runtime_check(function->runtime));
-    const uint64_t bytes = gantry__function_trim(function);
+    const uint64_t bytes =
+        gantry__keepers_ask(&function->runtime->devices.keepers, &function->keeper);
     if (out_bytes) *out_bytes = bytes;
     return GANTRY_OK;
 }

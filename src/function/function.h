@@ -11,6 +11,7 @@
 #include <gantry/function.h>
 
 #include "base/thread.h"
+#include "device/keeper.h"
 #include "function/frame.h"
 
 typedef struct gantry__traced_t {
@@ -35,7 +36,8 @@ typedef struct gantry__attached_t {
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
-    const char *name; /* the runtime's copy */
+    gantry__keeper_t keeper; /* of the idle frames */
+    const char *name;        /* the runtime's copy */
     gantry_function_body_fn body;
     void *user;
     gantry_input_spec_t *inputs;
@@ -61,8 +63,8 @@ gantry_status_t gantry__function_find(gantry_function_t *function, const gantry_
 /* The newest trace; NULL: none. */
 gantry__traced_t *gantry__function_newest(gantry_function_t *function);
 void gantry__function_leave(gantry_function_t *function, gantry__traced_t *traced);
-/* Frees the frames that no call runs; returns the bytes of their blocks. */
-uint64_t gantry__function_trim(gantry_function_t *function);
+/* The keeper's function destroys its frames with blocks on the device that no call runs. */
+uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);
 
 /* Puts the function's name in front of the failure, unless it is there: a function that calls
  * itself is named once. Returns status. */

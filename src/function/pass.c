@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "function/pass.h"
 
+#include "function/place_graph.h"
+#include "run/dispatch.h"
+
 static bool is_on(const gantry__graph_t *graph, gantry_pass_t pass) {
     return !(graph->passes_off & (uint32_t)pass);
 }
@@ -19,7 +22,12 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
 }
 
 gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+    const gantry__graph_place_t request = {
+        .graph = graph,
+        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
+        .plans = &runtime->plans};
     GANTRY__TRY(run_inside(runtime, graph));
+    GANTRY__TRY(gantry__place_check_constants(&request));
     if (is_on(graph, GANTRY_PASS_CONSTANT_FOLDING)) GANTRY__TRY(gantry__pass_fold(runtime, graph));
     if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
     if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_pool(graph));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes: a graph after its trace becomes one that computes the same bits with less work.
  *
+ *     (check)   constants request devices that may have them
  *     fold      nodes of constants alone become constants
  *     common    of nodes that compute the same, the first is left
  *     pool      the gradient of a max pool takes that of the Relu in front of it

@@ -120,12 +120,15 @@ static gantry_status_t place_node(placing_t *placing, uint32_t index) {
     return GANTRY_OK;
 }
 
+static gantry_status_t name_node(const placing_t *placing, uint32_t index, gantry_status_t status) {
+    return gantry__fail_prefix(
+        status, "Cannot assign a device for operation %s: ", placing->graph->nodes[index].name);
+}
+
 static gantry_status_t place_forward(placing_t *placing) {
     for (uint32_t i = 0; i < placing->graph->node_count; ++i) {
         gantry_status_t status = place_node(placing, i);
-        if (status == GANTRY_OK) continue;
-        return gantry__fail_prefix(
-            status, "Cannot assign a device for operation %s: ", placing->graph->nodes[i].name);
+        if (status != GANTRY_OK) return name_node(placing, i, status);
     }
     return GANTRY_OK;
 }
@@ -234,5 +237,33 @@ gantry_status_t gantry__place_graph(const gantry__graph_place_t *request,
     placing_t placing = {.request = request, .graph = request->graph, .places = places};
     gantry_status_t status = place_all(&placing);
     gantry__place_groups_deinit(&placing.groups);
+    return status;
+}
+
+static gantry_status_t check_constants(const placing_t *placing, const bool *is_needed) {
+    for (uint32_t i = 0; i < placing->graph->node_count; ++i) {
+        const gantry__node_t *node = &placing->graph->nodes[i];
+        if (!is_needed[i] || node->kind != GANTRY__NODE_CONST || !gantry__node_is_asked(node))
+            continue;
+        gantry_status_t status = place_constant(placing, i);
+        if (status != GANTRY_OK) return name_node(placing, i, status);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__place_check_constants(const gantry__graph_place_t *request) {
+    const gantry__graph_t *graph = request->graph;
+    const size_t count = graph->node_count + 1;
+    placing_t placing = {.request = request, .graph = graph};
+    if (request->rules.soft && !request->rules.require) return GANTRY_OK; /* some device has it */
+    bool *is_needed = gantry__heap_zalloc(graph->heap, count);
+    placing.places = gantry__heap_zalloc(graph->heap, count * sizeof *placing.places);
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    if (is_needed && placing.places) {
+        gantry__graph_find_needed(graph, is_needed);
+        status = check_constants(&placing, is_needed);
+    }
+    gantry__heap_free(graph->heap, placing.places, count * sizeof *placing.places);
+    gantry__heap_free(graph->heap, is_needed, count);
     return status;
 }

@@ -12,5 +12,8 @@
  * TensorFlow's text, "Cannot assign a device for operation NAME: " in front. */
 gantry_status_t gantry__place_graph(const gantry__graph_place_t *request,
                                     gantry__node_place_t *places);
+/* Fails as gantry__place_graph does for a constant that a result needs, if no device may have it.
+ * Passes may compute constants away, and with them the device that they request. */
+gantry_status_t gantry__place_check_constants(const gantry__graph_place_t *request);
 
 #endif

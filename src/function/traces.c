@@ -2,6 +2,7 @@
 /* The traces of a function: found by the sizes of the inputs, made by running the body, evicted
  * when there are too many. */
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "device/logical_device.h"
@@ -13,21 +14,27 @@
 
 /* ---- life ---- */
 
-/* Returns the bytes of the frames' blocks. */
-static uint64_t destroy_frames(gantry__frame_t *first) {
-    uint64_t bytes = 0;
-    while (first) {
-        gantry__frame_t *frame = first;
-        first = frame->next;
-        bytes += gantry__frame_bytes(frame);
+/* Destroys the frames with blocks on the device; NULL: all of them. Returns the bytes of the
+ * blocks. */
+static uint64_t destroy_frames(gantry__frame_t **at, const gantry_logical_device_t *device) {
+    uint64_t all = 0;
+    while (*at) {
+        gantry__frame_t *frame = *at;
+        const uint64_t bytes = gantry__frame_bytes(frame, device);
+        if (device && bytes == 0) {
+            at = &frame->next;
+            continue;
+        }
+        *at = frame->next;
+        all += bytes;
         gantry__frame_destroy(frame);
     }
-    return bytes;
+    return all;
 }
 
 static void traced_destroy(const gantry_function_t *function, gantry__traced_t *traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
-    (void)destroy_frames(traced->idle);
+    (void)destroy_frames(&traced->idle, NULL);
     if (traced->schedule.graph) gantry__schedule_deinit(&traced->schedule);
     gantry__graph_deinit(&traced->graph);
     gantry__heap_free(heap, traced->shapes, (function->input_count + 1) * sizeof *traced->shapes);
@@ -292,30 +299,15 @@ gantry__traced_t *gantry__function_newest(gantry_function_t *function) {
 
 /* ---- idle frames ---- */
 
-/* Takes a trace's idle frames, and a reference to it, which keeps their schedule. */
-static gantry__traced_t *take_idle_frames(gantry_function_t *function,
-                                          gantry__frame_t **out_frames) {
-    gantry__mutex_lock(&function->lock);
-    gantry__traced_t *traced = function->traced;
-    while (traced && !traced->idle) traced = traced->next;
-    if (traced) {
-        ++traced->references;
-        *out_frames = traced->idle;
-        traced->idle = NULL;
-    }
-    gantry__mutex_unlock(&function->lock);
-    return traced;
-}
-
-/* A trace may be made and used meanwhile; as many are looked at as can be there. */
-uint64_t gantry__function_trim(gantry_function_t *function) {
+/* With the lock held, so that no trace ends meanwhile: what a trace holds beside its frames may be
+ * the program's, whose end an allocation must not meet. */
+uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device) {
+    gantry_function_t *function =
+        (gantry_function_t *)((char *)keeper - offsetof(gantry_function_t, keeper));
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < function->most_traces; ++i) {
-        gantry__frame_t *frames;
-        gantry__traced_t *traced = take_idle_frames(function, &frames);
-        if (!traced) break;
-        bytes += destroy_frames(frames);
-        gantry__function_leave(function, traced);
-    }
+    gantry__mutex_lock(&function->lock);
+    for (gantry__traced_t *at = function->traced; at; at = at->next)
+        bytes += destroy_frames(&at->idle, device);
+    gantry__mutex_unlock(&function->lock);
     return bytes;
 }

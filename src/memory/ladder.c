@@ -7,6 +7,8 @@
  *   wait       while another thread will free: see below; a moment only, when giving back would do
  *   give back  idle staging and, once the device is idle, the wholly free regions; extend again;
  *              only when by the books that is enough
+ *   free kept  chunks that functions keep between calls, on every request that could fit an empty
+ *              pool; give back again
  *   wait       for the whole time
  *   refuse     ResourceExhausted with the numbers; the report keeps who held what
  *
@@ -252,6 +254,21 @@ static gantry_status_t wait_for_memory(climb_t *climb, uint64_t deadline_ns, boo
     return status;
 }
 
+/* ---- memory that is kept between calls ---- */
+
+/* Other threads may have freed it meanwhile, so that the pool is looked at even if none is left. */
+static gantry_status_t take_kept(climb_t *climb) {
+    gantry__allocator_t *allocator = climb->allocator;
+    gantry__rung_t rung = {.kind = GANTRY__RUNG_TAKE_KEPT};
+    if (!allocator->source.take_kept || !may_come(climb, true)) return GANTRY_OK;
+    gantry__mutex_unlock(&allocator->lock);
+    rung.bytes = allocator->source.take_kept(allocator->source.user);
+    gantry__mutex_lock(&allocator->lock);
+    if (rung.bytes > 0) ladder_record(climb, rung);
+    GANTRY__TRY(reuse(climb));
+    return !climb->chunk && can_give_back(climb) ? give_back(climb) : GANTRY_OK;
+}
+
 /* ---- refusing ---- */
 
 /* Takes the snapshot, in memory that the next one reuses; NULL without such memory. */
@@ -276,7 +293,8 @@ static const gantry__memory_report_t *keep_report(const climb_t *climb) {
 }
 
 static void format_rungs(const climb_t *climb, char *out, size_t out_bytes) {
-    static const char *const names[] = {"reuse", "extend", "wait", "give back empty regions"};
+    static const char *const names[] = {"reuse", "extend", "wait", "give back empty regions",
+                                        "free idle blocks of functions"};
     size_t length = 0;
     for (uint32_t i = 0; i < climb->rung_count && length < out_bytes; ++i)
         length += (size_t)snprintf(out + length, out_bytes - length, "%s%s", i ? ", " : "",
@@ -289,7 +307,7 @@ static gantry_status_t ladder_refuse(const climb_t *climb) {
     gantry__bfc_get_stats(&allocator->bfc, &stats);
     ++allocator->counts.out_of_memory;
     const gantry__memory_report_t *report = keep_report(climb);
-    char tried[160] = "", owner[256] = "", context[64] = "";
+    char tried[224] = "", owner[256] = "", context[64] = "";
     format_rungs(climb, tried, sizeof tried);
     if (stats.reserved_bytes > 0)
         (void)snprintf(context, sizeof context, " (%" PRIu64 " of it the driver's context)",
@@ -331,6 +349,10 @@ static gantry_status_t climb_up(climb_t *climb) {
             GANTRY__TRY(give_back(climb));
             if (climb->chunk) ++counts->collected;
         }
+    }
+    if (!climb->chunk) {
+        GANTRY__TRY(take_kept(climb));
+        if (climb->chunk) ++counts->collected;
     }
     if (!climb->chunk) {
         GANTRY__TRY(wait_for_memory(climb, start_ns + retry_ns, allocator->options.explicit_retry));

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "memory/bfc.h"
 
-#define GANTRY__REPORT_RUNGS 8
+#define GANTRY__REPORT_RUNGS 12
 #define GANTRY__REPORT_NAMES 256 /* the last one stands for all without a place */
 #define GANTRY__REPORT_SIZES 256 /* likewise */
 #define GANTRY__REPORT_OWNERS 16
@@ -28,6 +28,7 @@ typedef enum gantry__rung_kind_t {
     GANTRY__RUNG_EXTEND,
     GANTRY__RUNG_WAIT,      /* bytes: nanoseconds; count: how often memory came free meanwhile */
     GANTRY__RUNG_GIVE_BACK, /* bytes and count: regions; other: bytes of idle staging */
+    GANTRY__RUNG_TAKE_KEPT, /* bytes: of chunks that no call used */
 } gantry__rung_kind_t;
 
 typedef struct gantry__rung_t {

@@ -36,6 +36,10 @@ static void memory_report_json_write_rung(const report_t *report, const gantry__
                                 ",\"regions\":%" PRIu64 ",\"staging_bytes\":%" PRIu64,
                                 rung->bytes, rung->count, rung->other);
             break;
+        case GANTRY__RUNG_TAKE_KEPT:
+            gantry__text_append(out, "{\"rung\":\"free_idle_blocks\",\"bytes\":%" PRIu64,
+                                rung->bytes);
+            break;
     }
     gantry__text_append(out, "}");
 }

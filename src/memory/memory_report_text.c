@@ -64,6 +64,10 @@ static void memory_report_text_write_rung(const report_t *report, const gantry__
                 out, "  give back: %" PRIu64 " empty regions of %s in all, %s of idle staging\n",
                 rung->count, amount(rung->bytes).text, amount(rung->other).text);
             break;
+        case GANTRY__RUNG_TAKE_KEPT:
+            gantry__text_append(out, "  free idle blocks of functions: %s in all\n",
+                                amount(rung->bytes).text);
+            break;
     }
 }
 

@@ -21,6 +21,8 @@ typedef struct gantry__region_source_t {
     /* Gives back idle host memory that is charged to the allocator (staging); returns the bytes it
      * discharged. May be NULL. */
     uint64_t (*release_idle)(void *user);
+    /* Frees chunks of the allocator that no running call uses; returns their bytes. May be NULL. */
+    uint64_t (*take_kept)(void *user);
     /* Memory was allocated or freed. Fails in silence and leaves the thread's message alone. NULL:
      * nobody wants to know. */
     void (*changed)(void *user);

@@ -102,7 +102,10 @@ enum {
     GANTRY__OP_COMPOSED = 1 << 4,
     /* composed; its function reads host inputs: with symbolic ones, a function that is traced
      * records the op itself, not its parts */
-    GANTRY__OP_READS_HOST = 1 << 5
+    GANTRY__OP_READS_HOST = 1 << 5,
+    /* composed; placed like an op with a kernel on every device, computed by the core, and its
+     * results stay in host memory (Shape) */
+    GANTRY__OP_ON_HOST = 1 << 6
 };
 
 struct gantry__op_def_t {

@@ -110,6 +110,10 @@ static bool find_kernels(const gantry__place_request_t *request, const logical_t
     return plan->kernel_count > 0;
 }
 
+static bool is_core_op(const gantry__op_def_t *op) {
+    return (op->flags & (GANTRY__OP_SEQUENCED | GANTRY__OP_ON_HOST)) != 0;
+}
+
 static bool is_allowed(const gantry__place_request_t *request, const logical_t *device) {
     return !request->allowed ||
            (request->allowed[device->position / 64] >> device->position % 64 & 1);
@@ -128,7 +132,7 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
     } else if (cannot_update(plan->view, request)) {
         why = GANTRY_REFUSED_DEVICE_LACKS_TYPE;
         lacking = first_dtype(request);
-    } else if (request->op->flags & GANTRY__OP_SEQUENCED) { /* the core runs it on any device */
+    } else if (is_core_op(request->op)) { /* the core runs it on any device */
         plan->device = device;
         return true;
     } else if (find_kernels(request, device, plan, &why, &lacking)) {
@@ -223,7 +227,7 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request,
             "Cannot assign a device for operation %s: Could not satisfy explicit device specification '%s' because no supported kernel for %s devices is available for a variable of type %s. All available devices [%s].",
             op, asked ? asked : "", "GPU", dtype, names);
     }
-    if (!has_any_kernel(request) && !(request->op->flags & GANTRY__OP_SEQUENCED)) {
+    if (!has_any_kernel(request) && !is_core_op(request->op)) {
         return gantry__fail(
             GANTRY_NOT_FOUND,
             "Could not find device for node: {{node %s}} = %s[T=%s]\nAll kernels registered for op %s:\n  <no registered kernels>\n",

@@ -4,16 +4,28 @@
 #include "base/fp_mode.h"
 #include "base/struct_size.h"
 
-static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                 const gantry_shape_t *shape, const void *data,
-                                 gantry_tensor_t **out_tensor) {
+static gantry_status_t make_host(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                 gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                 const void *data, gantry_tensor_t **out_tensor) {
     gantry_runtime_t *runtime = scope->runtime;
-    GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
-    GANTRY__RECORD(recorded, runtime, GANTRY__OP_ID_Const, runtime->host);
-    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag,
-                                         out_tensor));
+    GANTRY__RECORD(recorded, runtime, GANTRY__OP_ID_Const, device);
+    GANTRY__TRY(
+        gantry__tensor_from_host(runtime, device, dtype, shape, data, scope->tag, out_tensor));
     (*out_tensor)->is_own = true;
     return GANTRY_OK;
+}
+
+const gantry_tensor_t *gantry__add_host_on(gantry__extras_t *extras, gantry_scope_t *scope,
+                                           gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                           gantry_shape_t shape, const void *data) {
+    gantry_tensor_t *tensor = NULL;
+    gantry_status_t status = make_host(scope, device, dtype, &shape, data, &tensor);
+    if (status != GANTRY_OK) {
+        (void)gantry__scope_fail(scope, status);
+        return NULL;
+    }
+    extras->tensors[extras->count++] = tensor;
+    return tensor;
 }
 
 const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,
@@ -22,14 +34,11 @@ const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t
     GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
-    gantry_tensor_t *tensor = NULL;
-    status = make_host(scope, dtype, &shape, data, &tensor);
-    if (status != GANTRY_OK) {
-        (void)gantry__scope_fail(scope, status);
-        return NULL;
-    }
-    extras->tensors[extras->count++] = tensor;
-    return tensor;
+    status = gantry__runtime_initialize(scope->runtime, "Const");
+    if (status == GANTRY_OK)
+        return gantry__add_host_on(extras, scope, scope->runtime->host, dtype, shape, data);
+    (void)gantry__scope_fail(scope, status);
+    return NULL;
 }
 
 const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope,

@@ -102,10 +102,16 @@ void gantry__dispatch_types(const gantry__op_def_t *op, gantry_dtype_t dtype,
     }
 }
 
-gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
-                                      const char *log_name, gantry_dtype_t dtype,
-                                      bool integer_variable, const gantry_logical_device_t *pinned,
-                                      gantry_logical_device_t **out_device) {
+uint64_t gantry__dispatch_note_op(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
+                                  uint64_t bytes_copied) {
+    if (scope->recorded_as) kept = scope->recorded_as->kept;
+    return gantry__dispatch_note(scope, kept, kept ? kept->plan.op->name : "", bytes_copied);
+}
+
+gantry_status_t gantry__plan_core_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                     const char *log_name, gantry_dtype_t dtype,
+                                     bool integer_variable, const gantry_logical_device_t *pinned,
+                                     gantry__kept_plan_t **out_kept) {
     gantry_runtime_t *runtime = scope->runtime;
     const gantry__op_def_t *op = gantry__op_get(id);
     GANTRY__TRY(gantry__runtime_initialize(runtime, op->name));
@@ -116,15 +122,24 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
         GANTRY__TRY(gantry__scope_choose_op(scope, op->name, dtype, 1, &wish));
     gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, wish, pinned);
     request.integer_variable = integer_variable;
-    gantry__kept_plan_t *kept;
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
     gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
-    gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
+    gantry_status_t status = gantry__dispatch_plan(runtime, &request, out_kept);
     (void)gantry__profile_enter(frame, before);
-    if (status == GANTRY_OK || (kept && !kept->plan.device))
-        (void)gantry__dispatch_note(scope, kept, log_name, 0);
-    if (status == GANTRY_OK) *out_device = kept->plan.device;
+    if (status != GANTRY_OK && *out_kept && !(*out_kept)->plan.device)
+        (void)gantry__dispatch_note(scope, *out_kept, log_name, 0);
     return status;
+}
+
+gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                      const char *log_name, gantry_dtype_t dtype,
+                                      bool integer_variable, const gantry_logical_device_t *pinned,
+                                      gantry_logical_device_t **out_device) {
+    gantry__kept_plan_t *kept;
+    GANTRY__TRY(gantry__plan_core_op(scope, id, log_name, dtype, integer_variable, pinned, &kept));
+    (void)gantry__dispatch_note(scope, kept, log_name, 0);
+    *out_device = kept->plan.device;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op,

@@ -34,6 +34,20 @@ uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t 
 uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
                                const char *log_name, uint64_t bytes_copied);
 
+/* What the ops of a scope are recorded as: this plan; NULL: they leave no record. */
+typedef struct gantry__recorded_as_t {
+    gantry__kept_plan_t *kept;
+} gantry__recorded_as_t;
+
+/* Makes an op's record and log line in the scope, as itself or as what the scope says. */
+uint64_t gantry__dispatch_note_op(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
+                                  uint64_t bytes_copied);
+
+/* The plan of an op that the core runs itself; it leaves a record if it is refused. */
+gantry_status_t gantry__plan_core_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                     const char *log_name, gantry_dtype_t dtype,
+                                     bool integer_variable, const gantry_logical_device_t *pinned,
+                                     gantry__kept_plan_t **out_kept);
 /* Chooses the device of an op that the core runs itself (Const, variables); records and logs it
  * under log_name. */
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,

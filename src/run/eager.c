@@ -538,8 +538,7 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
         if (status == GANTRY_OK) status = eager_allocate(eager);
     }
     (void)gantry__profile_enter(frame, GANTRY__STEP_SCOPE);
-    eager->call.sequence =
-        gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
+    eager->call.sequence = gantry__dispatch_note_op(eager->scope, eager->kept, eager->bytes_copied);
     if (status == GANTRY_OK && !is_alias && !is_view && !is_known)
         status = eager_compute(eager, frame);
     return status == GANTRY_OK ? GANTRY_OK : gantry__eager_fail_in_place(eager, status);

@@ -299,13 +299,17 @@ gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t 
 /* Computes with the update lock held. The kernel may still be pending when the new value is put:
  * the value has its own point. */
 gantry_status_t gantry__variable_update(gantry_scope_t *scope, gantry_variable_t *variable,
-                                        const gantry_tensor_t *value, const gantry__op_def_t *op) {
+                                        const gantry_tensor_t *value, const gantry__op_def_t *op,
+                                        gantry__kept_plan_t *kept) {
+    const gantry__recorded_as_t as = {kept}, *const outer = scope->recorded_as;
     gantry__mutex_lock(&variable->update);
+    scope->recorded_as = &as;
     gantry_tensor_t *present = gantry__variable_take(variable);
     const gantry_tensor_t *inputs[] = {present, value};
     const gantry_tensor_t *result;
     gantry_status_t status =
         gantry__run_op(scope, op, inputs, 2, NULL, 0, variable->device, &result);
+    scope->recorded_as = outer;
     gantry_tensor_release(present);
     if (status == GANTRY_OK) {
         gantry__variable_put(variable, gantry_tensor_retain(result));
@@ -321,16 +325,16 @@ static gantry_status_t variable_compute_value(gantry_scope_t *scope, gantry_vari
                                               gantry__op_id_t arithmetic) {
     GANTRY__RECORD(recorded, scope->runtime, variable_op, gantry_variable_device(variable));
     gantry_status_t status = variable_check_value(scope, variable, value, log_name);
-    gantry_logical_device_t *device;
+    gantry__kept_plan_t *kept;
     if (status == GANTRY_OK && scope->trace)
         return gantry__scope_fail(
             scope, gantry__trace_assign(scope, gantry__op_get(variable_op), variable, value,
                                         gantry__op_get(arithmetic)));
     if (status == GANTRY_OK)
-        status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false,
-                                       variable->device, &device);
+        status = gantry__plan_core_op(scope, variable_op, log_name, variable->dtype, false,
+                                      variable->device, &kept);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    return gantry__variable_update(scope, variable, value, gantry__op_get(arithmetic));
+    return gantry__variable_update(scope, variable, value, gantry__op_get(arithmetic), kept);
 }
 
 static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable,

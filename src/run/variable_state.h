@@ -43,9 +43,10 @@ bool gantry__variable_try_withdraw(gantry_variable_t *variable, gantry_tensor_t 
 void gantry__variable_put(gantry_variable_t *variable, gantry_tensor_t *value);
 /* Replaces the value; takes over the caller's reference. */
 void gantry__variable_replace(gantry_variable_t *variable, gantry_tensor_t *value);
-/* Replaces the value by the result of an op on it and `value`, on the variable's device. Returns
- * the scope's status. */
+/* Replaces the value by the result of an op on it and `value`, on the variable's device. kept: the
+ * plan that stands in the record; NULL: there is no record. Returns the scope's status. */
 gantry_status_t gantry__variable_update(gantry_scope_t *scope, gantry_variable_t *variable,
-                                        const gantry_tensor_t *value, const gantry__op_def_t *op);
+                                        const gantry_tensor_t *value, const gantry__op_def_t *op,
+                                        struct gantry__kept_plan_t *kept);
 
 #endif

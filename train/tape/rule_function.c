@@ -259,6 +259,8 @@ static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *ru
                                       const gantry_function_t *function) {
     gantry__block_t *block = backward->block;
     char name[128];
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .trimmed_with = function};
     (void)snprintf(name, sizeof name, "%.100s_gradient", gantry_function_name(function));
     block->is_probing = true;
     gantry_status_t status = gantry_function_trace(
@@ -270,8 +272,8 @@ static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *ru
     const size_t count = gantry__block_count_given(block);
     if (count == 0) return GANTRY_OK;
     return gantry_function_trace(runtime, name, gantry__branch_backward, block,
-                                 backward->signature.inputs, backward->signature.count, count, NULL,
-                                 &backward->function);
+                                 backward->signature.inputs, backward->signature.count, count,
+                                 &options, &backward->function);
 }
 
 /* Takes the reference to block. */

@@ -84,7 +84,7 @@ static void visible_list_of_wrong_devices_is_refused(void **state) {
     device_fixture_open(&f, NULL, NULL);
     device_fixture_open(&g, NULL, NULL);
     physical_device_t foreign[] = {gpu(&g, 0)}, twice[] = {gpu(&f, 0), gpu(&f, 0)},
-                      of_cpu[] = {cpu(&f)}, none[] = {NULL};
+                      of_cpu[] = {cpu(&f)}, none[] = {NULL}, many[8];
     physical_device_t unlisted[] = {device_fixture_physical(&f, "fake:2")};
     expect_failure(gantry__device_set_visible(&f.table, foreign, 1, "GPU"), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: ");
@@ -92,8 +92,12 @@ static void visible_list_of_wrong_devices_is_refused(void **state) {
                    "Unrecognized device: ");
     expect_failure(gantry__device_set_visible(&f.table, of_cpu, 1, "GPU"), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: /physical_device:CPU:0 is no GPU device");
-    expect_failure(gantry__device_set_visible(&f.table, twice, 2, "GPU"), GANTRY_INVALID_ARGUMENT,
-                   "/physical_device:GPU:0 is given twice");
+    expect_failure(
+        gantry__device_set_visible(&f.table, twice, 2, "GPU"), GANTRY_INVALID_ARGUMENT,
+        "gantry_set_visible_devices: /physical_device:GPU:0 is given twice, as devices 0 and 1");
+    for (size_t i = 0; i < 8; ++i) many[i] = gpu(&f, i % 2); /* more than there are */
+    expect_failure(gantry__device_set_visible(&f.table, many, 8, "GPU"), GANTRY_INVALID_ARGUMENT,
+                   "/physical_device:GPU:0 is given twice, as devices 0 and 2");
     expect_failure(gantry__device_set_visible(&f.table, unlisted, 1, "CPU"),
                    GANTRY_INVALID_ARGUMENT, "fake:2 cannot be made visible: a CPU");
     assert_int_equal(f.table.visible_count, 3);

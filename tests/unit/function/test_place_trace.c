@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the nodes of a traced function go: device functions, colocation, TensorFlow's log lines, a
- * record for each node, and the errors of nodes that cannot be placed. */
+ * record for each node, and the errors of nodes that cannot be placed.
+ * Promise: a device that a constant requests and that does not exist is refused without soft
+ * placement and under require, whatever passes would compute the constant away. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -399,6 +401,91 @@ static void colocating_scope_refuses_what_is_no_tensor_of_its_own(void **state) 
     runtime_fixture_close(&f);
 }
 
+/* ---- constants on a device that does not exist ---- */
+
+typedef enum missing_use_t {
+    USE_FOLDED, /* by an op of constants alone */
+    USE_CHAIN,  /* by a chain of such ops */
+    USE_FUSED,  /* by elementwise ops that become one program */
+    USE_BRANCH, /* in a branch */
+    USE_RESULT, /* as the result */
+    USE_COUNT,
+    USE_NONE = USE_COUNT /* by nothing */
+} missing_use_t;
+
+static const gantry_tensor_t *on_missing(gantry_scope_t *scope) {
+    gantry_scope_t *missing = gantry_scope_begin_in(scope, "/device:GPU:2");
+    (void)gantry_scope_name_next(missing, "lost");
+    const gantry_tensor_t *given = gantry_scope_keep(missing, F32(missing, 3, 4));
+    (void)gantry_scope_end(missing);
+    return given;
+}
+
+static void double_missing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                           const gantry_tensor_t **outputs, void *user) {
+    (void)inputs, (void)user;
+    const gantry_tensor_t *given = on_missing(scope);
+    outputs[0] = gantry_add(scope, given, given);
+}
+
+static void use_missing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    const missing_use_t use = *(const missing_use_t *)user;
+    if (use == USE_BRANCH) {
+        const gantry_tensor_t *is_less =
+            gantry_less(scope, gantry_sum(scope, inputs[0], NULL), gantry_scalar_f32(scope, 2));
+        (void)gantry_cond(scope, is_less, double_missing, double_missing, NULL, inputs, 1, outputs,
+                          1);
+        return;
+    }
+    const gantry_tensor_t *given = on_missing(scope);
+    switch (use) {
+        case USE_FOLDED: outputs[0] = gantry_add(scope, given, given); break;
+        case USE_CHAIN:
+            given = gantry_add(scope, given, gantry_add(scope, given, given));
+            outputs[0] = gantry_add(scope, inputs[0], given);
+            break;
+        case USE_FUSED:
+            outputs[0] = gantry_add(scope, gantry_add(scope, inputs[0], given), given);
+            break;
+        case USE_RESULT: outputs[0] = given; break;
+        default: outputs[0] = gantry_add(scope, inputs[0], inputs[0]); break;
+    }
+}
+
+static void check_missing(runtime_fixture_t *f, bool is_refused) {
+    for (missing_use_t use = 0; use < USE_COUNT; ++use) {
+        if (is_refused) {
+            expect_trace_failure(f, use_missing, &use, "Cannot assign a device for operation ");
+            if (!strstr(gantry_last_message(), "lost") ||
+                !strstr(gantry_last_message(), "/device:GPU:2"))
+                fail_msg("use %d: %s", (int)use, gantry_last_message());
+        } else {
+            gantry_function_release(trace(f, use_missing, &use));
+        }
+    }
+    missing_use_t none = USE_NONE;
+    gantry_function_release(trace(f, use_missing, &none));
+}
+
+static void constant_on_a_device_that_does_not_exist_is_not_hidden(void **state) {
+    (void)state;
+    for (uint32_t gpus = 0; gpus < 2; ++gpus) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, gpus);
+        check_missing(&f, false); /* soft placement finds another */
+        assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
+        check_missing(&f, true);
+        assert_int_equal(gantry_set_soft_device_placement(f.runtime, true), GANTRY_OK);
+        if (gpus > 0) { /* without a GPU, require refuses ops that request nothing, too */
+            assert_int_equal(gantry_set_placement_mode(f.runtime, GANTRY_PLACEMENT_REQUIRE),
+                             GANTRY_OK);
+            check_missing(&f, true);
+        }
+        runtime_fixture_close(&f);
+    }
+}
+
 /* ---- branches ---- */
 
 static void add_once(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -588,6 +675,7 @@ int main(int argc, char **argv) {
         TEST(colocated_ops_go_where_all_can_run),
         TEST(colocation_that_cannot_be_names_both_nodes),
         TEST(colocating_scope_refuses_what_is_no_tensor_of_its_own),
+        TEST(constant_on_a_device_that_does_not_exist_is_not_hidden),
         TEST(bodies_of_branches_are_placed_and_recorded),
         TEST(every_node_is_recorded_once),
         TEST(unplaceable_nodes_are_named_with_the_cause),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An allocation for which nothing fits climbs the ladder: waiting, returning regions, charges,
  * trim, and the report it leaves. Tests without a wait use an allocator that would wait for an
- * hour. */
+ * hour.
+ * Promise: chunks that are only kept between calls are freed before a request that they could serve
+ * is refused. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
@@ -266,6 +268,28 @@ static void pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows(void 
     close_all(&f);
 }
 
+/* ---- memory that is kept between calls ---- */
+
+static void kept_chunks_are_freed_before_memory_is_refused(void **state) {
+    (void)state;
+    fixture_t f;
+    open_for(&f, 8 * MIB, HOUR_MS, false);
+    gantry__bfc_chunk_t *stays = get(&f, 2 * MIB);
+    f.driver.kept[f.driver.kept_count++] = get(&f, 2 * MIB);
+    f.driver.kept[f.driver.kept_count++] = get(&f, 2 * MIB);
+    put(&f, get(&f, 4 * MIB)); /* of two regions, so that they are given back */
+    assert_int_equal(f.driver.kept_asked, 1);
+    assert_int_equal(counts_of(&f).collected, 1);
+    assert_int_equal(counts_of(&f).out_of_memory, 0);
+    expect_refusal(&f, 9 * MIB, "tried: reuse, extend; "); /* could never fit */
+    assert_int_equal(f.driver.kept_asked, 1);
+    f.driver.kept[f.driver.kept_count++] = get(&f, MIB);
+    expect_refusal(&f, 8 * MIB, "free idle blocks of functions; ");
+    assert_int_equal(f.driver.kept_asked, 2);
+    put(&f, stays);
+    close_all(&f);
+}
+
 /* ---- charges ---- */
 
 static void charge_counts_against_the_limit_and_empties_the_pool(void **state) {
@@ -453,6 +477,7 @@ int main(void) {
         cmocka_unit_test(giving_back_does_not_wait_long_for_ops_elsewhere),
         cmocka_unit_test(collection_off_keeps_empty_regions),
         cmocka_unit_test(idle_staging_goes_back_before_memory_is_refused),
+        cmocka_unit_test(kept_chunks_are_freed_before_memory_is_refused),
         cmocka_unit_test(pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows),
         cmocka_unit_test(charge_counts_against_the_limit_and_empties_the_pool),
         cmocka_unit_test(trim_gives_the_largest_empty_regions_back_down_to_the_target),

@@ -252,13 +252,12 @@ static void out_of_memory_tells_what_was_asked_and_tried(void **state) {
     (void)snprintf(report->op, sizeof report->op, "Conv2D");
     (void)snprintf(report->tag, sizeof report->tag, "stem");
     (void)snprintf(report->driver_text, sizeof report->driver_text, "no more \"memory\"");
-    static const gantry__rung_t rungs[] = {{GANTRY__RUNG_REUSE, 3 * MIB, 0, 0},
-                                           {GANTRY__RUNG_EXTEND, 0, 0, 1536},
-                                           {GANTRY__RUNG_WAIT, 2500000, 3, 0},
-                                           {GANTRY__RUNG_GIVE_BACK, 4 * MIB, 2, 65536},
-                                           {GANTRY__RUNG_EXTEND, 6 * MIB, 2, 7 * MIB}};
+    static const gantry__rung_t rungs[] = {
+        {GANTRY__RUNG_REUSE, 3 * MIB, 0, 0},     {GANTRY__RUNG_EXTEND, 0, 0, 1536},
+        {GANTRY__RUNG_WAIT, 2500000, 3, 0},      {GANTRY__RUNG_GIVE_BACK, 4 * MIB, 2, 65536},
+        {GANTRY__RUNG_TAKE_KEPT, 3 * MIB, 0, 0}, {GANTRY__RUNG_EXTEND, 6 * MIB, 2, 7 * MIB}};
     memcpy(report->rungs, rungs, sizeof rungs);
-    report->rung_count = 5;
+    report->rung_count = 6;
     char *text = written(report, false), *json = written(report, true);
     static const char *const parts[] = {
         "Allocator GPU_0_bfc ran out of memory: Conv2D [stem] requested 4.99MiB (5242870 bytes, rounded to 5242880).",
@@ -266,6 +265,7 @@ static void out_of_memory_tells_what_was_asked_and_tried(void **state) {
         "extend: limit and largest region leave 1.50KiB\n",
         "wait: memory came free 3 times in 2500 us, never enough\n",
         "give back: 2 empty regions of 4.00MiB in all, 64.00KiB of idle staging\n",
+        "free idle blocks of functions: 3.00MiB in all\n",
         "extend: the driver refused 2 times, first 6.00MiB: no more \"memory\"\n",
         "There is enough memory, but not in one piece: 6.00MiB free in 2 chunks",
         "Bin (256): \tchunks: 0, in use: 0. 0B in chunks. 0B in use. 0B of that requested.\n",
@@ -288,12 +288,14 @@ static void out_of_memory_tells_what_was_asked_and_tried(void **state) {
     expect_json(json, "request.bytes", "5242870");
     expect_json(json, "request.op", "\"Conv2D\"");
     expect_json(json, "request.tag", "\"stem\"");
-    assert_int_equal(json_count(json, "request.tried"), 5);
+    assert_int_equal(json_count(json, "request.tried"), 6);
     expect_json(json, "request.tried.0.largest_free_bytes", "3145728");
     expect_json(json, "request.tried.1.available_bytes", "1536");
     expect_json(json, "request.tried.2.frees", "3");
     expect_json(json, "request.tried.3.staging_bytes", "65536");
-    expect_json(json, "request.tried.4.driver", "\"no more \\\"memory\\\"\"");
+    expect_json(json, "request.tried.4.rung", "\"free_idle_blocks\"");
+    expect_json(json, "request.tried.4.bytes", "3145728");
+    expect_json(json, "request.tried.5.driver", "\"no more \\\"memory\\\"\"");
     expect_json(json, "stats.fragmentation", "0.5000");
     expect_json(json, "stats.limit_bytes", "8388608");
     expect_json(json, "bins.13.in_use_bytes", "2097152");

@@ -197,7 +197,7 @@ static void ops_on_a_variable_run_where_it_lives(void **state) {
     gantry_variable_t *v = make_variable(home, F32(elsewhere, 1, 2), NULL);
     assert_int_equal(gantry_variable_assign_add(elsewhere, v, F32(elsewhere, 1, 1)), GANTRY_OK);
     gantry_placement_record_t record = last_placement(&f);
-    assert_string_equal(record.op, "Add");
+    assert_string_equal(record.op, "AssignAddVariableOp");
     assert_string_equal(record.device, LOCAL("GPU:1"));
     assert_int_equal(record.reason, GANTRY_PLACED_WITH_VARIABLE);
     assert_int_equal(record.bytes_copied, 8);

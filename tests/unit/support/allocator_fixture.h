@@ -39,6 +39,9 @@ typedef struct driver_t {
     int given_too_early;
     uint64_t idle_bytes; /* charged, and returned on request */
     int releases;
+    /* chunks that nobody uses, freed on request */
+    gantry__bfc_chunk_t *kept[4];
+    int kept_count, kept_asked;
 } driver_t;
 
 static inline void check_unlocked(driver_t *driver) {
@@ -108,6 +111,19 @@ static inline uint64_t release_idle(void *user) {
     return bytes;
 }
 
+static inline uint64_t take_kept(void *user) {
+    driver_t *driver = user;
+    uint64_t bytes = 0;
+    check_unlocked(driver);
+    ++driver->kept_asked;
+    while (driver->kept_count > 0) {
+        gantry__bfc_chunk_t *chunk = driver->kept[--driver->kept_count];
+        bytes += chunk->bytes;
+        gantry__allocator_free(driver->must_be_unlocked, chunk);
+    }
+    return bytes;
+}
+
 typedef struct fixture_t {
     locked_heap_t heap;
     driver_t driver;
@@ -123,7 +139,8 @@ static inline void open_with(fixture_t *f, gantry__allocator_options_t options) 
                                       .take = take,
                                       .give_back = give_back,
                                       .wait = wait_for_work,
-                                      .release_idle = release_idle};
+                                      .release_idle = release_idle,
+                                      .take_kept = take_kept};
     assert_int_equal(
         gantry__allocator_init(&f->allocator, &f->heap.heap, &options, &source, "GPU_0_bfc"),
         GANTRY_OK);
