@@ -5,28 +5,14 @@
 #include "run/eager_state.h"
 #include "run/traced.h"
 
-/* Inputs may have open sizes, or no elements. The shape function runs with other numbers only if it
- * must. */
+/* Inputs may have open sizes, or no elements. */
 gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager) {
     gantry__infer_t *call = &eager->infer;
-    uint64_t symbolic = 0;
-    bool is_open = false;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
-        if (eager->inputs[i]->is_symbolic) symbolic |= UINT64_C(1) << i;
-        is_open |= eager->inputs[i]->elements < 0;
+        call->symbolic |= (uint64_t)eager->inputs[i]->is_symbolic << i;
+        call->is_open |= eager->inputs[i]->elements < 0;
     }
-    const uint32_t before = gantry__failures();
-    gantry_status_t status = GANTRY_OK;
-    call->is_open = false;
-    if (!is_open) {
-        status = gantry__op_infer(call, eager->attrs, eager->attr_count);
-        if (status == GANTRY_OK || eager->host_status != GANTRY_FAILED_PRECONDITION) return status;
-        gantry__forget_since(before);
-        eager->host_status = GANTRY_OK;
-    }
-    status = gantry__op_infer_open(call, eager->attrs, eager->attr_count, symbolic);
-    if (status == GANTRY_OK) eager->host_status = GANTRY_OK;
-    return status;
+    return gantry__op_infer(call, eager->attrs, eager->attr_count);
 }
 
 gantry_status_t gantry__eager_record(gantry__eager_t *eager) {
