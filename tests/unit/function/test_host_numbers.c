@@ -45,15 +45,13 @@ static bool is_number(const numbers_t *n, size_t i) {
 static size_t run_op(gantry_scope_t *scope, const numbers_t *n, tensor *const *inputs,
                      tensor **outputs) {
     size_t count = GANTRY_MAX_OP_OUTPUTS;
-    const gantry_status_t status =
-        gantry_op_call(scope, n->item->op, inputs, n->item->input_count, n->attrs, n->attr_count,
-                       outputs, &count);
+    const gantry_status_t status = gantry_op_call(scope, n->item->op, inputs, n->item->input_count,
+                                                  n->attrs, n->attr_count, outputs, &count);
     return status == GANTRY_OK ? count : 0;
 }
 
 /* Of the last result: the others of an op may have a shape that is always known. */
-static void about_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                       void *user) {
+static void about_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     const numbers_t *n = user;
     tensor *made[GANTRY_MAX_OP_OUTPUTS];
     size_t count = run_op(scope, n, inputs, made), one = 1;
@@ -143,7 +141,9 @@ static void vary(numbers_t *n, const golden_tensor_t *given, void *out) {
         const int64_t more = (int64_t)draw(n, 4) - 1;
         char *at = (char *)out + k;
         switch ((int)given->dtype) {
-            case GANTRY_INT32: memcpy(at, &(int32_t){*(int32_t *)(void *)at + (int32_t)more}, 4); break;
+            case GANTRY_INT32:
+                memcpy(at, &(int32_t){*(int32_t *)(void *)at + (int32_t)more}, 4);
+                break;
             case GANTRY_INT64: memcpy(at, &(int64_t){*(int64_t *)(void *)at + more}, 8); break;
             case GANTRY_FLOAT32: memcpy(at, &(float){*(float *)(void *)at + (float)more}, 4); break;
             default: break;
@@ -179,8 +179,8 @@ static gantry_status_t trace_both(numbers_t *n) {
     for (size_t i = 0; i < count; ++i)
         specs[i] = (gantry_input_spec_t){NULL, n->item->inputs[i].dtype, n->item->inputs[i].shape};
     n->itself = NULL;
-    GANTRY__TRY(gantry_function_trace(n->f.runtime, "f", about_body, n, specs, count, 3, NULL,
-                                      &n->about));
+    GANTRY__TRY(
+        gantry_function_trace(n->f.runtime, "f", about_body, n, specs, count, 3, NULL, &n->about));
     return gantry_function_trace(n->f.runtime, "f", itself_body, n, specs, count, 1, NULL,
                                  &n->itself);
 }
