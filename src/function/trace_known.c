@@ -30,7 +30,7 @@ void gantry__trace_forget_known(gantry__trace_t *trace) {
     gantry__id_map_deinit(&trace->knowable);
 }
 
-static const gantry__node_t *maker_of(const gantry__trace_t *trace, uint32_t value) {
+static const gantry__node_t *node_of_value(const gantry__trace_t *trace, uint32_t value) {
     return &trace->graph->nodes[trace->graph->values[value].node];
 }
 
@@ -41,7 +41,7 @@ static uint32_t *mark_of(gantry__trace_t *trace, uint32_t value) {
 
 /* NULL: not visited, or not known. */
 static const gantry_tensor_t *find_known(gantry__trace_t *trace, uint32_t value) {
-    const gantry__node_t *node = maker_of(trace, value);
+    const gantry__node_t *node = node_of_value(trace, value);
     if (node->kind == GANTRY__NODE_CONST) return node->tensor;
     const uint32_t *mark = mark_of(trace, value);
     return mark && *mark >= FIRST_KNOWN ? trace->known[*mark - FIRST_KNOWN] : NULL;
@@ -49,7 +49,7 @@ static const gantry_tensor_t *find_known(gantry__trace_t *trace, uint32_t value)
 
 /* Whether a node may be computed here, once its inputs are known. */
 static bool may_compute(gantry__trace_t *trace, uint32_t value) {
-    const gantry__node_t *node = maker_of(trace, value);
+    const gantry__node_t *node = node_of_value(trace, value);
     const gantry__value_t *made = &trace->graph->values[value];
     const uint32_t *mark = mark_of(trace, value);
     return mark && *mark == NOT_VISITED && gantry__node_is_pure(node) && node->output_count == 1 &&
@@ -66,7 +66,7 @@ static bool walk_push(known_walk_t *walk, uint32_t value) {
 
 static bool walk_compute(known_walk_t *walk, uint32_t value) {
     gantry__trace_t *trace = walk->trace;
-    const gantry__node_t *node = maker_of(trace, value);
+    const gantry__node_t *node = node_of_value(trace, value);
     const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS];
     for (uint32_t i = 0; i < node->input_count; ++i) inputs[i] = find_known(trace, node->inputs[i]);
     const gantry_tensor_t *made = gantry__fold_compute(walk->scope, node, inputs);
@@ -82,7 +82,7 @@ static bool walk_compute(known_walk_t *walk, uint32_t value) {
 
 /* The first input that is not known; the node's own value: none. */
 static uint32_t first_unknown(gantry__trace_t *trace, uint32_t value) {
-    const gantry__node_t *node = maker_of(trace, value);
+    const gantry__node_t *node = node_of_value(trace, value);
     for (uint32_t i = 0; i < node->input_count; ++i) {
         if (!find_known(trace, node->inputs[i])) return node->inputs[i];
     }
