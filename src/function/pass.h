@@ -43,6 +43,11 @@ gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_b
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
 gantry_status_t gantry__pass_updates(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
+/* The only result of a pure node of these inputs, run at once with the node's request; the scope
+ * owns it. NULL: it failed. */
+const gantry_tensor_t *gantry__fold_compute(gantry_scope_t *scope, const gantry__node_t *node,
+                                            const gantry_tensor_t *const *inputs);
+
 /* Whether the node is an op that gives the same results for the same inputs, and does nothing
  * else. */
 static inline bool gantry__node_is_pure(const gantry__node_t *node) {

@@ -23,14 +23,11 @@ static bool can_fold(const gantry__graph_t *graph, const gantry__node_t *node) {
     return graph->values[node->first_output].bytes <= bytes + MOST_ADDED_BYTES;
 }
 
-/* NULL: the op failed. */
-static const gantry_tensor_t *fold_compute(gantry_scope_t *scope, const gantry__graph_t *graph,
-                                           const gantry__node_t *node) {
-    const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS], *output;
+const gantry_tensor_t *gantry__fold_compute(gantry_scope_t *scope, const gantry__node_t *node,
+                                            const gantry_tensor_t *const *inputs) {
+    const gantry_tensor_t *output;
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
     size_t count = 1;
-    for (uint32_t i = 0; i < node->input_count; ++i)
-        inputs[i] = graph->nodes[graph->values[node->inputs[i]].node].tensor;
     for (uint32_t i = 0; i < node->op->attr_count; ++i) {
         const gantry_attr_t *attr = &node->attrs[i];
         attrs[i] = (gantry_attr_value_t){.name = attr->name,
@@ -51,7 +48,10 @@ static const gantry_tensor_t *fold_compute(gantry_scope_t *scope, const gantry__
 
 static void fold_one(gantry_scope_t *scope, const gantry__graph_t *graph, gantry__node_t *node) {
     const uint32_t before = gantry__failures();
-    const gantry_tensor_t *tensor = fold_compute(scope, graph, node);
+    const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS];
+    for (uint32_t i = 0; i < node->input_count; ++i)
+        inputs[i] = graph->nodes[graph->values[node->inputs[i]].node].tensor;
+    const gantry_tensor_t *tensor = gantry__fold_compute(scope, node, inputs);
     if (tensor) {
         node->kind = GANTRY__NODE_CONST;
         node->op = gantry__op_get(GANTRY__OP_ID_Const);

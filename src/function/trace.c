@@ -27,12 +27,14 @@ void gantry__trace_init(gantry__trace_t *trace, gantry_runtime_t *runtime, gantr
     gantry__id_map_init(&trace->names, &runtime->heap);
     gantry__id_map_init(&trace->captured, &runtime->heap);
     gantry__id_map_init(&trace->last_use, &runtime->heap);
+    gantry__id_map_init(&trace->knowable, &runtime->heap);
 }
 
 void gantry__trace_deinit(gantry__trace_t *trace) {
     gantry__id_map_deinit(&trace->names);
     gantry__id_map_deinit(&trace->captured);
     gantry__id_map_deinit(&trace->last_use);
+    gantry__trace_forget_known(trace);
     gantry__heap_free(&trace->runtime->heap, trace->captures,
                       trace->capture_capacity * sizeof *trace->captures);
 }
@@ -245,20 +247,20 @@ gantry_status_t gantry__trace_check_input(const gantry_scope_t *scope,
 
 /* ---- ops ---- */
 
-static bool reads_symbolic(const gantry__infer_t *call, const gantry_tensor_t *const *inputs) {
+static bool reads_symbolic(const gantry__infer_t *call) {
     for (uint32_t i = 0; i < call->input_count; ++i) {
         const gantry__op_arg_t *arg = gantry__op_input_arg(call->op, call->input_count, i);
-        if (arg->flags & GANTRY__ARG_HOST && inputs[i]->is_symbolic) return true;
+        if (arg->flags & GANTRY__ARG_HOST && call->symbolic >> i & 1) return true;
     }
     return false;
 }
 
-bool gantry__trace_is_whole(const gantry__infer_t *call, const gantry_tensor_t *const *inputs) {
+bool gantry__trace_is_whole(const gantry__infer_t *call) {
     if (call->is_open) return true;
     for (uint32_t i = 0; i < call->output_count; ++i) {
         if (gantry__shape_is_open(&call->out_shapes[i])) return true;
     }
-    return call->op->flags & GANTRY__OP_READS_HOST && reads_symbolic(call, inputs);
+    return call->op->flags & GANTRY__OP_READS_HOST && reads_symbolic(call);
 }
 
 static gantry_status_t trace_fail_draw(const char *op) {
@@ -296,7 +298,7 @@ gantry_status_t gantry__trace_op(gantry_scope_t *scope, const gantry__infer_t *c
     uint32_t values[GANTRY__MAX_INPUTS], index;
     node_name_t unique;
     for (uint32_t i = 0; i < call->output_count; ++i) outputs[i] = NULL;
-    const bool is_whole = gantry__trace_is_whole(call, inputs);
+    const bool is_whole = gantry__trace_is_whole(call);
     /* a call could not take its part of the stream before it knows the shape */
     if (is_whole && gantry__infer_attr(call, "seed2")) return trace_fail_draw(call->op->name);
     if (call->known_bool >= 0) return trace_known_bool(scope, call, outputs);

@@ -31,6 +31,9 @@ typedef struct gantry__trace_t {
     gantry__id_map_t names;    /* by hash: how often a name was asked for */
     gantry__id_map_t captured; /* by tensor: its value + 1 */
     gantry__id_map_t last_use; /* by variable: its last node + 1 */
+    gantry__id_map_t knowable; /* by value + 1: its place in known + 2; 1: it is not known */
+    gantry_tensor_t **known;   /* values that constants decide; references of the trace's own */
+    size_t known_count, known_capacity;
 } gantry__trace_t;
 
 void gantry__trace_init(gantry__trace_t *trace, gantry_runtime_t *runtime, gantry__graph_t *graph,
@@ -49,6 +52,9 @@ gantry_status_t gantry__trace_ask_scope(const gantry_scope_t *scope, gantry__nod
 /* The value of a tensor that an op of the scope takes: a symbolic one's own, or a constant's. */
 gantry_status_t gantry__trace_value(const gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                     uint32_t *out_value);
+
+/* Releases what gantry__trace_known computed. */
+void gantry__trace_forget_known(gantry__trace_t *trace);
 
 /* Adds a branch or a loop, with the scope's request, tag, name and control inputs. It follows the
  * last uses of the variables that its bodies use. */

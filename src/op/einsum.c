@@ -57,11 +57,12 @@ static gantry_status_t take_size(gantry__einsum_t *e, const gantry_shape_t *cons
     const int64_t dim = shapes[input]->dims[axis];
     int64_t *size = &e->sizes[label];
     const bool is_hidden = label >= GANTRY__EINSUM_ELLIPSIS;
-    if (*size == dim || (is_hidden && dim == 1 && *size >= 0)) return GANTRY_OK;
-    if (*size < 0 || (is_hidden && *size == 1)) {
+    const bool is_unused = *size == GANTRY__EINSUM_UNUSED;
+    if (is_unused || (is_hidden && *size == 1)) {
         *size = dim;
         return GANTRY_OK;
     }
+    if ((is_hidden && dim == 1) || gantry__merge_sizes(size, dim)) return GANTRY_OK;
     if (is_hidden) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Invalid broadcasting dimensions: %s vs. %s",
                             gantry__shape_text(shapes[0]).text, gantry__shape_text(shapes[1]).text);
@@ -88,7 +89,9 @@ static gantry_status_t einsum_read_input(gantry__einsum_t *e, const subscript_t 
 
 static gantry_status_t read_output(gantry__einsum_t *e, const subscript_t *subscript) {
     int32_t hidden = 0;
-    while (hidden < GANTRY_MAX_RANK && e->sizes[GANTRY__EINSUM_ELLIPSIS + hidden] >= 0) ++hidden;
+    while (hidden < GANTRY_MAX_RANK &&
+           e->sizes[GANTRY__EINSUM_ELLIPSIS + hidden] != GANTRY__EINSUM_UNUSED)
+        ++hidden;
     if (hidden > 0 && !subscript->has_ellipsis) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -100,7 +103,7 @@ static gantry_status_t read_output(gantry__einsum_t *e, const subscript_t *subsc
     e->distinct.count = 0;
     for (int32_t i = 0; i < e->output.count; ++i) {
         const uint8_t label = e->output.at[i];
-        if (e->sizes[label] < 0) {
+        if (e->sizes[label] == GANTRY__EINSUM_UNUSED) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "label '%c' of the output is in no input",
                                 label);
         }
@@ -144,7 +147,7 @@ gantry_status_t gantry__einsum_read(const char *equation, const gantry_shape_t *
     }
     subscript_t output;
     for (size_t i = 0; i < sizeof out_einsum->sizes / sizeof out_einsum->sizes[0]; ++i)
-        out_einsum->sizes[i] = -1;
+        out_einsum->sizes[i] = GANTRY__EINSUM_UNUSED;
     GANTRY__TRY(read_inputs(out_einsum, equation, arrow, shapes, shape_count));
     GANTRY__TRY(read_subscript(arrow + 2, strlen(arrow + 2), &output));
     return read_output(out_einsum, &output);

@@ -11,6 +11,7 @@
 #include "op/op_def.h"
 
 #define GANTRY__EINSUM_ELLIPSIS 128
+#define GANTRY__EINSUM_UNUSED (-2) /* the size of a label that no input has; -1 is open */
 
 typedef struct gantry__labels_t {
     int32_t count;
@@ -22,7 +23,7 @@ typedef struct gantry__einsum_t {
     gantry__labels_t inputs[2];
     gantry__labels_t output;   /* as in the equation */
     gantry__labels_t distinct; /* the output's labels, each once */
-    /* of each label, -1: unused; for an ellipsis after broadcasting */
+    /* of each label; for an ellipsis after broadcasting */
     int64_t sizes[GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK];
 } gantry__einsum_t;
 

@@ -85,7 +85,11 @@ typedef struct gantry__infer_t {
     /* If output 0 is one bool, whatever the inputs hold: 0 or 1. -1 before infer runs, and for all
      * other ops. */
     int32_t known_bool;
-    bool is_open; /* in a trace: inferred by gantry__op_infer_open */
+    /* In a trace: a bit for each input whose elements are not known. 0 elsewhere, where no shape
+     * has an open size. */
+    uint64_t symbolic;
+    /* in a trace: an input has an open size, or infer asked for numbers that are not known */
+    bool is_open;
 } gantry__infer_t;
 
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
@@ -142,21 +146,20 @@ const gantry__op_def_t *gantry__op_find(const char *name);
 
 /* Fills call->attrs from the given attributes (possibly fewer, in any order), resolves type
  * attributes from call->dtypes, checks counts, kinds and types, sets call->output_count and
- * out_dtypes, then runs infer. The caller sets call->op, input_count, host_value, caller, the
- * arrays, and the contents of shapes and dtypes. InvalidArgument names op, input or attribute, its
- * value and what is accepted.
+ * out_dtypes, then runs infer. The caller sets call->op, input_count, host_value, caller, symbolic,
+ * is_open, the arrays, and the contents of shapes and dtypes. InvalidArgument names op, input or
+ * attribute, its value and what is accepted.
  *
-*shapes NULL : the attributes alone are checked, without arrays;
-then call->attrs and given are *set.*/
+ * In a trace, sizes of inputs may be open, and elements of host inputs not known. A size of a
+ * result is then what the op's rule proves for every call that succeeds, else -1. Unimplemented if
+ * the rank of a result is not known.
+ *
+ * shapes NULL: the attributes are checked, without arrays; then call->attrs and given are set. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
 
 /* A size of the shape is not known: -1. */
 bool gantry__shape_is_open(const gantry_shape_t *shape);
-/* The same in a trace, for inputs some of which have open sizes or, in the mask `symbolic`, no
- * elements. A size of a result that depends on them is open. */
-gantry_status_t gantry__op_infer_open(gantry__infer_t *call, const gantry_attr_value_t *attrs,
-                                      size_t attr_count, uint64_t symbolic);
 
 /* The ids of the ops that a composed op may run; none if the core makes its results itself, or if
  * it is not composed. */

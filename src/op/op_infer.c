@@ -319,9 +319,8 @@ static gantry_status_t check_required(const gantry__infer_t *call, uint32_t seen
 /* ---- results ---- */
 
 static bool is_left_to_data(const gantry__infer_t *call, const gantry_shape_t *shape) {
-    bool left = false;
-    for (int32_t i = 0; i < shape->rank; ++i) left |= shape->dims[i] == -1;
-    return left && (call->op->flags & GANTRY__OP_DATA_SHAPE) != 0;
+    return gantry__shape_is_open(shape) &&
+           (call->is_open || (call->op->flags & GANTRY__OP_DATA_SHAPE) != 0);
 }
 
 static gantry_status_t check_results(const gantry__infer_t *call) {
@@ -370,5 +369,6 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     if (has_list(op)) GANTRY__TRY(set_list_length(call, seen));
     gantry_status_t status = op->infer(call);
     if (status != GANTRY_OK) return gantry__fail_prefix(status, "%s: ", op->name);
+    if (call->is_open) call->piece_first = -1;
     return check_results(call);
 }

@@ -5,7 +5,16 @@
  * For src/op, and for the functions of composed ops in src/compose. A shape function sets
  * call->out_shapes from call->shapes, attrs and host arguments, or returns InvalidArgument.
  * gantry__op_infer puts the op's name in front of the message, and checks that a result's size
- * fits. Owns nothing, uses no heap. Thread-safe. */
+ * fits. Owns nothing, uses no heap. Thread-safe.
+ *
+ * One function serves calls and traces. In a trace a size of -1 is open, and the numbers of a host
+ * argument may not be known. A shape function then sets a size only if it holds for every call that
+ * succeeds, and -1 otherwise:
+ *
+ *     sizes that must be equal    one of them may be open: gantry__merge_sizes, gantry__shapes_fit
+ *     arithmetic on sizes         the result is open if a size is
+ *     numbers of a host argument  gantry__infer_is_open is asked first, since reading fails then
+ *     the rank of a result        gantry__fail_open_rank if it depends on data */
 #ifndef GANTRY_OP_OP_INFER_H
 #define GANTRY_OP_OP_INFER_H
 
@@ -23,6 +32,33 @@ typedef struct gantry__short_text_t {
 gantry__short_text_t gantry__shape_text(const gantry_shape_t *shape);
 /* "float32, int32" of the types in mask. */
 gantry__short_text_t gantry__type_mask_text(uint64_t mask);
+
+/* ---- open sizes ---- */
+
+/* A shape with open sizes. */
+gantry_shape_t gantry__shape_open(int32_t rank);
+/* Two sizes that must be equal: false if they cannot be. An open *size becomes the other one. */
+static inline bool gantry__merge_sizes(int64_t *size, int64_t with) {
+    if (*size == with || with < 0) return true;
+    if (*size >= 0) return false;
+    *size = with;
+    return true;
+}
+static inline bool gantry__sizes_fit(int64_t size, int64_t with) {
+    return size == with || size < 0 || with < 0;
+}
+/* The same for all sizes of two shapes; *shape is undefined if they do not fit. */
+bool gantry__merge_shapes(gantry_shape_t *shape, const gantry_shape_t *with);
+bool gantry__shapes_fit(const gantry_shape_t *shape, const gantry_shape_t *with);
+/* The sum of two sizes, and a size divided by a number; open if a size is. */
+static inline int64_t gantry__size_add(int64_t size, int64_t with) {
+    return size < 0 || with < 0 ? -1 : size + with;
+}
+static inline int64_t gantry__size_divide(int64_t size, int64_t by) {
+    return size < 0 ? -1 : size / by;
+}
+/* Unimplemented: the rank of a result depends on data. */
+gantry_status_t gantry__fail_open_rank(void);
 
 /* ---- pieces of a tensor ---- */
 
@@ -70,6 +106,9 @@ static inline int64_t gantry__host_int(const gantry__host_ints_t *ints, int64_t 
     return value;
 }
 
+/* Whether the numbers of a host argument are not known, because it is symbolic in a trace; then the
+ * op is inferred again in each call. False for an argument without elements. */
+bool gantry__infer_is_open(gantry__infer_t *call, uint32_t input);
 /* The bytes of an input of any type; Unknown if the caller could not read them (its message stays,
  * with the argument's name in front). */
 gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input,
@@ -78,8 +117,11 @@ gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
                                    gantry__host_ints_t *out_ints);
 /* The only number of an input of one element. */
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value);
-/* Sizes of dimensions: a vector of at most 8 numbers >= 0. With scalar_too, a scalar counts as a
- * vector of one. */
+/* The same; *out_is_open: it is not known, and *out_value is 0. */
+gantry_status_t gantry__infer_int_or_open(gantry__infer_t *call, uint32_t input, int64_t *out_value,
+                                          bool *out_is_open);
+/* Sizes of dimensions: a vector of at most 8 numbers >= 0, or open sizes. With scalar_too, a scalar
+ * counts as a vector of one. */
 gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too,
                                    gantry_shape_t *out_shape);
 
@@ -87,7 +129,8 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
 
 /* The call's attribute of that name; NULL if the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
-/* NumPy's broadcasting; false if a and b do not fit. *out may be a or b. */
+/* NumPy's broadcasting; false if a and b do not fit. *out may be a or b. An open size beside
+ * another that is not 1 becomes that. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
                               gantry_shape_t *out);
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its index. */

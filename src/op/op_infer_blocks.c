@@ -35,7 +35,10 @@ static gantry_status_t read_layout(gantry__infer_t *call, layout_t *out) {
     return GANTRY_OK;
 }
 
+static bool is_divisible(int64_t size, int64_t by) { return size < 0 || size % by == 0; }
+
 static bool infer_blocks_multiply(int64_t *size, int64_t by) {
+    if (*size < 0) return true;
     if (*size > INT64_MAX / by) return false;
     *size *= by;
     return true;
@@ -53,15 +56,16 @@ gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     layout_t at = {0};
     GANTRY__TRY(read_layout(call, &at));
-    if (input->dims[at.width] % at.block != 0 || input->dims[at.height] % at.block != 0) {
+    if (!is_divisible(input->dims[at.width], at.block) ||
+        !is_divisible(input->dims[at.height], at.block)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Image width %" PRId64 " and height %" PRId64
                             " should be divisible by block_size: %" PRId64,
                             input->dims[at.width], input->dims[at.height], at.block);
     }
     *out = *input;
-    out->dims[at.height] /= at.block;
-    out->dims[at.width] /= at.block;
+    out->dims[at.height] = gantry__size_divide(input->dims[at.height], at.block);
+    out->dims[at.width] = gantry__size_divide(input->dims[at.width], at.block);
     if (!infer_blocks_multiply(&out->dims[at.depth], at.block * at.block))
         return fail_large(input, at.block);
     return GANTRY_OK;
@@ -77,13 +81,13 @@ gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call) {
                             "Block size should be > 1 and <= %d but was: %" PRId64, LARGEST_BLOCK,
                             at.block);
     }
-    if (input->dims[at.depth] % (at.block * at.block) != 0) {
+    if (!is_divisible(input->dims[at.depth], at.block * at.block)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Input depth dimension %" PRId64 " should be divisible by: %" PRId64,
                             input->dims[at.depth], at.block * at.block);
     }
     *out = *input;
-    out->dims[at.depth] /= at.block * at.block;
+    out->dims[at.depth] = gantry__size_divide(input->dims[at.depth], at.block * at.block);
     if (!infer_blocks_multiply(&out->dims[at.height], at.block) ||
         !infer_blocks_multiply(&out->dims[at.width], at.block)) {
         return fail_large(input, at.block);
@@ -98,6 +102,7 @@ gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call) {
 typedef struct batch_blocks_t {
     gantry__host_ints_t blocks, ends;
     int32_t rank;
+    bool is_open; /* numbers are not known; the result is set */
 } batch_blocks_t;
 
 static gantry_status_t check_ends(const batch_blocks_t *at, const char *what) {
@@ -106,6 +111,14 @@ static gantry_status_t check_ends(const batch_blocks_t *at, const char *what) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be non-negative, got %" PRId64, what,
                             gantry__host_int(&at->ends, i));
     }
+    return GANTRY_OK;
+}
+
+/* Without the numbers, the batch and the dimensions that have blocks are open. */
+static gantry_status_t infer_unknown_blocks(gantry__infer_t *call, int64_t blocks) {
+    gantry_shape_t *out = &call->out_shapes[0];
+    *out = *call->shapes[0];
+    for (int32_t d = 0; d < out->rank && (blocks < 0 || d <= blocks); ++d) out->dims[d] = -1;
     return GANTRY_OK;
 }
 
@@ -122,11 +135,14 @@ static gantry_status_t read_batch_blocks(gantry__infer_t *call, const char *what
                             "input rank should be >= %" PRIu64 " instead of %d",
                             (uint64_t)blocks->dims[0] + 1, (int)input->rank);
     }
-    if (ends->rank != 2 || ends->dims[0] != blocks->dims[0] || ends->dims[1] != 2) {
+    if (ends->rank != 2 || !gantry__sizes_fit(ends->dims[0], blocks->dims[0]) ||
+        !gantry__sizes_fit(ends->dims[1], 2)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT, "%s should have shape [%" PRId64 ", 2] instead of %s",
             call->op->inputs[2].name, blocks->dims[0], gantry__shape_text(ends).text);
     }
+    out->is_open = gantry__infer_is_open(call, 1) | gantry__infer_is_open(call, 2);
+    if (out->is_open) return infer_unknown_blocks(call, blocks->dims[0]);
     GANTRY__TRY(gantry__infer_ints(call, 1, &out->blocks));
     GANTRY__TRY(gantry__infer_ints(call, 2, &out->ends));
     out->rank = (int32_t)blocks->dims[0];
@@ -151,11 +167,15 @@ gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     batch_blocks_t at;
     GANTRY__TRY(read_batch_blocks(call, "Paddings", &at));
+    if (at.is_open) return GANTRY_OK;
     *out = *input;
     for (int32_t d = 0; d < at.rank; ++d) {
         const int64_t block = gantry__host_int(&at.blocks, d), size = input->dims[d + 1];
         const int64_t before = gantry__host_int(&at.ends, 2 * d),
                       after = gantry__host_int(&at.ends, 2 * d + 1);
+        if (!infer_blocks_multiply(&out->dims[0], block)) return fail_batch(input);
+        out->dims[d + 1] = -1;
+        if (size < 0) continue;
         if (before > INT64_MAX - size || after > INT64_MAX - size - before)
             return fail_batch(input);
         if ((size + before + after) % block != 0) {
@@ -165,7 +185,6 @@ gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call) {
                                 (int)d, size + before + after, (int)d, block);
         }
         out->dims[d + 1] = (size + before + after) / block;
-        if (!infer_blocks_multiply(&out->dims[0], block)) return fail_batch(input);
     }
     return GANTRY_OK;
 }
@@ -176,6 +195,7 @@ gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call) {
     int64_t places = 1;
     batch_blocks_t at;
     GANTRY__TRY(read_batch_blocks(call, "Crops", &at));
+    if (at.is_open) return GANTRY_OK;
     *out = *input;
     for (int32_t d = 0; d < at.rank; ++d) {
         const int64_t block = gantry__host_int(&at.blocks, d);
@@ -184,6 +204,7 @@ gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call) {
         int64_t *size = &out->dims[d + 1];
         if (!infer_blocks_multiply(&places, block) || !infer_blocks_multiply(size, block))
             return fail_batch(input);
+        if (*size < 0) continue;
         if (before > *size || after > *size - before) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "cropped_shape[%d] must be non-negative: %" PRId64 " less %" PRId64
@@ -192,12 +213,12 @@ gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call) {
         }
         *size -= before + after;
     }
-    if (input->dims[0] % places != 0) {
+    if (!is_divisible(input->dims[0], places)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Input batch dimension (%" PRId64
                             ") is not divisible by product of block sizes (%" PRId64 ")",
                             input->dims[0], places);
     }
-    out->dims[0] = input->dims[0] / places;
+    out->dims[0] = gantry__size_divide(input->dims[0], places);
     return GANTRY_OK;
 }

@@ -33,21 +33,40 @@ gantry_status_t gantry__infer_scalar(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Two shapes on the host, and the shape that they broadcast to. */
-static gantry_status_t read_broadcast(gantry__infer_t *call, gantry_shape_t shapes[2],
-                                      gantry_shape_t *out_both) {
+static gantry_status_t check_shape_inputs(const gantry__infer_t *call) {
     for (uint32_t i = 0; i < 2; ++i) {
-        gantry__host_ints_t dims;
         if (call->shapes[i]->rank != 1) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[%u] must be a vector.%s", (unsigned)i,
                                 gantry__shape_text(call->shapes[i]).text);
         }
         GANTRY__TRY(gantry__infer_rank_fits(call->shapes[i]->dims[0]));
+    }
+    return GANTRY_OK;
+}
+
+/* Sizes below 0, which no shape has, are numbers like others here. */
+static bool is_broadcast_to(const gantry_shape_t *shape, const gantry_shape_t *both) {
+    bool is = true;
+    for (int32_t k = 0; k < shape->rank; ++k) {
+        const int64_t size = shape->dims[k];
+        is = is && (size == 1 || size == both->dims[both->rank - shape->rank + k]);
+    }
+    return is;
+}
+
+/* Two shapes on the host, and the shape that they broadcast to. */
+static gantry_status_t read_broadcast(gantry__infer_t *call, gantry_shape_t shapes[2],
+                                      gantry_shape_t *out_both) {
+    GANTRY__TRY(check_shape_inputs(call));
+    for (uint32_t i = 0; i < 2; ++i) {
+        gantry__host_ints_t dims;
         GANTRY__TRY(gantry__infer_ints(call, i, &dims));
         shapes[i].rank = (int32_t)dims.count;
         for (int32_t k = 0; k < shapes[i].rank; ++k) shapes[i].dims[k] = gantry__host_int(&dims, k);
     }
-    if (gantry__broadcast_shapes(&shapes[0], &shapes[1], out_both)) return GANTRY_OK;
+    if (gantry__broadcast_shapes(&shapes[0], &shapes[1], out_both) &&
+        is_broadcast_to(&shapes[0], out_both) && is_broadcast_to(&shapes[1], out_both))
+        return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
                         gantry__shape_text(&shapes[0]).text, gantry__shape_text(&shapes[1]).text);
 }
@@ -57,8 +76,21 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
     return read_broadcast(call, shapes, out_both);
 }
 
+/* Whether one of the two shapes is not known. */
+static bool is_shape_unknown(gantry__infer_t *call) {
+    return gantry__infer_is_open(call, 0) || gantry__infer_is_open(call, 1);
+}
+
 gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
     gantry_shape_t both;
+    if (is_shape_unknown(call)) {
+        GANTRY__TRY(check_shape_inputs(call));
+        const int64_t first = call->shapes[0]->dims[0], second = call->shapes[1]->dims[0];
+        call->out_shapes[0] = GANTRY_SHAPE(first < 0 || second < 0 ? -1
+                                           : first > second        ? first
+                                                                   : second);
+        return GANTRY_OK;
+    }
     GANTRY__TRY(gantry__broadcast_args(call, &both));
     call->out_shapes[0] = GANTRY_SHAPE(both.rank);
     return GANTRY_OK;
@@ -83,6 +115,10 @@ gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_sh
 
 gantry_status_t gantry__infer_broadcast_gradient_args(gantry__infer_t *call) {
     gantry_shape_t axes[2];
+    if (is_shape_unknown(call)) {
+        call->out_shapes[0] = call->out_shapes[1] = gantry__shape_open(1);
+        return check_shape_inputs(call);
+    }
     GANTRY__TRY(gantry__broadcast_gradient_args(call, axes));
     for (int i = 0; i < 2; ++i) call->out_shapes[i] = GANTRY_SHAPE(axes[i].rank);
     return GANTRY_OK;
@@ -108,8 +144,9 @@ gantry_status_t gantry__infer_eye(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_rank_fits(batch->i + 2));
     out->rank = (int32_t)batch->i + 2;
     for (int32_t i = 0; i < (int32_t)batch->i; ++i) out->dims[i] = batch->list[i];
+    bool is_open[2];
     for (uint32_t i = 0; i < 2; ++i)
-        GANTRY__TRY(gantry__infer_int(call, i, &out->dims[batch->i + i]));
+        GANTRY__TRY(gantry__infer_int_or_open(call, i, &out->dims[batch->i + i], &is_open[i]));
     for (int32_t i = 0; i < out->rank; ++i) {
         if (out->dims[i] < 0)
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0",
@@ -119,16 +156,20 @@ gantry_status_t gantry__infer_eye(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "num_columns is %lld; at most 2**31 - 1 is accepted",
                             (long long)out->dims[out->rank - 1]);
+    for (uint32_t i = 0; i < 2; ++i) {
+        if (is_open[i]) out->dims[batch->i + i] = -1;
+    }
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call) {
     int64_t num = 0;
+    bool is_open;
     GANTRY__TRY(check_scalars(call, 3));
-    GANTRY__TRY(gantry__infer_int(call, 2, &num));
-    if (num <= 0)
+    GANTRY__TRY(gantry__infer_int_or_open(call, 2, &num, &is_open));
+    if (num <= 0 && !is_open)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)num);
-    call->out_shapes[0] = GANTRY_SHAPE(num);
+    call->out_shapes[0] = GANTRY_SHAPE(is_open ? -1 : num);
     return GANTRY_OK;
 }
 
@@ -159,7 +200,7 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call) {
     axis += axis < 0 ? tensor->rank : 0;
     for (int64_t i = axis; i < tensor->rank && i < axis + mask->rank; ++i)
         covered.dims[covered.rank++] = tensor->dims[i];
-    if (!gantry_shape_equal(&covered, mask)) {
+    if (!gantry__shapes_fit(&covered, mask)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shapes %s and %s are incompatible",
                             gantry__shape_text(&covered).text, gantry__shape_text(mask).text);
     }

@@ -14,13 +14,14 @@ static gantry_status_t conv_shape(const gantry__infer_t *call, const gantry_shap
     GANTRY__TRY(gantry__window_read_conv(call, image, filter, &w));
     const int64_t channels = image->dims[w.channel], each = filter->dims[2],
                   outputs = filter->dims[3];
-    if (channels % each != 0) {
+    const bool is_open = channels < 0 || each < 0 || outputs < 0;
+    if (!is_open && channels % each != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "input depth must be evenly divisible by filter depth: %" PRId64
                             " vs %" PRId64,
                             channels, each);
     }
-    if (channels > 0 && outputs % (channels / each) != 0) {
+    if (!is_open && channels > 0 && outputs % (channels / each) != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "output depth must be evenly divisible by number of groups: %" PRId64
                             " vs %" PRId64,
@@ -40,7 +41,7 @@ gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call) {
 
 static gantry_status_t expect_no_groups(const gantry__infer_t *call, const gantry_shape_t *images,
                                         const gantry_shape_t *filter) {
-    if (images->dims[3] == filter->dims[2]) return GANTRY_OK;
+    if (gantry__sizes_fit(images->dims[3], filter->dims[2])) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "images have %" PRId64 " channels and the filter %" PRId64
                         ": there are no groups in %s",
@@ -59,7 +60,7 @@ static bool infer_conv_is_channels_first(const gantry__infer_t *call) {
 }
 
 /* Reads the image's shape from input_sizes: all of it, or TensorFlow's short form with its two
- * dimensions. */
+ * dimensions. Its batch is that of the result. */
 static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
                                   const gantry_shape_t *filter, const gantry_shape_t *result,
                                   gantry_shape_t *out) {
@@ -70,7 +71,10 @@ static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
         *out = last ? (gantry_shape_t){.rank = 4, .dims = {result->dims[0], rows, columns, depth}}
                     : (gantry_shape_t){.rank = 4, .dims = {result->dims[0], depth, rows, columns}};
     }
-    if (out->rank == 4) return GANTRY_OK;
+    if (out->rank == 4) {
+        if (result->rank == 4) (void)gantry__merge_sizes(&out->dims[0], result->dims[0]);
+        return GANTRY_OK;
+    }
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "%s must contain 4 values or 2 values, but got: %d",
                         call->op->inputs[input].name, out->rank);
@@ -81,7 +85,7 @@ static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
 static gantry_status_t expect_result(const gantry__infer_t *call, uint32_t place,
                                      const gantry_shape_t *wanted, const gantry_shape_t *image,
                                      const gantry_shape_t *filter) {
-    if (gantry_shape_equal(wanted, call->shapes[place])) return GANTRY_OK;
+    if (gantry__shapes_fit(wanted, call->shapes[place])) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
         "Size of %s doesn't match computed: actual = %s, computed = %s of images %s and filter %s",
@@ -151,17 +155,18 @@ gantry_status_t gantry__infer_depthwise_filter_parts(gantry__infer_t *call) {
     gantry_shape_t filter, *out = &call->out_shapes[0];
     GANTRY__TRY(gantry__infer_dims(call, 1, false, &filter));
     GANTRY__TRY(check_depthwise(call, call->shapes[0], &filter));
-    const int64_t rows = places->dims[0] * places->dims[1], most = GANTRY__DEPTHWISE_PARTS_MOST,
-                  each = (rows + most - 1) / most;
-    if (filter.dims[3] != 1 || rows == 0) {
+    const bool is_open = places->dims[0] < 0 || places->dims[1] < 0;
+    const int64_t rows = is_open ? 1 : places->dims[0] * places->dims[1],
+                  most = GANTRY__DEPTHWISE_PARTS_MOST, each = (rows + most - 1) / most;
+    if (!gantry__sizes_fit(filter.dims[3], 1) || rows == 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "filter_sizes %s with out_backprop %s: one output for each channel and "
                             "a row of places are needed",
                             gantry__shape_text(&filter).text, gantry__shape_text(places).text);
     }
-    *out = (gantry_shape_t){
-        .rank = 4,
-        .dims = {(rows + each - 1) / each, filter.dims[0], filter.dims[1], filter.dims[2]}};
+    *out = (gantry_shape_t){.rank = 4,
+                            .dims = {is_open ? -1 : (rows + each - 1) / each, filter.dims[0],
+                                     filter.dims[1], filter.dims[2]}};
     return GANTRY_OK;
 }
 
@@ -194,7 +199,7 @@ static gantry_status_t infer_line(gantry__infer_t *call, const line_t *line, gan
     const char *padding = gantry__infer_attr(call, "padding")->s;
     const int64_t length = call->shapes[0]->dims[line->at];
     const bool same = strcmp(padding, "SAME") == 0;
-    if (line->window < 1 || line->step < 1 || line->spread < 1 || line->window > INT32_MAX ||
+    if (line->window == 0 || line->step < 1 || line->spread < 1 || line->window > INT32_MAX ||
         line->step > INT32_MAX || line->spread > INT32_MAX || length > INT32_MAX) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -209,15 +214,17 @@ static gantry_status_t infer_line(gantry__infer_t *call, const line_t *line, gan
             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"",
             padding);
     }
-    if (!same && length - reach + line->step < 0) {
+    const bool is_open = length < 0 || (line->window < 0 && !same);
+    if (!is_open && !same && length - reach + line->step < 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Computed output size would be negative: length %" PRId64
                             ", window %" PRId64 ", stride %" PRId64,
                             length, reach, line->step);
     }
     *out = *call->shapes[0];
-    out->dims[line->at] = same ? length / line->step + (length % line->step != 0)
-                               : (length - reach + line->step) / line->step;
+    out->dims[line->at] = is_open ? -1
+                          : same  ? length / line->step + (length % line->step != 0)
+                                  : (length - reach + line->step) / line->step;
     return GANTRY_OK;
 }
 
@@ -225,6 +232,7 @@ gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call) {
     line_t line = {.window = gantry__infer_attr(call, "ksize")->i,
                    .step = gantry__infer_attr(call, "strides")->i,
                    .spread = 1};
+    if (line.window < 0) line.window = 0; /* refused below */
     GANTRY__TRY(infer_conv_read_line(call, "pooling input", &line));
     return infer_line(call, &line, &call->out_shapes[0]);
 }
@@ -234,7 +242,7 @@ gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call) {
     line_t line = {.step = gantry__infer_attr(call, "stride")->i,
                    .spread = gantry__infer_attr(call, "dilations")->i};
     GANTRY__TRY(infer_conv_read_line(call, "convolution input", &line));
-    if (filter->rank != 3 || filter->dims[0] < 1 || filter->dims[1] < 1) {
+    if (filter->rank != 3 || filter->dims[0] == 0 || filter->dims[1] == 0) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "convolution filter must be 3-dimensional, without empty dimensions: %s",
@@ -242,7 +250,8 @@ gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call) {
     }
     const int64_t channels = call->shapes[0]->dims[line.channel], each = filter->dims[1],
                   outputs = filter->dims[2];
-    if (channels % each != 0 || (channels > 0 && outputs % (channels / each) != 0)) {
+    const bool is_open = channels < 0 || each < 0 || outputs < 0;
+    if (!is_open && (channels % each != 0 || (channels > 0 && outputs % (channels / each) != 0))) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "input depth must be evenly divisible by filter depth, and output depth by their quotient: %" PRId64

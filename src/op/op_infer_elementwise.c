@@ -2,8 +2,8 @@
 /* Shapes of elementwise ops: NumPy's broadcasting.
  *
  * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1
- * stretches to the other size, even to 0. The common case, equal shapes, takes one comparison and
- * one copy. */
+ * stretches to the other size, even to 0. An open size beside a known one that is not 1 must be
+ * equal to it, or 1. The common case, equal shapes, takes one comparison and one copy. */
 #include "op/op_infer.h"
 
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
@@ -17,7 +17,7 @@ bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
         int64_t *target = &result.dims[i + shift];
         if (*target == 1) {
             *target = dim;
-        } else if (dim != 1 && dim != *target) {
+        } else if (dim != 1 && !gantry__merge_sizes(target, dim)) {
             return false;
         }
     }
@@ -49,11 +49,22 @@ gantry_status_t gantry__infer_binary(gantry__infer_t *call) {
                         gantry__shape_text(x).text, gantry__shape_text(y).text);
 }
 
+/* Whether the shapes of inputs 0 and 1 broadcast for some sizes in place of the open ones only. */
+static bool may_not_fit(const gantry__infer_t *call) {
+    const gantry_shape_t *x = call->shapes[0], *y = call->shapes[1];
+    for (int32_t k = 1; k <= x->rank && k <= y->rank; ++k) {
+        const int64_t a = x->dims[x->rank - k], b = y->dims[y->rank - k];
+        if ((a < 0 || b < 0) && a != 1 && b != 1) return true;
+    }
+    return false;
+}
+
 /* If incompatible_shape_error is false, shapes that do not fit give one bool. */
 gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
     const bool refuses = gantry__infer_attr(call, "incompatible_shape_error")->i != 0;
-    if (refuses || gantry__broadcast_shapes(call->shapes[0], call->shapes[1], &call->out_shapes[0]))
-        return gantry__infer_binary(call);
+    if (refuses) return gantry__infer_binary(call);
+    if (gantry__broadcast_shapes(call->shapes[0], call->shapes[1], &call->out_shapes[0]))
+        return may_not_fit(call) ? gantry__fail_open_rank() : GANTRY_OK;
     call->out_shapes[0] = GANTRY_SCALAR;
     call->known_bool = call->op->id == GANTRY__OP_ID_NotEqual;
     return GANTRY_OK;
@@ -74,14 +85,14 @@ gantry_status_t gantry__infer_select(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_alike(gantry__infer_t *call) {
     const gantry_shape_t *first = call->shapes[0];
+    call->out_shapes[0] = *first;
     for (uint32_t i = 1; i < call->input_count; ++i) {
-        if (same_shape(first, call->shapes[i])) continue;
+        if (gantry__merge_shapes(&call->out_shapes[0], call->shapes[i])) continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Inputs must have the same size and shape.  Input 0: %s != input %u: %s",
             gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
     }
-    call->out_shapes[0] = *first;
     return GANTRY_OK;
 }
 
@@ -89,7 +100,7 @@ gantry_status_t gantry__infer_alike(gantry__infer_t *call) {
 gantry_status_t gantry__infer_same_count(gantry__infer_t *call) {
     const int64_t first = gantry_shape_elements(call->shapes[0]),
                   second = gantry_shape_elements(call->shapes[1]);
-    if (first != second) {
+    if (!gantry__sizes_fit(first, second)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "The two arguments to a cwise op must have same number of elements, got %lld and %lld",
@@ -102,16 +113,18 @@ gantry_status_t gantry__infer_same_count(gantry__infer_t *call) {
  * broadcasts to it. */
 gantry_status_t gantry__infer_clip(gantry__infer_t *call) {
     const gantry_shape_t *t = call->shapes[0];
+    call->out_shapes[0] = *t;
     for (uint32_t i = 1; i < 3; ++i) {
         gantry_shape_t both;
-        if (gantry__broadcast_shapes(t, call->shapes[i], &both) && same_shape(&both, t)) continue;
+        if (gantry__broadcast_shapes(t, call->shapes[i], &both) &&
+            gantry__merge_shapes(&call->out_shapes[0], &both))
+            continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "clip_value_min and clip_value_max must be either of the same shape as input, or broadcast to it. input shape: %s, %s shape: %s",
             gantry__shape_text(t).text, call->op->inputs[i].name,
             gantry__shape_text(call->shapes[i]).text);
     }
-    call->out_shapes[0] = *t;
     return GANTRY_OK;
 }
 
@@ -142,14 +155,14 @@ gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Biases must be 1D: %s",
                             gantry__shape_text(bias).text);
     }
-    if (bias->dims[0] != value->dims[channel]) {
+    call->out_shapes[0] = *value;
+    if (!gantry__merge_sizes(&call->out_shapes[0].dims[channel], bias->dims[0])) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Must provide as many biases as dimension %d of the input tensor (data_format %s): %s vs. %s",
             (int)channel, gantry__infer_attr(call, "data_format")->s, gantry__shape_text(bias).text,
             gantry__shape_text(value).text);
     }
-    call->out_shapes[0] = *value;
     return GANTRY_OK;
 }
 

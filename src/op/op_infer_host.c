@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host arguments of a call under inference (shapes, axes, seeds), and the texts of its messages. */
+/* Host arguments of a call under inference (shapes, axes, seeds), open sizes, and the texts of
+ * messages. */
 #include "op/op_infer.h"
 
 #include <stdio.h>
@@ -23,10 +24,51 @@ gantry__short_text_t gantry__type_mask_text(uint64_t mask) {
     return out;
 }
 
+/* ---- open sizes ---- */
+
+bool gantry__shape_is_open(const gantry_shape_t *shape) {
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        if (shape->dims[d] < 0) return true;
+    }
+    return false;
+}
+
+gantry_shape_t gantry__shape_open(int32_t rank) {
+    gantry_shape_t shape = {.rank = rank};
+    for (int32_t d = 0; d < rank; ++d) shape.dims[d] = -1;
+    return shape;
+}
+
+bool gantry__merge_shapes(gantry_shape_t *shape, const gantry_shape_t *with) {
+    bool fits = shape->rank == with->rank;
+    for (int32_t d = 0; fits && d < with->rank; ++d)
+        fits = gantry__merge_sizes(&shape->dims[d], with->dims[d]);
+    return fits;
+}
+
+bool gantry__shapes_fit(const gantry_shape_t *shape, const gantry_shape_t *with) {
+    bool fits = shape->rank == with->rank;
+    for (int32_t d = 0; fits && d < with->rank; ++d)
+        fits = gantry__sizes_fit(shape->dims[d], with->dims[d]);
+    return fits;
+}
+
+gantry_status_t gantry__fail_open_rank(void) {
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "the number or the rank of its results depends on data");
+}
+
 /* ---- host arguments ---- */
 
 static const char *input_name(const gantry__infer_t *call, uint32_t input) {
     return gantry__op_input_arg(call->op, call->input_count, input)->name;
+}
+
+bool gantry__infer_is_open(gantry__infer_t *call, uint32_t input) {
+    if (!(call->symbolic >> input & 1) || gantry_shape_elements(call->shapes[input]) == 0)
+        return false;
+    call->is_open = true;
+    return true;
 }
 
 gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input,
@@ -41,22 +83,31 @@ gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
                                    gantry__host_ints_t *out_ints) {
     const void *data = NULL;
     int64_t count = gantry_shape_elements(call->shapes[input]);
-    if (count > 0) GANTRY__TRY(gantry__infer_host_data(call, input, &data));
+    if (count != 0) GANTRY__TRY(gantry__infer_host_data(call, input, &data));
     *out_ints = (gantry__host_ints_t){.data = data, .dtype = call->dtypes[input], .count = count};
     return GANTRY_OK;
 }
 
+static gantry_status_t check_single(const gantry__infer_t *call, uint32_t input) {
+    if (gantry__sizes_fit(gantry_shape_elements(call->shapes[input]), 1)) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT, "input %u (%s) must be a tensor with a single value, got shape %s",
+        (unsigned)input, input_name(call, input), gantry__shape_text(call->shapes[input]).text);
+}
+
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value) {
-    if (gantry_shape_elements(call->shapes[input]) != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input %u (%s) must be a tensor with a single value, got shape %s",
-                            (unsigned)input, input_name(call, input),
-                            gantry__shape_text(call->shapes[input]).text);
-    }
     gantry__host_ints_t ints;
+    GANTRY__TRY(check_single(call, input));
     GANTRY__TRY(gantry__infer_ints(call, input, &ints));
     *out_value = gantry__host_int(&ints, 0);
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_int_or_open(gantry__infer_t *call, uint32_t input, int64_t *out_value,
+                                          bool *out_is_open) {
+    *out_value = 0;
+    *out_is_open = gantry__infer_is_open(call, input);
+    return *out_is_open ? check_single(call, input) : gantry__infer_int(call, input, out_value);
 }
 
 gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *attr, int64_t last) {
@@ -88,7 +139,12 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
                             "%s must be a vector of {int32,int64}, got shape %s", name,
                             gantry__shape_text(given).text);
     }
-    GANTRY__TRY(gantry__infer_rank_fits(gantry_shape_elements(given)));
+    const int64_t count = gantry_shape_elements(given);
+    GANTRY__TRY(gantry__infer_rank_fits(count));
+    if (gantry__infer_is_open(call, input)) {
+        *out_shape = gantry__shape_open((int32_t)count);
+        return count < 0 ? gantry__fail_open_rank() : GANTRY_OK;
+    }
     gantry__host_ints_t ints;
     GANTRY__TRY(gantry__infer_ints(call, input, &ints));
     out_shape->rank = (int32_t)ints.count;

@@ -27,6 +27,7 @@ gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
     if (indices->rank < 1)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "indices must be at least a vector");
     const int64_t depth = indices->dims[indices->rank - 1];
+    if (depth < 0) return gantry__fail_open_rank();
     if (depth > params->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "index innermost dimension length must be <= params rank; saw: %" PRId64
@@ -46,13 +47,14 @@ gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* updates = indices[:-1] + output[depth:] */
+/* updates = indices[:-1] + output[depth:], which gives open sizes of the output */
 static gantry_status_t check_updates(const gantry_shape_t *indices, const gantry_shape_t *updates,
-                                     const gantry_shape_t *output) {
+                                     gantry_shape_t *output) {
     const int32_t outer = indices->rank - 1;
     const int64_t depth = indices->dims[outer], inner = output->rank - depth;
     bool fits = updates->rank >= outer;
-    for (int32_t d = 0; fits && d < outer; ++d) fits = indices->dims[d] == updates->dims[d];
+    for (int32_t d = 0; fits && d < outer; ++d)
+        fits = gantry__sizes_fit(indices->dims[d], updates->dims[d]);
     if (!fits) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -60,9 +62,10 @@ static gantry_status_t check_updates(const gantry_shape_t *indices, const gantry
             (int)outer, gantry__shape_text(indices).text, (int)outer,
             gantry__shape_text(updates).text);
     }
+    if (depth < 0) return GANTRY_OK;
     fits = inner >= 0 && updates->rank == outer + inner;
     for (int32_t d = 0; fits && d < inner; ++d)
-        fits = output->dims[depth + d] == updates->dims[outer + d];
+        fits = gantry__merge_sizes(&output->dims[depth + d], updates->dims[outer + d]);
     if (fits) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
@@ -74,7 +77,7 @@ static gantry_status_t check_updates(const gantry_shape_t *indices, const gantry
 
 static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t *indices,
                                      const gantry_shape_t *updates) {
-    const gantry_shape_t *output = &call->out_shapes[0];
+    gantry_shape_t *output = &call->out_shapes[0];
     GANTRY__TRY(check_policy(call));
     if (indices->rank < 1) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -82,9 +85,10 @@ static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t
                             gantry__shape_text(indices).text);
     }
     const bool has_indices = gantry_shape_elements(indices) > 0,
-               has_updates = gantry_shape_elements(updates) > 0;
+               has_updates = gantry_shape_elements(updates) > 0,
+               lacks_indices = gantry_shape_elements(indices) == 0;
     if ((has_indices || has_updates) &&
-        (gantry_shape_elements(output) == 0 || (has_updates && !has_indices))) {
+        (gantry_shape_elements(output) == 0 || (has_updates && lacks_indices))) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Indices and updates specified for empty output.  indices shape: %s",
                             gantry__shape_text(indices).text);
@@ -112,7 +116,7 @@ gantry_status_t gantry__infer_segment(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be at least rank 1");
     if (ids->rank != 1)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "segment_ids should be a vector.");
-    if (ids->dims[0] != data->dims[0]) {
+    if (!gantry__sizes_fit(ids->dims[0], data->dims[0])) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "segment_ids should be the same size as dimension 0 of input. Got %" PRId64
@@ -128,26 +132,27 @@ gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call) {
     const gantry_shape_t *data = call->shapes[0], *ids = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
     int64_t segments;
-    bool fits = data->rank >= ids->rank;
+    bool fits = data->rank >= ids->rank, is_open;
     if (call->shapes[2]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "num_segments should be a scalar, not shape %s",
                             gantry__shape_text(call->shapes[2]).text);
     }
-    for (int32_t d = 0; fits && d < ids->rank; ++d) fits = data->dims[d] == ids->dims[d];
+    for (int32_t d = 0; fits && d < ids->rank; ++d)
+        fits = gantry__sizes_fit(data->dims[d], ids->dims[d]);
     if (!fits) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "data.shape = %s does not start with segment_ids.shape = %s",
                             gantry__shape_text(data).text, gantry__shape_text(ids).text);
     }
-    GANTRY__TRY(gantry__infer_int(call, 2, &segments));
+    GANTRY__TRY(gantry__infer_int_or_open(call, 2, &segments, &is_open));
     if (segments < 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Input num_segments == %" PRId64 " must not be negative.", segments);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)data->rank - ids->rank + 1));
     out->rank = 1;
-    out->dims[0] = segments;
+    out->dims[0] = is_open ? -1 : segments;
     for (int32_t d = ids->rank; d < data->rank; ++d) out->dims[out->rank++] = data->dims[d];
     return GANTRY_OK;
 }
@@ -160,8 +165,10 @@ static gantry_status_t infer_index_read_size(gantry__infer_t *call, int64_t *out
                             "Shape must be rank 0 but is rank %d for `size` argument",
                             (int)call->shapes[1]->rank);
     }
-    GANTRY__TRY(gantry__infer_int(call, 1, out_size));
-    if (*out_size >= 0) return GANTRY_OK;
+    bool is_open;
+    GANTRY__TRY(gantry__infer_int_or_open(call, 1, out_size, &is_open));
+    if (is_open) *out_size = -1;
+    if (is_open || *out_size >= 0) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "size (%" PRId64 ") must be non-negative",
                         *out_size);
 }
@@ -171,7 +178,8 @@ gantry_status_t gantry__infer_bincount(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     out->rank = 1;
     GANTRY__TRY(infer_index_read_size(call, &out->dims[0]));
-    if (weights == 0 || weights == gantry_shape_elements(call->shapes[0])) return GANTRY_OK;
+    if (weights == 0 || gantry__sizes_fit(weights, gantry_shape_elements(call->shapes[0])))
+        return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "Input indices and weights must have the same size.");
 }
@@ -183,7 +191,7 @@ gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d",
                             (int)input->rank);
     }
-    if (gantry_shape_elements(weights) != 0 && !gantry_shape_equal(weights, input)) {
+    if (gantry_shape_elements(weights) > 0 && !gantry__shapes_fit(weights, input)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received %s",

@@ -35,7 +35,7 @@ static gantry_status_t check_sparse(const gantry_shape_t *logits, const gantry_s
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "labels must be 1-D, but got shape %s",
                             gantry__shape_text(labels).text);
     }
-    if (logits->dims[0] != labels->dims[0]) {
+    if (!gantry__sizes_fit(logits->dims[0], labels->dims[0])) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "logits and labels must have the same first dimension, got logits shape %s and labels shape %s",
@@ -50,18 +50,21 @@ static gantry_status_t check_sparse(const gantry_shape_t *logits, const gantry_s
 }
 
 gantry_status_t gantry__infer_sparse_cross_entropy(gantry__infer_t *call) {
-    GANTRY__TRY(check_sparse(call->shapes[0], call->shapes[1]));
-    return set_results(call, call->shapes[0]);
+    gantry_shape_t rows = *call->shapes[0];
+    GANTRY__TRY(check_sparse(&rows, call->shapes[1]));
+    (void)gantry__merge_sizes(&rows.dims[0], call->shapes[1]->dims[0]);
+    return set_results(call, &rows);
 }
 
 gantry_status_t gantry__infer_sparse_rows(gantry__infer_t *call) {
     const gantry_shape_t *rows = call->shapes[0], *softmax = call->shapes[1];
+    gantry_shape_t both = *rows;
     GANTRY__TRY(check_sparse(rows, call->shapes[2]));
-    if (softmax->rank != 2 || softmax->dims[0] != rows->dims[0] ||
-        softmax->dims[1] != rows->dims[1]) {
+    if (!gantry__merge_shapes(&both, softmax)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "log_softmax and softmax must have one shape, got %s and %s",
                             gantry__shape_text(rows).text, gantry__shape_text(softmax).text);
     }
-    return set_results(call, rows);
+    (void)gantry__merge_sizes(&both.dims[0], call->shapes[2]->dims[0]);
+    return set_results(call, &both);
 }

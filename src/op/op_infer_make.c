@@ -140,14 +140,21 @@ static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[
 
 gantry_status_t gantry__infer_range(gantry__infer_t *call) {
     const void *data[3];
+    bool is_open = false;
+    call->out_shapes[0] = gantry__shape_open(1);
     for (uint32_t i = 0; i < 3; ++i) {
-        if (call->shapes[i]->rank > 1 || gantry_shape_elements(call->shapes[i]) != 1) {
+        if (call->shapes[i]->rank > 1 ||
+            !gantry__sizes_fit(gantry_shape_elements(call->shapes[i]), 1)) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s",
                                 call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
         }
-        GANTRY__TRY(gantry__infer_host_data(call, i, &data[i]));
+        if (gantry__infer_is_open(call, i)) {
+            is_open = true;
+        } else {
+            GANTRY__TRY(gantry__infer_host_data(call, i, &data[i]));
+        }
     }
-    call->out_shapes[0].rank = 1;
+    if (is_open) return GANTRY_OK;
     return count_range(call->dtypes[0], data, &call->out_shapes[0].dims[0]);
 }
 

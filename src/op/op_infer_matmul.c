@@ -10,7 +10,7 @@ static gantry_status_t infer_matmul_multiply(gantry__infer_t *call, bool transpo
     gantry_shape_t *out = &call->out_shapes[0];
     int64_t a_inner = a->dims[a->rank - (transpose_a ? 2 : 1)];
     int64_t b_inner = b->dims[b->rank - (transpose_b ? 1 : 2)];
-    if (a_inner != b_inner) {
+    if (!gantry__sizes_fit(a_inner, b_inner)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s%s%s",
             gantry__shape_text(a).text, gantry__shape_text(b).text,

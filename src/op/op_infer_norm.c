@@ -26,8 +26,8 @@ gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call) {
 
 /* ---- FusedBatchNorm ---- */
 
-static gantry_status_t check_statistics(const gantry__infer_t *call, int64_t channels,
-                                        bool is_training) {
+static gantry_status_t check_statistics(const gantry__infer_t *call, bool is_training,
+                                        int64_t *channels) {
     const bool is_averaged = gantry__infer_attr(call, "exponential_avg_factor")->f != 1.0;
     for (uint32_t i = 1; i < 5; ++i) {
         const char *name = call->op->inputs[i].name;
@@ -37,7 +37,8 @@ static gantry_status_t check_statistics(const gantry__infer_t *call, int64_t cha
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 1-dimensional%s", name,
                                 gantry__shape_text(call->shapes[i]).text);
         }
-        if (call->shapes[i]->dims[0] == channels || (is_given && is_training && !is_averaged))
+        if ((is_given && is_training && !is_averaged) ||
+            gantry__merge_sizes(channels, call->shapes[i]->dims[0]))
             continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -45,7 +46,7 @@ static gantry_status_t check_statistics(const gantry__infer_t *call, int64_t cha
             !is_given     ? ""
             : is_training ? "When exponential_avg_factor != 1, "
                           : "When is_training=false, ",
-            name, (long long)call->shapes[i]->dims[0], (long long)channels);
+            name, (long long)call->shapes[i]->dims[0], (long long)*channels);
     }
     return GANTRY_OK;
 }
@@ -72,40 +73,41 @@ gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     int64_t channels;
     GANTRY__TRY(infer_channels(call, x, &channels));
-    GANTRY__TRY(check_statistics(call, channels, gantry__infer_attr(call, "is_training")->i != 0));
+    GANTRY__TRY(check_statistics(call, gantry__infer_attr(call, "is_training")->i != 0, &channels));
     call->out_shapes[0] = *x;
     for (uint32_t k = 1; k < 5; ++k) call->out_shapes[k] = GANTRY_SHAPE(channels);
     call->out_shapes[5] = GANTRY_SHAPE(0);
     return GANTRY_OK;
 }
 
-static gantry_status_t check_vectors(const gantry__infer_t *call, int64_t channels) {
+static gantry_status_t check_vectors(const gantry__infer_t *call, int64_t *channels) {
     static const char *const names[] = {"scale", "saved mean", "saved variance"};
     for (uint32_t i = 2; i < 5; ++i) {
         const gantry_shape_t *shape = call->shapes[i];
         if (shape->rank != 1)
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 1-dimensional%s", names[i - 2],
                                 gantry__shape_text(shape).text);
-        if (shape->dims[0] == channels) continue;
+        if (gantry__merge_sizes(channels, shape->dims[0])) continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "%s must have the same number of elements as the channels of x, got %lld and %lld",
-            call->op->inputs[i].name, (long long)shape->dims[0], (long long)channels);
+            call->op->inputs[i].name, (long long)shape->dims[0], (long long)*channels);
     }
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call) {
     const gantry_shape_t *dy = call->shapes[0], *x = call->shapes[1];
+    gantry_shape_t both = *x;
     int64_t channels;
     GANTRY__TRY(infer_channels(call, dy, &channels));
-    if (!gantry_shape_equal(x, dy))
+    if (!gantry__merge_shapes(&both, dy))
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "x and y_backprop must have same shape, but x has shape %s and y_backprop has shape %s",
             gantry__shape_text(x).text, gantry__shape_text(dy).text);
-    GANTRY__TRY(check_vectors(call, channels));
-    call->out_shapes[0] = *x;
+    GANTRY__TRY(check_vectors(call, &channels));
+    call->out_shapes[0] = both;
     call->out_shapes[1] = call->out_shapes[2] = GANTRY_SHAPE(channels);
     call->out_shapes[3] = call->out_shapes[4] = GANTRY_SHAPE(0);
     return GANTRY_OK;
@@ -115,7 +117,7 @@ gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call) {
 static gantry_status_t check_others(const gantry__infer_t *call, const gantry_shape_t *shape,
                                     const char *what) {
     for (uint32_t i = 1; i < call->input_count; ++i) {
-        if (gantry_shape_equal(call->shapes[i], shape)) continue;
+        if (gantry__shapes_fit(call->shapes[i], shape)) continue;
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, %s, got %s",
                             call->op->inputs[i].name, gantry__shape_text(shape).text, what,
                             gantry__shape_text(call->shapes[i]).text);
@@ -158,7 +160,8 @@ gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call) {
 gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_layer_norm(call));
     const int64_t length = gantry_shape_elements(call->shapes[1]);
-    if (length < 1 || length > GANTRY__LAYER_NORM_ROWS_MOST) {
+    const bool is_open = gantry__shape_is_open(call->shapes[1]);
+    if ((length < 1 && !is_open) || length > GANTRY__LAYER_NORM_ROWS_MOST) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "scale must have 1 to %d elements, got shape %s",
                             GANTRY__LAYER_NORM_ROWS_MOST, gantry__shape_text(call->shapes[1]).text);
@@ -176,7 +179,7 @@ gantry_status_t gantry__infer_dropout(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "rate must be in the range [0, 1), got %g",
                             rate);
     }
-    if (call->shapes[1]->rank != 1 || call->shapes[1]->dims[0] != 2) {
+    if (call->shapes[1]->rank != 1 || !gantry__sizes_fit(call->shapes[1]->dims[0], 2)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s",
                             gantry__shape_text(call->shapes[1]).text);
     }
@@ -185,7 +188,8 @@ gantry_status_t gantry__infer_dropout(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_rank_fits(noise->i));
     gantry_shape_t given = {.rank = (int32_t)noise->i}, both;
     for (int32_t i = 0; i < given.rank; ++i) given.dims[i] = noise->list[i];
-    if (gantry__broadcast_shapes(x, &given, &both) && gantry_shape_equal(&both, x))
+    if (!gantry__shape_is_open(&given) && gantry__broadcast_shapes(x, &given, &both) &&
+        gantry__merge_shapes(&call->out_shapes[0], &both))
         return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "noise_shape %s does not broadcast to x's shape %s",

@@ -4,16 +4,18 @@
 
 /* ---- Concat ---- */
 
-static gantry_status_t check_alike(const gantry__infer_t *call, uint32_t i, int64_t axis) {
+/* Input i beside the result of those before it; axis -1: not known. */
+static gantry_status_t join_one(gantry__infer_t *call, uint32_t i, int64_t axis) {
     const gantry_shape_t *first = call->shapes[0], *other = call->shapes[i];
+    gantry_shape_t *out = &call->out_shapes[0];
     if (other->rank != first->rank) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Ranks of all input tensors should match: shape[0] = %s vs. shape[%u] = %s",
             gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(other).text);
     }
-    for (int32_t k = 0; k < first->rank; ++k) {
-        if (k == axis || other->dims[k] == first->dims[k]) continue;
+    for (int32_t k = 0; axis >= 0 && k < first->rank; ++k) {
+        if (k == axis || gantry__merge_sizes(&out->dims[k], other->dims[k])) continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Dimension %d in both shapes must be equal: shape[0] = %s vs. shape[%u] = %s", (int)k,
@@ -27,7 +29,8 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
     uint32_t count = call->input_count - 1;
     gantry_shape_t *out = &call->out_shapes[0];
     int64_t axis = 0;
-    GANTRY__TRY(gantry__infer_int(call, count, &axis));
+    bool is_open;
+    GANTRY__TRY(gantry__infer_int_or_open(call, count, &axis, &is_open));
     if (first->rank == 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Can't concatenate scalars (expand them to vectors, or stack)");
@@ -38,16 +41,16 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
                             -(int)first->rank, (int)first->rank, (long long)axis);
     }
     axis += axis < 0 ? first->rank : 0;
-    *out = *first;
+    *out = is_open ? gantry__shape_open(first->rank) : *first;
     for (uint32_t i = 1; i < count; ++i) {
-        GANTRY__TRY(check_alike(call, i, axis));
+        GANTRY__TRY(join_one(call, i, is_open ? -1 : axis));
         int64_t more = call->shapes[i]->dims[axis];
-        if (more > INT64_MAX - out->dims[axis]) {
+        if (out->dims[axis] > 0 && more > INT64_MAX - out->dims[axis]) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "the sizes along dimension %lld add up to more than 2**63 - 1",
                                 (long long)axis);
         }
-        out->dims[axis] += more;
+        out->dims[axis] = gantry__size_add(out->dims[axis], more);
     }
     return GANTRY_OK;
 }
@@ -65,36 +68,51 @@ void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, i
 
 /* ---- Slice ---- */
 
+/* most: -1 for an open end. */
+static gantry_status_t fail_slice(const char *what, int32_t axis, int64_t most, int64_t given) {
+    if (most < 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %s[%d] of at least 0, but got %lld",
+                            what, (int)axis, (long long)given);
+    }
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %s[%d] in [0, %lld], but got %lld", what,
+                        (int)axis, (long long)most, (long long)given);
+}
+
+/* One dimension, of `size`; *from is NULL: not known. */
+static gantry_status_t slice_one(int32_t axis, int64_t size, const int64_t *from, int64_t length,
+                                 int64_t *out_count) {
+    if (from && (*from < 0 || (size >= 0 && *from > size)))
+        return fail_slice("begin", axis, size, *from);
+    const int64_t rest = size < 0 || !from ? -1 : size - *from;
+    const int64_t most = rest < 0 ? size : rest;
+    if (length < -1 || (most >= 0 && length > most)) return fail_slice("size", axis, most, length);
+    *out_count = length == -1 ? rest : length;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0], *begins = call->shapes[1],
                          *sizes = call->shapes[2];
     gantry_shape_t *out = &call->out_shapes[0];
     gantry__host_ints_t begin, size;
-    if (begins->rank != 1 || sizes->rank != 1 || begins->dims[0] != input->rank ||
-        sizes->dims[0] != input->rank) {
+    if (begins->rank != 1 || sizes->rank != 1 || !gantry__sizes_fit(begins->dims[0], input->rank) ||
+        !gantry__sizes_fit(sizes->dims[0], input->rank)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Expected begin and size arguments to be 1-D tensors of size %d, but got shapes %s and %s instead.",
             (int)input->rank, gantry__shape_text(begins).text, gantry__shape_text(sizes).text);
     }
-    GANTRY__TRY(gantry__infer_ints(call, 1, &begin));
-    GANTRY__TRY(gantry__infer_ints(call, 2, &size));
-    out->rank = input->rank;
+    const bool has_begin = !gantry__infer_is_open(call, 1),
+               has_size = !gantry__infer_is_open(call, 2);
+    if (has_begin) GANTRY__TRY(gantry__infer_ints(call, 1, &begin));
+    if (has_size) GANTRY__TRY(gantry__infer_ints(call, 2, &size));
+    *out = gantry__shape_open(input->rank);
+    if (!has_size) return GANTRY_OK;
     gantry__piece_t piece = {.first = 0};
     for (int32_t i = 0; i < input->rank; ++i) {
-        int64_t from = gantry__host_int(&begin, i), length = gantry__host_int(&size, i);
-        if (from < 0 || from > input->dims[i]) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Expected begin[%d] in [0, %lld], but got %lld", (int)i,
-                                (long long)input->dims[i], (long long)from);
-        }
-        int64_t rest = input->dims[i] - from;
-        if (length < -1 || length > rest) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Expected size[%d] in [0, %lld], but got %lld", (int)i,
-                                (long long)rest, (long long)length);
-        }
-        out->dims[i] = length == -1 ? rest : length;
+        const int64_t from = has_begin ? gantry__host_int(&begin, i) : 0;
+        GANTRY__TRY(slice_one(i, input->dims[i], has_begin ? &from : NULL,
+                              gantry__host_int(&size, i), &out->dims[i]));
         gantry__piece_extend(&piece, input->dims[i], from, out->dims[i], 1);
     }
     if (!piece.is_apart) call->piece_first = (int64_t)piece.first;
@@ -103,6 +121,7 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
 
 /* ---- Gather ---- */
 
+/* -1: the axis is not known. */
 static gantry_status_t read_gather_axis(gantry__infer_t *call, int32_t *out_axis) {
     const gantry_shape_t *params = call->shapes[0];
     int64_t axis = 0;
@@ -113,7 +132,10 @@ static gantry_status_t read_gather_axis(gantry__infer_t *call, int32_t *out_axis
     if (params->rank == 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least 1 dimensional");
     }
-    GANTRY__TRY(gantry__infer_int(call, 2, &axis));
+    bool is_open;
+    GANTRY__TRY(gantry__infer_int_or_open(call, 2, &axis, &is_open));
+    *out_axis = -1;
+    if (is_open) return GANTRY_OK;
     if (axis < -params->rank || axis >= params->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Expected axis in the range [%d, %d), but got %lld", -(int)params->rank,
@@ -139,13 +161,13 @@ static gantry_status_t read_batch_dims(const gantry__infer_t *call, int32_t axis
                             "batch_dims (%lld) must be less than rank(params) (%d).",
                             (long long)count, (int)params->rank);
     }
-    if (count > axis) {
+    if (axis >= 0 && count > axis) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "batch_dims (%lld) must be less than or equal to axis (%d).",
                             (long long)count, (int)axis);
     }
     for (int32_t i = 0; i < count; ++i) {
-        if (params->dims[i] == indices->dims[i]) continue;
+        if (gantry__sizes_fit(params->dims[i], indices->dims[i])) continue;
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld",
                             (int)i, (long long)params->dims[i], (int)i,
@@ -163,6 +185,10 @@ gantry_status_t gantry__infer_gather(gantry__infer_t *call) {
     GANTRY__TRY(read_gather_axis(call, &axis));
     GANTRY__TRY(read_batch_dims(call, axis, &batch_dims));
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)params->rank - 1 + indices->rank - batch_dims));
+    if (axis < 0) {
+        *out = gantry__shape_open(params->rank - 1 + indices->rank - batch_dims);
+        return GANTRY_OK;
+    }
     out->rank = 0;
     for (int32_t i = 0; i < axis; ++i) out->dims[out->rank++] = params->dims[i];
     for (int32_t i = batch_dims; i < indices->rank; ++i) out->dims[out->rank++] = indices->dims[i];
@@ -184,6 +210,7 @@ static gantry_status_t check_one_hot_scalars(const gantry__infer_t *call) {
 gantry_status_t gantry__infer_one_hot(gantry__infer_t *call) {
     const gantry_shape_t *indices = call->shapes[0];
     int64_t axis = gantry__infer_attr(call, "axis")->i, depth = 0;
+    bool is_open;
     gantry_shape_t *out = &call->out_shapes[0];
     if (axis < -1 || axis > indices->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -191,13 +218,14 @@ gantry_status_t gantry__infer_one_hot(gantry__infer_t *call) {
                             (int)indices->rank + 1, (long long)axis);
     }
     GANTRY__TRY(check_one_hot_scalars(call));
-    GANTRY__TRY(gantry__infer_int(call, 1, &depth));
+    GANTRY__TRY(gantry__infer_int_or_open(call, 1, &depth, &is_open));
     if (depth < 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "depth must be non-negative, got: %lld",
                             (long long)depth);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)indices->rank + 1));
     axis = axis == -1 ? indices->rank : axis;
+    if (is_open) depth = -1;
     out->rank = indices->rank + 1;
     for (int32_t i = 0; i < out->rank; ++i) {
         out->dims[i] = i < axis ? indices->dims[i] : i == axis ? depth : indices->dims[i - 1];

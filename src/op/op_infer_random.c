@@ -6,7 +6,7 @@
 
 static gantry_status_t check_seed(const gantry__infer_t *call, uint32_t input) {
     const gantry_shape_t *seed = call->shapes[input];
-    if (seed->rank == 1 && seed->dims[0] == 2) return GANTRY_OK;
+    if (seed->rank == 1 && gantry__sizes_fit(seed->dims[0], 2)) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s",
                         gantry__shape_text(seed).text);
 }
@@ -23,12 +23,13 @@ enum { ALGORITHM_PHILOX = 1, ALGORITHM_THREEFRY = 2, ALGORITHM_AUTO = 3 };
 
 static gantry_status_t check_algorithm(gantry__infer_t *call, uint32_t input) {
     int64_t algorithm = 0;
+    bool is_open;
     if (call->shapes[input]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "alg must have shape [], not %s",
                             gantry__shape_text(call->shapes[input]).text);
     }
-    GANTRY__TRY(gantry__infer_int(call, input, &algorithm));
-    if (algorithm == ALGORITHM_PHILOX || algorithm == ALGORITHM_AUTO) return GANTRY_OK;
+    GANTRY__TRY(gantry__infer_int_or_open(call, input, &algorithm, &is_open));
+    if (is_open || algorithm == ALGORITHM_PHILOX || algorithm == ALGORITHM_AUTO) return GANTRY_OK;
     if (algorithm == ALGORITHM_THREEFRY) {
         return gantry__fail(
             GANTRY_UNIMPLEMENTED,
@@ -44,11 +45,11 @@ static gantry_status_t check_algorithm(gantry__infer_t *call, uint32_t input) {
 static gantry_status_t check_key(gantry__infer_t *call, uint32_t input) {
     const gantry_shape_t *key = call->shapes[input], *counter = call->shapes[input + 1];
     GANTRY__TRY(check_algorithm(call, input + 2));
-    if (key->rank != 1 || key->dims[0] != 1) {
+    if (key->rank != 1 || !gantry__sizes_fit(key->dims[0], 1)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "key must have shape [1], not %s",
                             gantry__shape_text(key).text);
     }
-    if (counter->rank == 1 && counter->dims[0] >= 2) return GANTRY_OK;
+    if (counter->rank == 1 && (counter->dims[0] < 0 || counter->dims[0] >= 2)) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "counter must be a vector with length at least 2; got shape: %s",
                         gantry__shape_text(counter).text);
@@ -79,7 +80,9 @@ static gantry_status_t check_bounds(gantry__infer_t *call, uint32_t input) {
                             call->op->inputs[input + i].name,
                             gantry__shape_text(call->shapes[input + i]).text);
     }
-    if (gantry_shape_elements(&call->out_shapes[0]) == 0) return GANTRY_OK;
+    if (gantry_shape_elements(&call->out_shapes[0]) <= 0) return GANTRY_OK; /* or not known */
+    if (gantry__infer_is_open(call, input) || gantry__infer_is_open(call, input + 1))
+        return GANTRY_OK;
     if (call->dtypes[input] == GANTRY_UINT32 || call->dtypes[input] == GANTRY_UINT64) {
         for (uint32_t i = 0; i < 2; ++i)
             GANTRY__TRY(gantry__infer_host_data(call, input + i, &data[i]));
@@ -123,6 +126,7 @@ gantry_status_t gantry__infer_stateless_shuffle(gantry__infer_t *call) {
 gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
     const gantry_shape_t *logits = call->shapes[0];
     int64_t samples;
+    bool is_open;
     if (logits->rank != 2) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "logits should be a matrix, got shape %s",
                             gantry__shape_text(logits).text);
@@ -133,17 +137,17 @@ gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
     }
     if (call->input_count == 3) GANTRY__TRY(check_seed(call, 2));
     if (call->input_count == 5) GANTRY__TRY(check_key(call, 2));
-    GANTRY__TRY(gantry__infer_int(call, 1, &samples));
+    GANTRY__TRY(gantry__infer_int_or_open(call, 1, &samples, &is_open));
     if (samples < 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "num_samples should be non-negative, got %" PRId64, samples);
     }
-    if (logits->dims[1] <= 0) {
+    if (logits->dims[1] == 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_classes should be positive, got %" PRId64,
                             logits->dims[1]);
     }
     GANTRY__TRY(gantry__infer_reach(call, "output_dtype", logits->dims[1] - 1));
-    call->out_shapes[0] = GANTRY_SHAPE(logits->dims[0], samples);
+    call->out_shapes[0] = GANTRY_SHAPE(logits->dims[0], is_open ? -1 : samples);
     return GANTRY_OK;
 }
 

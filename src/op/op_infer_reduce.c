@@ -27,11 +27,26 @@ static gantry_status_t read_axes(gantry__infer_t *call, int32_t rank, uint32_t *
     return GANTRY_OK;
 }
 
+/* Without the axes, only their number is known: each occurs once. */
+static gantry_status_t reduce_unknown(gantry__infer_t *call, bool keep) {
+    const gantry_shape_t *input = call->shapes[0];
+    const int64_t count = gantry_shape_elements(call->shapes[1]);
+    if (count > input->rank) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Invalid reduction arguments: %lld axes of %d dimension(s)",
+                            (long long)count, (int)input->rank);
+    }
+    if (count < 0 && !keep) return gantry__fail_open_rank();
+    call->out_shapes[0] = gantry__shape_open(input->rank - (keep ? 0 : (int32_t)count));
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_reduce(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry_shape_t *out = &call->out_shapes[0];
     bool keep = gantry__infer_attr(call, "keep_dims")->i != 0;
     uint32_t mask = 0;
+    if (gantry__infer_is_open(call, 1)) return reduce_unknown(call, keep);
     GANTRY__TRY(read_axes(call, input->rank, &mask));
     out->rank = 0;
     for (int32_t i = 0; i < input->rank; ++i) {
@@ -50,7 +65,12 @@ gantry_status_t gantry__infer_arg_max(gantry__infer_t *call) {
                             gantry__shape_text(call->shapes[1]).text);
     }
     int64_t axis = 0;
-    GANTRY__TRY(gantry__infer_int(call, 1, &axis));
+    bool is_open;
+    GANTRY__TRY(gantry__infer_int_or_open(call, 1, &axis, &is_open));
+    if (is_open && input->rank > 0) {
+        *out = gantry__shape_open(input->rank - 1);
+        return GANTRY_OK;
+    }
     if (axis < -input->rank || axis >= input->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Expected dimension in the range [%d, %d), but got %lld",

@@ -14,21 +14,26 @@ static gantry_status_t fail_size(int64_t size, const char *what, int64_t by, int
                         (int)axis, size, what, by);
 }
 
-static gantry_status_t read_paddings(gantry__infer_t *call, gantry__host_ints_t *out) {
+/* *out_is_open: the paddings are not known. The result then is open. */
+static gantry_status_t read_paddings(gantry__infer_t *call, gantry__host_ints_t *out,
+                                     bool *out_is_open) {
     const gantry_shape_t *input = call->shapes[0], *paddings = call->shapes[1];
-    if (paddings->rank != 2 || paddings->dims[1] != 2) {
+    if (paddings->rank != 2 || !gantry__sizes_fit(paddings->dims[1], 2)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "paddings must be a matrix with 2 columns: %s",
                             gantry__shape_text(paddings).text);
     }
-    if (paddings->dims[0] != input->rank) {
+    if (!gantry__sizes_fit(paddings->dims[0], input->rank)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "The first dimension of paddings must be the rank of inputs%s %s",
                             gantry__shape_text(paddings).text, gantry__shape_text(input).text);
     }
-    return gantry__infer_ints(call, 1, out);
+    *out_is_open = gantry__infer_is_open(call, 1);
+    call->out_shapes[0] = *out_is_open ? gantry__shape_open(input->rank) : *input;
+    return *out_is_open ? GANTRY_OK : gantry__infer_ints(call, 1, out);
 }
 
 static gantry_status_t pad(int64_t *size, int64_t more, int32_t axis) {
+    if (*size < 0) return GANTRY_OK;
     if (more > INT64_MAX - *size) return fail_size(*size, "and a padding of", more, axis);
     *size += more;
     return GANTRY_OK;
@@ -36,13 +41,13 @@ static gantry_status_t pad(int64_t *size, int64_t more, int32_t axis) {
 
 gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
     gantry__host_ints_t paddings;
-    GANTRY__TRY(read_paddings(call, &paddings));
+    bool is_open;
+    GANTRY__TRY(read_paddings(call, &paddings, &is_open));
     if (call->input_count > 2 && call->shapes[2]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant_values must be a scalar. Found: %s",
                             gantry__shape_text(call->shapes[2]).text);
     }
-    call->out_shapes[0] = *call->shapes[0];
-    for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
+    for (int32_t d = 0; d < call->shapes[0]->rank && !is_open; ++d) {
         const int64_t before = gantry__host_int(&paddings, 2 * d),
                       after = gantry__host_int(&paddings, 2 * d + 1);
         if (before < 0 || after < 0) {
@@ -59,13 +64,13 @@ gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
 typedef struct mirror_t {
     gantry__host_ints_t paddings;
     size_t mode; /* 0: REFLECT */
+    bool is_open;
 } mirror_t;
 
 static gantry_status_t read_mirror(gantry__infer_t *call, mirror_t *out) {
     static const char *const modes[] = {"REFLECT", "SYMMETRIC"};
     GANTRY__TRY(gantry__infer_choice(call, "mode", modes, 2, &out->mode));
-    call->out_shapes[0] = *call->shapes[0];
-    return read_paddings(call, &out->paddings);
+    return read_paddings(call, &out->paddings, &out->is_open);
 }
 
 /* The paddings of dimension d, which are not negative. */
@@ -84,6 +89,7 @@ static gantry_status_t check_mirrored(const mirror_t *mirror, int64_t size, int6
                                       int64_t after) {
     const bool reflects = mirror->mode == 0;
     const int64_t most = reflects ? size - 1 : size;
+    if (size < 0) return GANTRY_OK;
     if (before <= most && after <= most) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "paddings must be %s the dimension size: %" PRId64 ", %" PRId64
@@ -95,7 +101,7 @@ static gantry_status_t check_mirrored(const mirror_t *mirror, int64_t size, int6
 gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call) {
     mirror_t mirror;
     GANTRY__TRY(read_mirror(call, &mirror));
-    for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
+    for (int32_t d = 0; d < call->shapes[0]->rank && !mirror.is_open; ++d) {
         int64_t before, after;
         GANTRY__TRY(mirror_of(&mirror, d, &before, &after));
         GANTRY__TRY(check_mirrored(&mirror, call->shapes[0]->dims[d], before, after));
@@ -108,10 +114,11 @@ gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call) {
 gantry_status_t gantry__infer_mirror_pad_grad(gantry__infer_t *call) {
     mirror_t mirror;
     GANTRY__TRY(read_mirror(call, &mirror));
-    for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
+    for (int32_t d = 0; d < call->shapes[0]->rank && !mirror.is_open; ++d) {
         const int64_t size = call->shapes[0]->dims[d];
         int64_t before, after;
         GANTRY__TRY(mirror_of(&mirror, d, &before, &after));
+        if (size < 0) continue;
         if (before >= size || after >= size - before) {
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT,
@@ -136,14 +143,15 @@ gantry_status_t gantry__infer_tile(gantry__infer_t *call) {
                             "Expected multiples to be 1-D, but got shape %s",
                             gantry__shape_text(given).text);
     }
-    if (given->dims[0] != input->rank) {
+    if (!gantry__sizes_fit(given->dims[0], input->rank)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Expected multiples argument to be a vector of length %d but got length %" PRId64,
             (int)input->rank, given->dims[0]);
     }
+    *out = gantry__shape_open(input->rank);
+    if (gantry__infer_is_open(call, 1)) return GANTRY_OK;
     GANTRY__TRY(gantry__infer_ints(call, 1, &multiples));
-    out->rank = input->rank;
     for (int32_t d = 0; d < input->rank; ++d) {
         const int64_t multiple = gantry__host_int(&multiples, d), size = input->dims[d];
         if (multiple < 0) {
@@ -151,7 +159,7 @@ gantry_status_t gantry__infer_tile(gantry__infer_t *call) {
                                 "Expected multiples[%d] >= 0, but got %" PRId64, (int)d, multiple);
         }
         if (size > 0 && multiple > INT64_MAX / size) return fail_size(size, "times", multiple, d);
-        out->dims[d] = size * multiple;
+        out->dims[d] = size >= 0 ? size * multiple : multiple == 0 ? 0 : -1;
     }
     return GANTRY_OK;
 }
@@ -166,8 +174,9 @@ gantry_status_t gantry__infer_reverse(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d",
                             (int)call->shapes[1]->rank);
     }
-    GANTRY__TRY(gantry__infer_ints(call, 1, &axes));
     call->out_shapes[0] = *tensor;
+    if (gantry__infer_is_open(call, 1)) return GANTRY_OK;
+    GANTRY__TRY(gantry__infer_ints(call, 1, &axes));
     for (int64_t i = 0; tensor->rank > 0 && i < axes.count; ++i) {
         const int64_t given = gantry__host_int(&axes, i),
                       axis = given < 0 ? given + tensor->rank : given;
@@ -196,11 +205,12 @@ gantry_status_t gantry__infer_roll(gantry__infer_t *call) {
                             "%s must be a scalar or a 1-D vector. Found: %s",
                             call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
     }
-    if (!gantry_shape_equal(call->shapes[1], call->shapes[2])) {
+    if (!gantry__shapes_fit(call->shapes[1], call->shapes[2])) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "shift and axis must have the same size");
     }
-    GANTRY__TRY(gantry__infer_ints(call, 2, &axes));
     call->out_shapes[0] = *input;
+    if (gantry__infer_is_open(call, 2)) return GANTRY_OK;
+    GANTRY__TRY(gantry__infer_ints(call, 2, &axes));
     for (int64_t i = 0; i < axes.count; ++i) {
         const int64_t given = gantry__host_int(&axes, i),
                       axis = given < 0 ? given + input->rank : given;

@@ -15,14 +15,16 @@ typedef struct request_t {
     bool has_zero;
 } request_t;
 
-static gantry_status_t read_request(gantry__infer_t *call, request_t *out) {
-    const gantry_shape_t *given = call->shapes[1];
-    gantry__host_ints_t sizes;
+static gantry_status_t check_request(const gantry_shape_t *given) {
     if (given->rank > 1) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "shape input must be 1-D, not %s",
                             gantry__shape_text(given).text);
     }
-    GANTRY__TRY(gantry__infer_rank_fits(gantry_shape_elements(given)));
+    return gantry__infer_rank_fits(gantry_shape_elements(given));
+}
+
+static gantry_status_t read_request(gantry__infer_t *call, request_t *out) {
+    gantry__host_ints_t sizes;
     GANTRY__TRY(gantry__infer_ints(call, 1, &sizes));
     *out = (request_t){.shape.rank = (int32_t)sizes.count, .unknown = -1};
     for (int32_t i = 0; i < out->shape.rank; ++i) {
@@ -69,10 +71,28 @@ static gantry_status_t solve_unknown(const gantry_shape_t *input, request_t *req
     return GANTRY_OK;
 }
 
+/* The request is not known: a vector takes all elements. */
+static gantry_status_t reshape_unknown(gantry__infer_t *call) {
+    const int64_t rank = gantry_shape_elements(call->shapes[1]);
+    if (rank < 0) return gantry__fail_open_rank();
+    call->out_shapes[0] = gantry__shape_open((int32_t)rank);
+    if (rank == 1) call->out_shapes[0].dims[0] = gantry_shape_elements(call->shapes[0]);
+    return GANTRY_OK;
+}
+
+/* The input's elements are not counted: the size in place of -1 is open. */
+static gantry_status_t reshape_open(gantry__infer_t *call, const request_t *request) {
+    call->out_shapes[0] = request->shape;
+    if (request->unknown >= 0) call->out_shapes[0].dims[request->unknown] = -1;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_reshape(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     int64_t have = gantry_shape_elements(input);
     request_t request;
+    GANTRY__TRY(check_request(call->shapes[1]));
+    if (gantry__infer_is_open(call, 1)) return reshape_unknown(call);
     GANTRY__TRY(read_request(call, &request));
     if (count_without_zeros(&request.shape) < 0) {
         /* as the user wrote it */
@@ -81,6 +101,7 @@ gantry_status_t gantry__infer_reshape(gantry__infer_t *call) {
                             "Shape %s has too many elements: more than " GANTRY__MOST_ELEMENTS_TEXT,
                             gantry__shape_text(&request.shape).text);
     }
+    if (gantry__shape_is_open(input)) return reshape_open(call, &request);
     if (request.unknown >= 0) GANTRY__TRY(solve_unknown(input, &request));
     int64_t wanted = gantry_shape_elements(&request.shape);
     if (wanted != have) {
@@ -99,7 +120,8 @@ gantry_status_t gantry__infer_expand_dims(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry_shape_t *out = &call->out_shapes[0];
     int64_t axis = 0;
-    GANTRY__TRY(gantry__infer_int(call, 1, &axis));
+    bool is_open;
+    GANTRY__TRY(gantry__infer_int_or_open(call, 1, &axis, &is_open));
     if (axis < -input->rank - 1 || axis > input->rank) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -107,6 +129,10 @@ gantry_status_t gantry__infer_expand_dims(gantry__infer_t *call) {
             (long long)axis, (int)input->rank, -(int)input->rank - 1, (int)input->rank);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)input->rank + 1));
+    if (is_open) {
+        *out = gantry__shape_open(input->rank + 1);
+        return GANTRY_OK;
+    }
     axis += axis < 0 ? input->rank + 1 : 0;
     out->rank = input->rank + 1;
     for (int32_t i = 0; i < out->rank; ++i) {
@@ -128,13 +154,14 @@ gantry_status_t gantry__infer_squeeze(gantry__infer_t *call) {
                                 (long long)axis, (int)input->rank);
         }
         axis += axis < 0 ? input->rank : 0;
-        if (input->dims[axis] != 1) {
+        if (!gantry__sizes_fit(input->dims[axis], 1)) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "Can not squeeze dim[%lld], expected a dimension of 1, got %lld",
                                 (long long)axis, (long long)input->dims[axis]);
         }
         mask |= UINT32_C(1) << axis;
     }
+    if (dims->i == 0 && gantry__shape_is_open(input)) return gantry__fail_open_rank();
     out->rank = 0;
     for (int32_t i = 0; i < input->rank; ++i) {
         bool goes = dims->i == 0 ? input->dims[i] == 1 : (mask >> i & 1) != 0;
@@ -165,15 +192,16 @@ gantry_status_t gantry__infer_transpose(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "perm must be rank 1, got shape %s",
                             gantry__shape_text(given).text);
     }
-    if (given->dims[0] != x->rank) {
+    if (!gantry__sizes_fit(given->dims[0], x->rank)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "transpose expects a vector of size %d. But input(1) is a vector of size %lld",
             (int)x->rank, (long long)given->dims[0]);
     }
+    *out = gantry__shape_open(x->rank);
+    if (gantry__infer_is_open(call, 1)) return GANTRY_OK;
     GANTRY__TRY(gantry__infer_ints(call, 1, &perm));
     uint32_t seen = 0;
-    out->rank = x->rank;
     for (int32_t i = 0; i < x->rank; ++i) {
         int64_t from = gantry__host_int(&perm, i);
         if (from < -x->rank || from >= x->rank) {
@@ -202,11 +230,11 @@ gantry_status_t gantry__infer_broadcast_to(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
                             gantry__shape_text(input).text, gantry__shape_text(&target).text);
     }
-    if (!gantry_shape_equal(&both, &target)) {
+    call->out_shapes[0] = target;
+    if (!gantry__merge_shapes(&call->out_shapes[0], &both)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Unable to broadcast tensor of shape %s to tensor of shape %s",
                             gantry__shape_text(input).text, gantry__shape_text(&target).text);
     }
-    call->out_shapes[0] = target;
     return GANTRY_OK;
 }

@@ -25,31 +25,32 @@ gantry_status_t gantry__infer_sort(gantry__infer_t *call) {
 
 /* k, of a scalar. */
 static gantry_status_t read_k(gantry__infer_t *call, uint32_t input, const char *rank_text,
-                              int64_t *out_k) {
+                              int64_t *out_k, bool *out_is_open) {
     if (call->shapes[input]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "k must be %s, got shape %s", rank_text,
                             gantry__shape_text(call->shapes[input]).text);
     }
-    return gantry__infer_int(call, input, out_k);
+    return gantry__infer_int_or_open(call, input, out_k, out_is_open);
 }
 
 gantry_status_t gantry__infer_top_k(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     int64_t k;
-    GANTRY__TRY(read_k(call, 1, "scalar", &k));
+    bool is_open;
+    GANTRY__TRY(read_k(call, 1, "scalar", &k, &is_open));
     if (k < 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Need k >= 0, got %" PRId64, k);
     if (input->rank < 1) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be >= 1-D, got shape %s",
                             gantry__shape_text(input).text);
     }
-    if (input->dims[input->rank - 1] < k) {
+    if (input->dims[input->rank - 1] < k && input->dims[input->rank - 1] >= 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "input must have at least k columns. Had %" PRId64 ", needed %" PRId64,
                             input->dims[input->rank - 1], k);
     }
     GANTRY__TRY(gantry__infer_reach(call, "index_type", input->dims[input->rank - 1] - 1));
     call->out_shapes[0] = *input;
-    call->out_shapes[0].dims[input->rank - 1] = k;
+    call->out_shapes[0].dims[input->rank - 1] = is_open ? -1 : k;
     call->out_shapes[1] = call->out_shapes[0];
     return GANTRY_OK;
 }
@@ -57,19 +58,19 @@ gantry_status_t gantry__infer_top_k(gantry__infer_t *call) {
 gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call) {
     const gantry_shape_t *predictions = call->shapes[0], *targets = call->shapes[1];
     int64_t k;
+    bool is_open;
     if (predictions->rank != 2)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "predictions must be 2-dimensional");
     if (targets->rank != 1)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "targets must be 1-dimensional");
-    if (predictions->dims[0] != targets->dims[0]) {
+    call->out_shapes[0] = *targets;
+    if (!gantry__merge_sizes(&call->out_shapes[0].dims[0], predictions->dims[0])) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "First dimension of predictions %" PRId64
                             " must match length of targets %" PRId64,
                             predictions->dims[0], targets->dims[0]);
     }
-    GANTRY__TRY(read_k(call, 2, "0-D", &k));
-    call->out_shapes[0] = *targets;
-    return GANTRY_OK;
+    return read_k(call, 2, "0-D", &k, &is_open);
 }
 
 gantry_status_t gantry__infer_bound(gantry__infer_t *call) {
@@ -79,12 +80,11 @@ gantry_status_t gantry__infer_bound(gantry__infer_t *call) {
                             "Shape must be rank 2 but is rank %d for `%s` argument",
                             (int)call->shapes[i]->rank, call->op->inputs[i].name);
     }
-    if (call->shapes[0]->dims[0] != call->shapes[1]->dims[0]) {
+    call->out_shapes[0] = *call->shapes[1];
+    if (!gantry__merge_sizes(&call->out_shapes[0].dims[0], call->shapes[0]->dims[0])) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Leading dim_size of both tensors must match.");
     }
     /* the position after the last, too */
-    GANTRY__TRY(gantry__infer_reach(call, "out_type", call->shapes[0]->dims[1]));
-    call->out_shapes[0] = *call->shapes[1];
-    return GANTRY_OK;
+    return gantry__infer_reach(call, "out_type", call->shapes[0]->dims[1]);
 }

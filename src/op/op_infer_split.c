@@ -17,10 +17,10 @@ static gantry_status_t read_axis(const gantry__infer_t *call, int32_t rank, int3
 
 gantry_status_t gantry__infer_pack(gantry__infer_t *call) {
     const gantry_shape_t *first = call->shapes[0];
-    gantry_shape_t *out = &call->out_shapes[0];
+    gantry_shape_t *out = &call->out_shapes[0], each = *first;
     int32_t axis = 0;
     for (uint32_t i = 1; i < call->input_count; ++i) {
-        if (gantry_shape_equal(call->shapes[i], first)) continue;
+        if (gantry__merge_shapes(&each, call->shapes[i])) continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Shapes of all inputs must match: values[0].shape = %s != values[%u].shape = %s",
@@ -30,9 +30,9 @@ gantry_status_t gantry__infer_pack(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)first->rank + 1));
     out->rank = first->rank + 1;
     for (int32_t i = 0; i < out->rank; ++i) {
-        out->dims[i] = i < axis    ? first->dims[i]
+        out->dims[i] = i < axis    ? each.dims[i]
                        : i == axis ? (int64_t)call->input_count
-                                   : first->dims[i - 1];
+                                   : each.dims[i - 1];
     }
     return GANTRY_OK;
 }
@@ -41,7 +41,7 @@ gantry_status_t gantry__infer_unpack(gantry__infer_t *call) {
     const gantry_shape_t *value = call->shapes[0];
     int32_t axis = 0;
     GANTRY__TRY(read_axis(call, value->rank, &axis));
-    if (value->dims[axis] != (int64_t)call->output_count) {
+    if (!gantry__sizes_fit(value->dims[axis], call->output_count)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Input shape axis %d must equal %u, got shape %s", (int)axis,
                             (unsigned)call->output_count, gantry__shape_text(value).text);
@@ -58,17 +58,27 @@ gantry_status_t gantry__infer_unpack(gantry__infer_t *call) {
 
 /* ---- Split, SplitV ---- */
 
-/* The host input split_dim, counted from the front. */
+/* The host input split_dim, counted from the front; -1: it is not known. */
 static gantry_status_t read_split_dim(gantry__infer_t *call, uint32_t input,
                                       const gantry_shape_t *value, int32_t *out_dim) {
     int64_t dim = 0;
-    GANTRY__TRY(gantry__infer_int(call, input, &dim));
+    bool is_open;
+    GANTRY__TRY(gantry__infer_int_or_open(call, input, &dim, &is_open));
+    *out_dim = -1;
+    if (is_open) return GANTRY_OK;
     if (dim < -value->rank || dim >= value->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "-input rank(-%d) <= split_dim < input rank (%d), but got %lld",
                             (int)value->rank, (int)value->rank, (long long)dim);
     }
     *out_dim = (int32_t)dim + (dim < 0 ? value->rank : 0);
+    return GANTRY_OK;
+}
+
+/* Results of a split along a dimension that is not known. */
+static gantry_status_t split_unknown(gantry__infer_t *call, const gantry_shape_t *value) {
+    for (uint32_t k = 0; k < call->output_count; ++k)
+        call->out_shapes[k] = gantry__shape_open(value->rank);
     return GANTRY_OK;
 }
 
@@ -87,7 +97,8 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
                             (int)call->shapes[0]->rank);
     }
     GANTRY__TRY(read_split_dim(call, 0, value, &dim));
-    if (value->dims[dim] % (int64_t)call->output_count != 0) {
+    if (dim < 0) return split_unknown(call, value);
+    if (value->dims[dim] >= 0 && value->dims[dim] % (int64_t)call->output_count != 0) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Number of ways to split should evenly divide the split dimension, but got split_dim %d (size = %lld) and num_split %u",
@@ -95,7 +106,8 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         call->out_shapes[k] = *value;
-        call->out_shapes[k].dims[dim] /= (int64_t)call->output_count;
+        call->out_shapes[k].dims[dim] =
+            gantry__size_divide(value->dims[dim], (int64_t)call->output_count);
     }
     return GANTRY_OK;
 }
@@ -129,7 +141,7 @@ static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__hos
 static gantry_status_t check_sizes_shape(const gantry__infer_t *call) {
     const gantry_shape_t *sizes = call->shapes[1];
     int64_t count = gantry_shape_elements(sizes);
-    if (sizes->rank == 1 && count == (int64_t)call->output_count) return GANTRY_OK;
+    if (sizes->rank == 1 && gantry__sizes_fit(count, call->output_count)) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
         "size of the split_tensor must be 1-D and have the same elements as outputs got %d -D and %lld elements",
@@ -161,14 +173,20 @@ gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
     GANTRY__TRY(check_any_output(call));
     GANTRY__TRY(check_sizes_shape(call));
     GANTRY__TRY(read_split_dim(call, 2, value, &dim));
-    GANTRY__TRY(gantry__infer_ints(call, 1, &sizes));
-    const int64_t whole = value->dims[dim];
-    GANTRY__TRY(read_sizes(call, &sizes, whole, &rest, &sum));
-    GANTRY__TRY(check_sum(call, &sizes, whole, rest < call->output_count, sum));
+    const bool is_open = gantry__infer_is_open(call, 1);
+    if (dim < 0) return split_unknown(call, value);
     for (uint32_t k = 0; k < call->output_count; ++k) {
         call->out_shapes[k] = *value;
-        call->out_shapes[k].dims[dim] =
-            k == rest ? whole - (int64_t)sum : gantry__host_int(&sizes, k);
+        call->out_shapes[k].dims[dim] = -1;
     }
+    if (is_open) return GANTRY_OK;
+    GANTRY__TRY(gantry__infer_ints(call, 1, &sizes));
+    const int64_t whole = value->dims[dim];
+    GANTRY__TRY(read_sizes(call, &sizes, whole < 0 ? INT64_MAX : whole, &rest, &sum));
+    if (whole >= 0) GANTRY__TRY(check_sum(call, &sizes, whole, rest < call->output_count, sum));
+    for (uint32_t k = 0; k < call->output_count; ++k)
+        call->out_shapes[k].dims[dim] = k != rest   ? gantry__host_int(&sizes, k)
+                                        : whole < 0 ? -1
+                                                    : whole - (int64_t)sum;
     return GANTRY_OK;
 }

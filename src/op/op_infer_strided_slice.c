@@ -11,8 +11,8 @@
  *     otherwise         begin : end : stride; a bit of begin_mask or end_mask means that this end
  *                       is not given
  *
- * Indices below 0 count from the end of the dimension, and are then clipped to it. Source:
- * TensorFlow's definition. */
+ * Indices below 0 count from the end of the dimension, and are then clipped to it. A range is open
+ * if its dimension, or a number that it uses, is not known. Source: TensorFlow's definition. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"
@@ -21,6 +21,7 @@
 
 typedef struct spec_t {
     gantry__host_ints_t begin, end, strides;
+    bool has_begin, has_end, has_strides; /* false: the numbers are not known */
     uint32_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
     int32_t entries;
     int32_t covered; /* dimensions that the ellipsis covers */
@@ -53,11 +54,19 @@ static gantry_status_t count_covered(const gantry_shape_t *input, spec_t *spec) 
     return GANTRY_OK;
 }
 
+/* *out_has: the numbers are known. */
+static gantry_status_t read_numbers(gantry__infer_t *call, uint32_t input, gantry__host_ints_t *out,
+                                    bool *out_has) {
+    *out_has = !gantry__infer_is_open(call, input);
+    return *out_has ? gantry__infer_ints(call, input, out) : GANTRY_OK;
+}
+
 static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *input, spec_t *out) {
     const gantry_shape_t *begin = call->shapes[1], *end = call->shapes[2],
                          *strides = call->shapes[3];
-    if (begin->rank != 1 || !gantry_shape_equal(begin, end) ||
-        !gantry_shape_equal(begin, strides) || begin->dims[0] > MOST_ENTRIES) {
+    gantry_shape_t all = *begin;
+    if (begin->rank != 1 || !gantry__merge_shapes(&all, end) ||
+        !gantry__merge_shapes(&all, strides) || all.dims[0] > MOST_ENTRIES) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Expected begin, end, and strides to be 1D equal size tensors of at most %d entries, but got shapes %s, %s, and %s instead.",
@@ -69,21 +78,23 @@ static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *in
     GANTRY__TRY(read_mask(call, "ellipsis_mask", &out->ellipsis_mask));
     GANTRY__TRY(read_mask(call, "new_axis_mask", &out->new_axis_mask));
     GANTRY__TRY(read_mask(call, "shrink_axis_mask", &out->shrink_axis_mask));
-    GANTRY__TRY(gantry__infer_ints(call, 1, &out->begin));
-    GANTRY__TRY(gantry__infer_ints(call, 2, &out->end));
-    GANTRY__TRY(gantry__infer_ints(call, 3, &out->strides));
-    out->entries = (int32_t)begin->dims[0];
+    GANTRY__TRY(read_numbers(call, 1, &out->begin, &out->has_begin));
+    GANTRY__TRY(read_numbers(call, 2, &out->end, &out->has_end));
+    GANTRY__TRY(read_numbers(call, 3, &out->strides, &out->has_strides));
+    if (all.dims[0] < 0) return gantry__fail_open_rank();
+    out->entries = (int32_t)all.dims[0];
     return count_covered(input, out);
 }
 
 static gantry_status_t infer_strided_slice_check_index(const spec_t *spec, int32_t entry,
                                                        int32_t axis, int64_t size) {
-    const int64_t given = gantry__host_int(&spec->begin, entry),
-                  index = given < 0 ? given + size : given;
-    if (gantry__host_int(&spec->strides, entry) <= 0) {
+    if (spec->has_strides && gantry__host_int(&spec->strides, entry) <= 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "only stride 1 allowed on non-range indexing.");
     }
+    if (!spec->has_begin || size < 0) return GANTRY_OK;
+    const int64_t given = gantry__host_int(&spec->begin, entry),
+                  index = given < 0 ? given + size : given;
     if (index < 0 || index >= size) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "slice index %" PRId64 " of dimension %d out of bounds.", index,
@@ -100,13 +111,25 @@ static int64_t place_of(int64_t index, bool is_open, int64_t open, int64_t size,
     return index < least ? least : index > most ? most : index;
 }
 
+static bool is_range_open(const spec_t *spec, int32_t entry, int64_t size) {
+    return size < 0 || !spec->has_strides ||
+           (!spec->has_begin && !has_bit(spec->begin_mask, entry)) ||
+           (!spec->has_end && !has_bit(spec->end_mask, entry));
+}
+
+/* The number, or 0 where an open end ignores it. */
+static int64_t number_of(const gantry__host_ints_t *numbers, bool is_known, int32_t entry) {
+    return is_known ? gantry__host_int(numbers, entry) : 0;
+}
+
 static gantry__range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
+    if (is_range_open(spec, entry, size)) return (gantry__range_t){-1, -1, 1};
     const int64_t stride = gantry__host_int(&spec->strides, entry);
     const int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? size : size - 1;
     const int64_t first = stride > 0 ? least : most, last = stride > 0 ? most : least;
-    const int64_t begin = place_of(gantry__host_int(&spec->begin, entry),
+    const int64_t begin = place_of(number_of(&spec->begin, spec->has_begin, entry),
                                    has_bit(spec->begin_mask, entry), first, size, least, most);
-    const int64_t end = place_of(gantry__host_int(&spec->end, entry),
+    const int64_t end = place_of(number_of(&spec->end, spec->has_end, entry),
                                  has_bit(spec->end_mask, entry), last, size, least, most);
     const int64_t length = end - begin;
     if (length == 0 || (length < 0) != (stride < 0)) return (gantry__range_t){begin, 0, stride};
@@ -117,6 +140,7 @@ static gantry__range_t read_range(const spec_t *spec, int32_t entry, int64_t siz
 /* One index: checked before. */
 static gantry__range_t infer_strided_slice_read_index(const spec_t *spec, int32_t entry,
                                                       int64_t size) {
+    if (!spec->has_begin || size < 0) return (gantry__range_t){-1, 1, 1};
     const int64_t given = gantry__host_int(&spec->begin, entry);
     return (gantry__range_t){given < 0 ? given + size : given, 1, 1};
 }
@@ -130,7 +154,7 @@ static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *sp
                             "Index out of range using input dim %d; input has only %d dims",
                             (int)axis, (int)input->rank);
     }
-    if (gantry__host_int(&spec->strides, entry) == 0) {
+    if (spec->has_strides && gantry__host_int(&spec->strides, entry) == 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "strides[%d] must be non-zero", (int)entry);
     }
     if (has_bit(spec->shrink_axis_mask, entry))
@@ -204,7 +228,7 @@ gantry_status_t gantry__infer_strided_slice_grad(gantry__infer_t *call) {
     gantry__range_t ranges[GANTRY_MAX_RANK];
     GANTRY__TRY(gantry__infer_dims(call, 0, false, whole));
     GANTRY__TRY(gantry__slice_ranges(call, whole, ranges, &slice));
-    if (gantry_shape_equal(&slice, call->shapes[4])) return GANTRY_OK;
+    if (gantry__shapes_fit(&slice, call->shapes[4])) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "shape of dy was %s instead of %s",
                         gantry__shape_text(call->shapes[4]).text, gantry__shape_text(&slice).text);
 }

@@ -10,6 +10,7 @@ static bool is_like_var(const gantry__infer_t *call, uint32_t i) {
 }
 
 gantry_status_t gantry__infer_apply(gantry__infer_t *call) {
+    gantry_shape_t all = *call->shapes[0];
     for (uint32_t i = 1; i < call->input_count; ++i) {
         const char *name = call->op->inputs[i].name;
         if (!is_like_var(call, i)) {
@@ -17,13 +18,13 @@ gantry_status_t gantry__infer_apply(gantry__infer_t *call) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is not a scalar: %s", name,
                                 gantry__shape_text(call->shapes[i]).text);
         }
-        if (!gantry_shape_equal(call->shapes[i], call->shapes[0])) {
+        if (!gantry__merge_shapes(&all, call->shapes[i])) {
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT, "var and %s do not have the same shape%s %s", name,
                 gantry__shape_text(call->shapes[0]).text, gantry__shape_text(call->shapes[i]).text);
         }
     }
-    for (uint32_t k = 0; k < call->output_count; ++k) call->out_shapes[k] = *call->shapes[0];
+    for (uint32_t k = 0; k < call->output_count; ++k) call->out_shapes[k] = all;
     return GANTRY_OK;
 }
 
@@ -36,8 +37,9 @@ gantry_status_t gantry__infer_resource_scatter(gantry__infer_t *call) {
     if (fits && updates->rank == 0)
         return gantry__infer_rank_fits((int64_t)indices->rank + params->rank - 1);
     for (int32_t d = 0; fits && d < updates->rank; ++d)
-        fits = updates->dims[d] ==
-               (d < indices->rank ? indices->dims[d] : params->dims[d - indices->rank + 1]);
+        fits = gantry__sizes_fit(updates->dims[d], d < indices->rank
+                                                       ? indices->dims[d]
+                                                       : params->dims[d - indices->rank + 1]);
     if (fits) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,

@@ -152,6 +152,8 @@ gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_sh
     for (int d = 0; d < 2; ++d) {
         GANTRY__TRY(check_sizes(w, image, d));
         const int64_t size = image->dims[w->first + d];
+        out[d] = -1;
+        if (size < 0 || (w->window[d] < 0 && !w->is_same)) continue;
         const int64_t reach = (w->window[d] - 1) * w->spread[d] + 1;
         const int64_t room = size + w->before[d] + w->after[d] - reach + w->step[d];
         out[d] = w->is_same ? size / w->step[d] + (size % w->step[d] != 0) : room / w->step[d];
@@ -205,7 +207,7 @@ gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call) { return infer_poo
 
 static gantry_status_t expect_shape(const gantry__infer_t *call, uint32_t input,
                                     const gantry_shape_t *wanted) {
-    if (gantry_shape_equal(call->shapes[input], wanted)) return GANTRY_OK;
+    if (gantry__shapes_fit(call->shapes[input], wanted)) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s",
                         call->op->inputs[input].name, gantry__shape_text(wanted).text,
                         gantry__shape_text(call->shapes[input]).text);
@@ -234,13 +236,24 @@ gantry_status_t gantry__infer_relu_max_pool_grad(gantry__infer_t *call) {
 }
 
 gantry_status_t gantry__infer_avg_pool_grad(gantry__infer_t *call) {
-    gantry_shape_t places;
-    GANTRY__TRY(gantry__infer_dims(call, 0, false, &call->out_shapes[0]));
-    GANTRY__TRY(pool_shape(call, &call->out_shapes[0], "orig_input_shape: the images", &places));
-    return expect_shape(call, 1, &places);
+    gantry_shape_t *image = &call->out_shapes[0], places;
+    GANTRY__TRY(gantry__infer_dims(call, 0, false, image));
+    GANTRY__TRY(pool_shape(call, image, "orig_input_shape: the images", &places));
+    GANTRY__TRY(expect_shape(call, 1, &places));
+    const int32_t channel = strcmp(gantry__infer_attr(call, "data_format")->s, "NCHW") == 0 ? 1 : 3;
+    (void)gantry__merge_sizes(&image->dims[0], call->shapes[1]->dims[0]);
+    (void)gantry__merge_sizes(&image->dims[channel], call->shapes[1]->dims[channel]);
+    return GANTRY_OK;
 }
 
 /* ---- patches ---- */
+
+/* The product of two sizes; open if one is. False if it overflows. */
+static bool window_depth(int64_t size, int64_t other, int64_t *out) {
+    if (size >= 0 && other >= 0) return !__builtin_mul_overflow(size, other, out);
+    *out = -1;
+    return true;
+}
 
 static const gantry__window_names_t patch_names = {.size = "ksizes", .spread = "rates"};
 
@@ -252,7 +265,7 @@ gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call) {
     GANTRY__TRY(check_image(image, "input"));
     GANTRY__TRY(gantry__window_read(call, &patch_names, &w));
     GANTRY__TRY(gantry__window_places(&w, image, places));
-    if (__builtin_mul_overflow(w.window[0] * w.window[1], image->dims[3], &depth))
+    if (!window_depth(w.window[0] * w.window[1], image->dims[3], &depth))
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "patches of %" PRId64 " x %" PRId64 " x %" PRId64 " are too large",
                             w.window[0], w.window[1], image->dims[3]);
@@ -273,9 +286,10 @@ gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_dims(call, 1, false, out));
     GANTRY__TRY(check_image(out, "sizes: the images"));
     GANTRY__TRY(gantry__window_places(&w, out, places));
-    if (__builtin_mul_overflow(w.window[0] * w.window[1], out->dims[3], &depth)) depth = -1;
+    if (!window_depth(w.window[0] * w.window[1], out->dims[3], &depth)) depth = INT64_MAX;
     wanted = (gantry_shape_t){.rank = 4, .dims = {out->dims[0], places[0], places[1], depth}};
-    if (gantry_shape_equal(patches, &wanted)) return GANTRY_OK;
+    (void)gantry__merge_sizes(&out->dims[0], patches->dims[0]);
+    if (gantry__shapes_fit(patches, &wanted)) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "patches have the shape %s; of these images they have %s",
                         gantry__shape_text(patches).text, gantry__shape_text(&wanted).text);
@@ -291,7 +305,7 @@ gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gant
     GANTRY__TRY(check_image(filter, "convolution filter"));
     GANTRY__TRY(gantry__window_read(call, &conv_names, out));
     for (int d = 0; d < 3; ++d) {
-        if (filter->dims[d] > 0 && (d == 2 || filter->dims[d] <= INT32_MAX)) continue;
+        if (filter->dims[d] != 0 && (d == 2 || filter->dims[d] <= INT32_MAX)) continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "filter must not have zero elements (i.e. all dimensions must be non-zero), nor 2^31 rows or columns: %s",
@@ -307,7 +321,8 @@ gantry_status_t gantry__window_depthwise(const gantry__infer_t *call, const gant
     gantry__window_t w;
     int64_t places[2];
     GANTRY__TRY(gantry__window_read_conv(call, image, filter, &w));
-    if (image->dims[w.channel] != filter->dims[2]) {
+    int64_t channels = filter->dims[2];
+    if (!gantry__merge_sizes(&channels, image->dims[w.channel])) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "input and filter must have the same depth: %" PRId64 " vs %" PRId64,
                             image->dims[w.channel], filter->dims[2]);
@@ -316,7 +331,7 @@ gantry_status_t gantry__window_depthwise(const gantry__infer_t *call, const gant
     *out = *image;
     out->dims[w.first] = places[0];
     out->dims[w.first + 1] = places[1];
-    if (__builtin_mul_overflow(filter->dims[2], filter->dims[3], &out->dims[w.channel]))
+    if (!window_depth(channels, filter->dims[3], &out->dims[w.channel]))
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "filter %s is too large",
                             gantry__shape_text(filter).text);
     return GANTRY_OK;

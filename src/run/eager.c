@@ -109,6 +109,8 @@ static inline gantry_status_t infer(gantry__eager_t *eager, bool is_traced) {
     call->input_count = eager->input_count;
     call->host_value = host_value;
     call->caller = eager;
+    call->symbolic = 0;
+    call->is_open = false;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         call->shapes[i] = &eager->inputs[i]->shape;
         call->dtypes[i] = eager->inputs[i]->dtype;

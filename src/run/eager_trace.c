@@ -5,34 +5,31 @@
 #include "run/eager_state.h"
 #include "run/traced.h"
 
-/* Inputs may have open sizes, or no elements. The shape function runs with other numbers only if it
- * must. */
+/* A host input whose numbers constants decide becomes a constant. */
+static const gantry_tensor_t *know_input(gantry__eager_t *eager, uint32_t i) {
+    const gantry_tensor_t *input = eager->inputs[i], *known = NULL;
+    const gantry__op_arg_t *arg = gantry__op_input_arg(eager->op, eager->input_count, i);
+    if (input->is_symbolic && arg && arg->flags & GANTRY__ARG_HOST)
+        known = gantry__trace_known(eager->scope, input);
+    return known ? known : input;
+}
+
+/* Inputs may have open sizes, or no elements. */
 gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager) {
     gantry__infer_t *call = &eager->infer;
-    uint64_t symbolic = 0;
-    bool is_open = false;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
-        if (eager->inputs[i]->is_symbolic) symbolic |= UINT64_C(1) << i;
-        is_open |= eager->inputs[i]->elements < 0;
+        eager->used[i] = know_input(eager, i); /* a call that is recorded runs no kernel */
+        call->symbolic |= (uint64_t)eager->used[i]->is_symbolic << i;
+        call->is_open |= eager->used[i]->elements < 0;
     }
-    const uint32_t before = gantry__failures();
-    gantry_status_t status = GANTRY_OK;
-    call->is_open = false;
-    if (!is_open) {
-        status = gantry__op_infer(call, eager->attrs, eager->attr_count);
-        if (status == GANTRY_OK || eager->host_status != GANTRY_FAILED_PRECONDITION) return status;
-        gantry__forget_since(before);
-        eager->host_status = GANTRY_OK;
-    }
-    status = gantry__op_infer_open(call, eager->attrs, eager->attr_count, symbolic);
-    if (status == GANTRY_OK) eager->host_status = GANTRY_OK;
-    return status;
+    eager->inputs = eager->used;
+    return gantry__op_infer(call, eager->attrs, eager->attr_count);
 }
 
 gantry_status_t gantry__eager_record(gantry__eager_t *eager) {
     const bool is_composed = eager->op->flags & GANTRY__OP_COMPOSED;
     eager->made_count = eager->infer.output_count;
-    return is_composed && !gantry__trace_is_whole(&eager->infer, eager->inputs)
+    return is_composed && !gantry__trace_is_whole(&eager->infer)
                ? gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made)
                : gantry__trace_op(eager->scope, &eager->infer, eager->inputs, eager->made);
 }

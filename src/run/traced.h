@@ -17,7 +17,10 @@ gantry_status_t gantry__trace_op(gantry_scope_t *scope, const gantry__infer_t *c
                                  const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs);
 /* Whether an op is recorded as one node that each call runs at once, by the eager path: a shape
  * depends on data, or the op reads elements that are symbolic. */
-bool gantry__trace_is_whole(const gantry__infer_t *call, const gantry_tensor_t *const *inputs);
+bool gantry__trace_is_whole(const gantry__infer_t *call);
+/* The elements of a symbolic tensor that follows from small constants, computed at once; NULL: they
+ * are not known, or could not be computed. It belongs to the trace. */
+const gantry_tensor_t *gantry__trace_known(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 /* Unimplemented if the count of the numbers that an op draws depends on this input's data. */
 gantry_status_t gantry__trace_check_draw(const gantry__op_def_t *op, const gantry_tensor_t *input);
 /* Records a tensor in host memory as a constant, by reference. It stays readable. */

@@ -343,6 +343,16 @@ static void assigning(gantry_scope_t *scope, const gantry_tensor_t *const *input
     (void)gantry_variable_assign(scope, user, chosen_of(scope, inputs[0]));
 }
 
+/* One bool if the sizes do not fit, else a tensor. */
+static void comparing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    const gantry_attr_value_t fits = {.name = "incompatible_shape_error", .kind = GANTRY_ATTR_BOOL};
+    const gantry_tensor_t *both[] = {inputs[0], chosen_of(scope, inputs[0])};
+    size_t count = 1;
+    (void)user;
+    (void)gantry_op_call(scope, "Equal", both, 2, &fits, 1, outputs, &count);
+}
+
 static void multiplying(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                         const gantry_tensor_t **outputs, void *user) {
     (void)user;
@@ -373,6 +383,8 @@ static void what_depends_on_data_too_much_is_refused(void **state) {
         gantry_status_t code;
         const char *text;
     } cases[] = {
+        {comparing, NULL, GANTRY_UNIMPLEMENTED,
+         "Equal: the number or the rank of its results depends on data"},
         {squeezing, NULL, GANTRY_UNIMPLEMENTED,
          "Squeeze: the number or the rank of its results depends on data"},
         {shuffling_open, NULL, GANTRY_UNIMPLEMENTED,
@@ -381,7 +393,7 @@ static void what_depends_on_data_too_much_is_refused(void **state) {
          "op StatelessShuffle: how many numbers it draws depends on data"},
         {assigning, v, GANTRY_INVALID_ARGUMENT, "[-1]"},
         {multiplying, NULL, GANTRY_INVALID_ARGUMENT,
-         "; this is with 2520 for each number that depends on data"},
+         "MatMul: In[0] and In[1] ndims must be == 2: 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
         expect_refusal(function_fixture_try(&f, cases[i].body, cases[i].user), cases[i].code,

@@ -208,7 +208,7 @@ static void reading(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     (void)gantry_scope_end(eager);
 }
 
-/* A limit in a type for whose numbers inference has no stand-in. */
+/* Numbers of a type that no shape function reads. */
 static void ranging(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                     const gantry_tensor_t **outputs, void *user) {
     const gantry_tensor_t *limit = gantry_cast(scope, inputs[0], GANTRY_BFLOAT16);
@@ -230,9 +230,10 @@ static void symbolic_tensors_stay_in_their_trace(void **state) {
     assert_int_equal(function_fixture_try(&f, reading, &symbols), GANTRY_OK);
     const gantry_input_spec_t scalar = {"n", GANTRY_FLOAT32, GANTRY_SCALAR};
     gantry_function_t *function;
-    expect_refusal(
+    assert_int_equal(
         gantry_function_trace(f.runtime, "f", ranging, NULL, &scalar, 1, 1, NULL, &function),
-        GANTRY_FAILED_PRECONDITION, "tensor Cast is symbolic");
+        GANTRY_OK);
+    gantry_function_release(function);
     assert_int_equal(
         gantry_function_trace(f.runtime, "f", negating, NULL, &scalar, 1, 1, NULL, &function),
         GANTRY_OK);

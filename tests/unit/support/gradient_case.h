@@ -6,7 +6,7 @@
 
 #include <gantry_train/tape.h>
 
-#include "../../conformance/golden.h"
+#include "golden_cases.h"
 #include "runtime_fixture.h"
 
 #define GRADIENT_MOST_VALUES 16
@@ -52,37 +52,6 @@ static inline void gradient_file_load(golden_file_t *file) {
 
 /* ---- calling ---- */
 
-static inline gantry_attr_value_t gradient_attr(const golden_attr_t *attr) {
-    gantry_attr_value_t value = {.name = attr->name};
-    switch (attr->kind) {
-        case GOLDEN_ATTR_BOOL:
-            value.kind = GANTRY_ATTR_BOOL;
-            value.i = attr->bool_value;
-            break;
-        case GOLDEN_ATTR_INT:
-            value.kind = GANTRY_ATTR_INT;
-            value.i = attr->int_value;
-            break;
-        case GOLDEN_ATTR_FLOAT:
-            value.kind = GANTRY_ATTR_FLOAT;
-            value.f = attr->float_value;
-            break;
-        case GOLDEN_ATTR_TYPE:
-            value.kind = GANTRY_ATTR_TYPE;
-            value.i = attr->type_value;
-            break;
-        case GOLDEN_ATTR_STRING:
-            value.kind = GANTRY_ATTR_STRING;
-            value.s = attr->string_value;
-            break;
-        default:
-            value.kind = GANTRY_ATTR_INTS;
-            value.list = attr->ints;
-            value.i = (int64_t)attr->int_count;
-    }
-    return value;
-}
-
 static inline bool gradient_is_floating(gradient_tensor_t *tensor) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(tensor);
     return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
@@ -105,7 +74,7 @@ static inline size_t gradient_case_call(gantry_scope_t *scope, const gradient_ca
     size_t attr_count = 0, output_count = GANTRY_MAX_OP_OUTPUTS;
     for (size_t i = 0; i < c->golden->attr_count; ++i) {
         if (strncmp(c->golden->attrs[i].name, "test_", 5) != 0)
-            attrs[attr_count++] = gradient_attr(&c->golden->attrs[i]);
+            attrs[attr_count++] = golden_attr_value(&c->golden->attrs[i]);
     }
     if (gantry_op_call(scope, c->golden->op, inputs, c->input_count, attrs, attr_count, outputs,
                        &output_count) != GANTRY_OK)

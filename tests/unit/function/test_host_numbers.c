@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: where axes, shapes, limits and the like are arguments of a function, Shape, Size, a sum
+ * of ones and the elements of the result are those of the op by itself.
+ *
+ * All ops that take such numbers, from their golden cases: with the case's own numbers, and with
+ * others near them. */
+#define _POSIX_C_SOURCE 200809L
+#include "function_fixture.h"
+
+#include "golden_cases.h"
+#include "op/op_def.h"
+
+#define VARIANTS 8         /* of the numbers of a case */
+#define MOST_CASES 24      /* of an op */
+#define MOST_BYTES 4096    /* of an input */
+#define MOST_ELEMENTS 4096 /* of a result */
+
+typedef const gantry_tensor_t tensor;
+
+typedef struct numbers_t {
+    runtime_fixture_t f;
+    const golden_case_t *item;
+    const gantry__op_def_t *op;
+    gantry_attr_value_t attrs[GOLDEN_MOST_ATTRS];
+    size_t attr_count;
+    gantry_function_t *about, *itself; /* what is known of the result; the result */
+    uint64_t random;
+    size_t calls, refused;
+    bool is_called[GANTRY__OP_COUNT];
+} numbers_t;
+
+static uint32_t draw(numbers_t *n, uint32_t below) {
+    n->random = n->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(n->random >> 33) % below;
+}
+
+static bool is_number(const numbers_t *n, size_t i) {
+    const gantry__op_arg_t *arg =
+        gantry__op_input_arg(n->op, (uint32_t)n->item->input_count, (uint32_t)i);
+    return arg && (arg->flags & GANTRY__ARG_HOST);
+}
+
+/* ---- the functions ---- */
+
+static size_t run_op(gantry_scope_t *scope, const numbers_t *n, tensor *const *inputs,
+                     tensor **outputs) {
+    size_t count = GANTRY_MAX_OP_OUTPUTS;
+    const gantry_status_t status = gantry_op_call(scope, n->item->op, inputs, n->item->input_count,
+                                                  n->attrs, n->attr_count, outputs, &count);
+    return status == GANTRY_OK ? count : 0;
+}
+
+/* Of the last result: the others of an op may have a shape that is always known. */
+static void about_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    const numbers_t *n = user;
+    tensor *made[GANTRY_MAX_OP_OUTPUTS];
+    size_t count = run_op(scope, n, inputs, made), one = 1;
+    const gantry_attr_value_t wide = {
+        .name = "out_type", .kind = GANTRY_ATTR_TYPE, .i = GANTRY_INT64};
+    outputs[0] = outputs[1] = outputs[2] = NULL;
+    if (count == 0) return;
+    tensor *of = made[count - 1];
+    (void)gantry_op_call(scope, "Shape", &of, 1, &wide, 1, &outputs[0], &one);
+    outputs[1] = gantry_size(scope, of, GANTRY_INT64);
+    if (gantry_tensor_dtype(of) == GANTRY_COMPLEX64) { /* Cast does not take it */
+        outputs[2] = outputs[1];
+    } else {
+        tensor *ones = gantry_cast(scope, gantry_ones_like(scope, of), GANTRY_INT64);
+        outputs[2] = gantry_sum(scope, ones, NULL);
+    }
+}
+
+static void itself_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                        void *user) {
+    const size_t count = run_op(scope, user, inputs, outputs);
+    if (count > 0) outputs[0] = outputs[count - 1];
+}
+
+/* ---- one call ---- */
+
+static void make_inputs(gantry_scope_t *scope, const numbers_t *n, void *const *data,
+                        tensor **out) {
+    for (size_t i = 0; i < n->item->input_count; ++i) {
+        const golden_tensor_t *given = &n->item->inputs[i];
+        out[i] = gantry_constant(scope, given->dtype, given->shape, data[i], given->bytes);
+    }
+}
+
+static void check_about(gantry_scope_t *scope, const numbers_t *n, tensor *const *inputs,
+                        tensor *expected) {
+    const gantry_shape_t *shape = gantry_tensor_shape(expected);
+    int64_t dims[GANTRY_MAX_RANK], size, ones;
+    tensor *got[3];
+    function_fixture_call(scope, n->about, inputs, n->item->input_count, got, 3);
+    assert_int_equal(gantry_tensor_elements(got[0]), shape->rank);
+    assert_int_equal(gantry_tensor_read(got[0], dims, (size_t)shape->rank * 8), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(got[1], &size, 8), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(got[2], &ones, 8), GANTRY_OK);
+    bool is_right = memcmp(dims, shape->dims, (size_t)shape->rank * 8) == 0;
+    is_right = is_right && size == gantry_tensor_elements(expected) && ones == size;
+    if (!is_right)
+        fail_msg("%s: Size is %lld, ones %lld, of %lld elements", n->item->name, (long long)size,
+                 (long long)ones, (long long)gantry_tensor_elements(expected));
+}
+
+static void check_itself(gantry_scope_t *scope, const numbers_t *n, tensor *const *inputs,
+                         tensor *expected) {
+    static char bytes[2][MOST_ELEMENTS * 8];
+    const size_t count = gantry_tensor_bytes(expected);
+    tensor *got;
+    function_fixture_call(scope, n->itself, inputs, n->item->input_count, &got, 1);
+    assert_true(gantry_shape_equal(gantry_tensor_shape(got), gantry_tensor_shape(expected)));
+    assert_int_equal(gantry_tensor_read(got, bytes[0], count), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(expected, bytes[1], count), GANTRY_OK);
+    if (memcmp(bytes[0], bytes[1], count) != 0)
+        fail_msg("%s: other elements than by itself", n->item->name);
+}
+
+/* Numbers that the op refuses by itself are no subject here. */
+static void check_call(numbers_t *n, void *const *data) {
+    tensor *inputs[GANTRY_MAX_OP_INPUTS], *made[GANTRY_MAX_OP_OUTPUTS];
+    gantry_scope_t *scope = runtime_fixture_scope(&n->f, NULL);
+    make_inputs(scope, n, data, inputs);
+    const size_t count = run_op(scope, n, inputs, made);
+    tensor *expected = count > 0 ? made[count - 1] : NULL;
+    if (expected && gantry_tensor_wait(expected) == GANTRY_OK &&
+        gantry_tensor_elements(expected) <= MOST_ELEMENTS) {
+        ++n->calls;
+        n->is_called[n->op->id] = true;
+        check_about(scope, n, inputs, expected);
+        check_itself(scope, n, inputs, expected);
+    }
+    gantry_scope_clear(scope);
+    (void)gantry_scope_end(scope);
+}
+
+/* ---- the numbers ---- */
+
+static void vary(numbers_t *n, const golden_tensor_t *given, void *out) {
+    for (size_t k = 0; k < given->bytes; k += gantry_dtype_size(given->dtype)) {
+        const int64_t more = (int64_t)draw(n, 4) - 1;
+        char *at = (char *)out + k;
+        switch ((int)given->dtype) {
+            case GANTRY_INT32:
+                memcpy(at, &(int32_t){*(int32_t *)(void *)at + (int32_t)more}, 4);
+                break;
+            case GANTRY_INT64: memcpy(at, &(int64_t){*(int64_t *)(void *)at + more}, 8); break;
+            case GANTRY_FLOAT32: memcpy(at, &(float){*(float *)(void *)at + (float)more}, 4); break;
+            default: break;
+        }
+    }
+}
+
+static void check_variants(numbers_t *n) {
+    static int64_t room[GANTRY_MAX_OP_INPUTS][MOST_BYTES / 8];
+    void *data[GANTRY_MAX_OP_INPUTS];
+    for (int k = 0; k < VARIANTS; ++k) {
+        for (size_t i = 0; i < n->item->input_count; ++i) {
+            const golden_tensor_t *given = &n->item->inputs[i];
+            data[i] = room[i];
+            memcpy(room[i], given->data, given->bytes);
+            if (k > 0 && is_number(n, i)) vary(n, given, room[i]);
+        }
+        check_call(n, data);
+    }
+}
+
+/* ---- all cases ---- */
+
+static bool is_refused_by_rule(void) {
+    const char *text = gantry_last_message();
+    return strstr(text, "the number or the rank of its results depends on data") ||
+           strstr(text, "how many numbers it draws depends on data");
+}
+
+static gantry_status_t trace_both(numbers_t *n) {
+    gantry_input_spec_t specs[GANTRY_MAX_OP_INPUTS];
+    const size_t count = n->item->input_count;
+    for (size_t i = 0; i < count; ++i)
+        specs[i] = (gantry_input_spec_t){NULL, n->item->inputs[i].dtype, n->item->inputs[i].shape};
+    n->itself = NULL;
+    GANTRY__TRY(
+        gantry_function_trace(n->f.runtime, "f", about_body, n, specs, count, 3, NULL, &n->about));
+    return gantry_function_trace(n->f.runtime, "f", itself_body, n, specs, count, 1, NULL,
+                                 &n->itself);
+}
+
+static void check_case(numbers_t *n) {
+    const gantry_status_t status = trace_both(n);
+    if (status == GANTRY_OK) {
+        check_variants(n);
+    } else if (status == GANTRY_UNIMPLEMENTED && is_refused_by_rule()) {
+        ++n->refused;
+    } else {
+        fail_msg("%s: %s", n->item->name, gantry_last_message());
+    }
+    gantry_function_release(n->about);
+    gantry_function_release(n->itself);
+}
+
+/* Ops that draw from the runtime's random state have no numbers of their own. */
+static bool is_subject(numbers_t *n) {
+    bool has_numbers = false, is_small = true;
+    for (size_t i = 0; n->op && i < n->item->input_count; ++i) {
+        has_numbers |= is_number(n, i);
+        is_small = is_small && n->item->inputs[i].bytes <= MOST_BYTES;
+    }
+    return has_numbers && is_small && n->item->error_status == GANTRY_OK &&
+           n->item->input_count <= GANTRY_MAX_OP_INPUTS && !golden_find_attr(n->item, "seed2");
+}
+
+static void check_file(const golden_file_t *file, void *user) {
+    numbers_t *n = user;
+    size_t checked = 0;
+    for (size_t i = 0; i < file->case_count && checked < MOST_CASES; ++i) {
+        n->item = &file->cases[i];
+        n->op = gantry__op_find(n->item->op);
+        if (!is_subject(n)) continue;
+        n->attr_count = golden_attr_values(n->item, n->attrs);
+        check_case(n);
+        ++checked;
+    }
+}
+
+static void numbers_may_be_arguments_of_a_function(void **state) {
+    (void)state;
+    static numbers_t n; /* large */
+    n.random = 5;
+    runtime_fixture_open(&n.f, 0);
+    assert_true(golden_each_file(check_file, &n) > 200);
+    runtime_fixture_close(&n.f);
+    printf("%zu calls; %zu cases refused\n", n.calls, n.refused);
+    for (int id = 0; id < GANTRY__OP_COUNT; ++id) {
+        const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)id);
+        bool has_numbers = false, draws = false;
+        for (uint32_t i = 0; i < op->input_count; ++i)
+            has_numbers |= (op->inputs[i].flags & GANTRY__ARG_HOST) != 0;
+        for (uint32_t i = 0; i < op->attr_count; ++i)
+            draws |= strcmp(op->attrs[i].name, "seed2") == 0;
+        if (has_numbers && !draws && op->name[0] != '_' && !n.is_called[id])
+            fail_msg("%s: no golden case runs with its numbers as arguments", op->name);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(numbers_may_be_arguments_of_a_function,
+                                        runtime_fixture_set_up, runtime_fixture_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
