@@ -2,7 +2,9 @@
 /* Promise: in a function, a loop has the gradients of its steps run one by one, of both orders,
  * however often one tensor reaches its body: given twice, captured, through a branch, a function,
  * an inner loop or a read of a variable.
- * Promise: a tape outside has the same gradients of a function with such a loop. */
+ * Promise: a tape outside has the same gradients of a function with such a loop.
+ * Promise: the gradient runs the body of a loop with what it used at first, also with tensors of a
+ * function that has returned. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -237,11 +239,70 @@ static void tape_outside_of_a_function_with_such_a_loop(void **state) {
     check_all(check_outside);
 }
 
+/* ---- tensors of a function ---- */
+
+/* By a number and a mask that the function made; a tape has a gradient of neither. */
+CONTROL_BODY(by_local) {
+    CONTROL_USES;
+    step_by(s, in, out, gantry_mul(s, e->a, gantry_cast(s, e->b, GANTRY_FLOAT64)));
+}
+static const loop_t local_loop = {"tensors of the function", by_local, 3, false};
+
+static void make_locals(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    case_t *c = user;
+    c->env.x = in[0];
+    c->env.a = gantry_add(s, control_number(s, 0.25), control_number(s, 1));
+    c->env.b = gantry_greater(s, pair(s, 1, 0), control_number(s, 0));
+    out[0] = run_loop(s, c);
+}
+
+/* Ends the function's scope, and makes tensors where its tensors were. */
+static void call_in_a_trace(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    gantry_tape_t *tape = tape_of(s, in[0]);
+    (void)gantry_function_call(s, user, in, 1, out, 1);
+    for (int i = 0; i < 64; ++i) (void)control_next(s, control_int(s, i));
+    (void)gantry_tape_gradient(tape, out[0], NULL, &(gantry_source_t){.tensor = in[0]}, 1, NULL,
+                               out + 1);
+    gantry_tape_end(tape);
+}
+
+/* The slope of the second variable, x (1.25 m)^3, and that of twice the third, x; m: 1 and 0. */
+static void expect_local(tensor *const *out) {
+    double slope[2];
+    assert_int_equal(gantry_tensor_read(out[1], slope, sizeof slope), GANTRY_OK);
+    assert_true(fabs(slope[0] - (1.25 * 1.25 * 1.25 + 2)) < 1e-12);
+    assert_true(fabs(slope[1] - 2) < 1e-12);
+}
+
+static void bodies_use_tensors_of_a_function_that_returned(void **state) {
+    (void)state;
+    const gantry_input_spec_t spec = {"x", GANTRY_FLOAT64, GANTRY_SHAPE(2)};
+    gantry_function_t *local = NULL, *around = NULL;
+    case_t c = {.loop = &local_loop};
+    gantry_scope_t *s = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = pair(s, 0.9, 1.1), *out[2] = {NULL};
+    assert_int_equal(
+        gantry_function_trace(fixture.runtime, "local", make_locals, &c, &spec, 1, 1, NULL, &local),
+        GANTRY_OK);
+    call_in_a_trace(s, &x, out, local); /* outside one */
+    expect_local(out);
+    assert_int_equal(gantry_function_trace(fixture.runtime, "around", call_in_a_trace, local, &spec,
+                                           1, 2, NULL, &around),
+                     GANTRY_OK);
+    assert_int_equal(gantry_function_call(s, around, &x, 1, out, 2), GANTRY_OK);
+    expect_local(out);
+    gantry_function_release(around);
+    gantry_function_release(local);
+    assert_int_equal(gantry_scope_end(s), GANTRY_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_tensor_reaches_the_body_of_a_loop_twice, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(tape_outside_of_a_function_with_such_a_loop, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(bodies_use_tensors_of_a_function_that_returned, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
