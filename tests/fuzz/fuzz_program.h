@@ -2,8 +2,8 @@
 /* Random programs of branches, loops, functions and gradients, for a differential test.
  *
  * A program is a tree of blocks. A step of a block adds values of type float64 to those of the
- * block; it takes values of the block and of the blocks around it, any of them several times. Values
- * stay near 1, so that differences show their slope.
+ * block; it takes values of the block and of the blocks around it, any of them several times.
+ * Values stay near 1, so that differences show their slope.
  *
  *     main        two inputs; one or two outputs
  *     functions   blocks of their own, which use their inputs, variables and captured tensors
