@@ -17,8 +17,9 @@
  * or a loop in a trace, and a function that is called, are recorded as one op, and their gradient
  * runs the bodies again:
  *
- *   - The bodies, their user data and the tensors that they use live until the gradient is
- *     computed; a tape keeps the functions that it recorded, whose user data lives as long.
+ *   - The bodies and their user data live until the gradient is computed. A tape keeps the tensors
+ *     of the trace that ops made or took while it recorded, and the functions that it recorded,
+ *     whose user data lives as long.
  *   - A body that draws numbers or assigns a variable has no gradient: Unimplemented, with the name
  *     of the op. Nor has one that reads a variable that was assigned since: FailedPrecondition.
  *   - A branch runs its body once more. A loop runs its n steps twice more, and keeps the loop

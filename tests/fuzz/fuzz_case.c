@@ -9,15 +9,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-uint64_t fuzz_random(fuzz_random_t *random) {
-    uint64_t z = (random->state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-uint64_t fuzz_below(fuzz_random_t *random, uint64_t bound) { return fuzz_random(random) % bound; }
-
 bool fuzz_case_init(fuzz_case_t *c) {
     memset(c, 0, sizeof *c);
     for (size_t i = 0; i < FUZZ_MOST_INPUTS; ++i) {

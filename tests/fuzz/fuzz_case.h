@@ -9,6 +9,7 @@
 #include <gantry/op.h>
 
 #include "../conformance/golden.h"
+#include "fuzz_random.h"
 
 enum {
     FUZZ_MOST_INPUTS = 12,
@@ -16,14 +17,6 @@ enum {
     FUZZ_MOST_INTS = 16,
     FUZZ_INPUT_BYTES = 1 << 16
 };
-
-typedef struct fuzz_random_t {
-    uint64_t state;
-} fuzz_random_t;
-
-uint64_t fuzz_random(fuzz_random_t *random); /* SplitMix64 */
-/* A number in [0, bound); bound is at least 1. */
-uint64_t fuzz_below(fuzz_random_t *random, uint64_t bound);
 
 typedef struct fuzz_input_t {
     bool is_null;

@@ -245,8 +245,7 @@ static const char *compare(const fuzz_case_t *c, const outcome_t *a, const outco
 /* ---- all calls ---- */
 
 static void make_case(fuzz_case_t *c, const options_t *options, uint64_t number) {
-    fuzz_random_t random = {options->seed * UINT64_C(0x100000001b3) +
-                            number * UINT64_C(0x9e3779b97f4a7c15)};
+    fuzz_random_t random = fuzz_random_of(options->seed, number);
     while (!fuzz_case_load(c, pick_case(&random))) {
     }
     for (uint64_t changes = fuzz_below(&random, 5); changes > 0; --changes)

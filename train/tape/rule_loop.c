@@ -168,12 +168,17 @@ static void backward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tenso
     outputs[0] = gantry_greater_equal(scope, inputs[0], gantry_scalar_i32(scope, 0));
 }
 
-/* The values before the step. */
+/* The values before the step. Each is an object of its own: one tensor may be the value of several
+ * variables, or be used by the body besides, and each of these uses has a gradient of its own. */
 static void find_values(const gantry__block_t *block, gantry_scope_t *scope, tensor *step,
                         tensor **values) {
-    for (size_t i = 0; i < block->input_count; ++i)
-        values[i] = block->is_saved[i] ? gantry_gather(scope, block->history[i], step, 0)
-                                       : block->tensors[i];
+    for (size_t i = 0; i < block->input_count; ++i) {
+        values[i] = block->tensors[i];
+        if (block->is_saved[i])
+            values[i] = gantry_gather(scope, block->history[i], step, 0);
+        else if (block->wants[i])
+            values[i] = gantry_identity(scope, block->tensors[i]);
+    }
 }
 
 static tensor *add_if(gantry_scope_t *scope, tensor *sum, tensor *part) {

@@ -179,11 +179,34 @@ static bool is_block(const gantry_observation_t *observation) {
     return observation->bodies && strcmp(observation->op, "CustomGradient") != 0;
 }
 
+static gantry_status_t hold(gantry_tape_t *tape, const gantry_tensor_t *const *tensors,
+                            size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (!gantry__train_grow(&tape->held, tape->held_count, &tape->held_capacity,
+                                sizeof *tape->held))
+            return GANTRY_RESOURCE_EXHAUSTED;
+        tape->held[tape->held_count++] = gantry_tensor_retain(tensors[i]);
+    }
+    return GANTRY_OK;
+}
+
+/* Of an op of a trace: its results have no device. */
+static gantry_status_t hold_symbolic(gantry_tape_t *tape, const gantry_observation_t *observation,
+                                     bool is_inside) {
+    const bool is_traced =
+        observation->output_count > 0 && !gantry_tensor_device(observation->outputs[0]);
+    if (!is_inside && !is_traced) return GANTRY_OK;
+    GANTRY__TRAIN_TRY(hold(tape, observation->inputs, observation->input_count));
+    return hold(tape, observation->outputs, observation->output_count);
+}
+
 static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observation_t *observation,
                                     void *user) {
     gantry_tape_t *tape = user;
     if (tape->is_paused || tape->is_spent) return GANTRY_OK;
-    if (gantry_scope_body_depth(scope) > tape->depth) return note_inside(tape, observation);
+    const bool is_inside = gantry_scope_body_depth(scope) > tape->depth;
+    GANTRY__TRAIN_TRY(hold_symbolic(tape, observation, is_inside));
+    if (is_inside) return note_inside(tape, observation);
     if (observation->variable) return keep_read(tape, observation);
     if (is_block(observation)) return keep_block(tape, observation);
     if (observation->function && is_any_floating(observation))
@@ -238,7 +261,9 @@ gantry_tape_t *gantry_tape_begin(gantry_scope_t *scope, const gantry_tape_option
 void gantry__tape_clear(gantry_tape_t *tape) {
     for (size_t i = 0; i < tape->record_count; ++i) gantry__record_deinit(&tape->records[i]);
     for (size_t i = 0; i < tape->tensor_count; ++i) gantry_tensor_release(tape->tensors[i]);
+    for (size_t i = 0; i < tape->held_count; ++i) gantry_tensor_release(tape->held[i]);
     gantry__pointer_map_deinit(&tape->numbers);
+    tape->held_count = 0;
     tape->record_count = tape->tensor_count = tape->read_count = tape->inside_count = 0;
 }
 
@@ -253,6 +278,7 @@ void gantry_tape_end(gantry_tape_t *tape) {
     gantry__tape_clear(tape);
     gantry__train_free(tape->records);
     gantry__train_free(tape->tensors);
+    gantry__train_free(tape->held);
     gantry__train_free(tape->reads);
     gantry__train_free(tape->watched);
     gantry__train_free(tape->inside);

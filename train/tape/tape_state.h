@@ -23,6 +23,10 @@ struct gantry_tape_t {
     gantry_tensor_t **tensors;
     size_t tensor_count, tensor_capacity;
     gantry__pointer_map_t numbers; /* of tensors */
+    /* Symbolic tensors and what bodies use, tracked or not: a gradient runs the bodies again, and
+     * the scope in which a tensor was made, such as that of a function, may have ended. */
+    gantry_tensor_t **held;
+    size_t held_count, held_capacity;
     gantry__record_t *records;
     size_t record_count, record_capacity;
     gantry__read_t *reads;
