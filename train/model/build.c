@@ -12,6 +12,7 @@
  *
  * A layer needs no rule for open sizes that way, one of a program's own included. */
 #include <stdio.h>
+#include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
@@ -54,14 +55,37 @@ static gantry_shape_t build_shape(gantry_shape_t shape, int64_t open) {
 
 /* ---- shapes ---- */
 
+/* Layers of unlike options call unlike ops, which processes compare. */
+static gantry_status_t note_op(gantry_scope_t *scope, const gantry_observation_t *told,
+                               void *user) {
+    const gantry__model_run_t *run = user;
+    gantry__value_t *value = &run->model->values[run->value];
+    uint64_t sum = gantry__bytes_checksum(value->ops, told->op, strlen(told->op));
+    (void)scope;
+    for (size_t i = 0; i < told->attr_count; ++i) {
+        const gantry_attr_value_t *a = &told->attrs[i];
+        sum = gantry__bytes_checksum(sum, a->name, strlen(a->name));
+        sum = gantry__bytes_checksum(sum, &a->i, sizeof a->i);
+        sum = gantry__bytes_checksum(sum, &a->f, sizeof a->f);
+        if (a->s) sum = gantry__bytes_checksum(sum, a->s, strlen(a->s));
+        if (a->list && a->i > 0)
+            sum = gantry__bytes_checksum(sum, a->list, (size_t)a->i * sizeof *a->list);
+    }
+    value->ops = sum;
+    return GANTRY_OK;
+}
+
 static void trace_shapes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
     gantry__model_run_t *run = user;
+    gantry_observer_t observer = {.observe = note_op, .user = run};
+    if (run->model->worker) (void)gantry_scope_observe(scope, &observer);
     run->scope = scope;
     run->inputs = inputs;
     if (run->twin) run->twin->scope = scope;
     if (run->twin) run->twin->inputs = inputs + run->model->input_count;
     outputs[0] = gantry__run_layers(run);
+    gantry_scope_unobserve(scope, &observer);
 }
 
 /* open: a size that stands for open ones; the twin's is twice as large. */
