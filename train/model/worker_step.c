@@ -154,8 +154,8 @@ static gantry_status_t trace_apply(gantry_model_t *model) {
     gantry__worker_forget(worker);
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .runs_eagerly = model->runs_eagerly};
-    const gantry_input_spec_t spec = {.dtype = model->dtype,
-                                      .shape = GANTRY_SHAPE(worker->flat_elements)};
+    /* of any size: traced by the call, which has this process's device */
+    const gantry_input_spec_t spec = {.dtype = model->dtype, .shape = GANTRY_SHAPE(-1)};
     return gantry_function_trace(model->runtime, "apply_step", apply_body, model, &spec, 1, 0,
                                  &options, &worker->apply);
 }
