@@ -24,6 +24,7 @@
 #define GANTRY_TRAIN_STRATEGY_H
 
 #include <gantry/gantry.h>
+#include <gantry_train/optimizer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,12 +66,31 @@ typedef struct gantry_communicator_t {
  *
  * All processes read the same data set, and each takes its part of each batch, as TensorFlow's
  * AutoShardPolicy.DATA: with batches of 32 and 4 processes, 8 rows each. So losses, metrics and
- * weights are those of one process, but for rounding. The first weights are those of process 0. */
+ * weights are those of one process, but for rounding. The first weights are those of process 0.
+ *
+ * All processes train alike: gantry_model_fit and gantry_model_evaluate compare the layers, what is
+ * trained, loss, metrics, optimizer and options before they begin. gantry_model_fit then compares
+ * learning rate, number of steps and the bits of all weights after its first step, after each 64th,
+ * and after each epoch. A difference is InvalidArgument in all processes, and names the first rank
+ * that differs from rank 0, and in what. Of functions of the program's own (layers, losses,
+ * schedules, callbacks) only the results are compared. */
 GANTRY_API gantry_strategy_t *gantry_multi_worker_strategy(
     gantry_runtime_t *runtime, const char *const *devices, size_t count,
     const gantry_communicator_t *communicator);
 /** Releases a strategy; NULL does no harm. */
 GANTRY_API void gantry_strategy_release(gantry_strategy_t *strategy);
+/** Compares what the processes of a strategy train, for loops of a program's own: the optimizer's
+ * kind, settings, learning rate and number of steps, and of each variable the place in the list,
+ * the name, the type, the shape and the bits. optimizer may be NULL: it is not compared. All
+ * processes call it at the same place, before the first step and now and then; it reads all of the
+ * variables. InvalidArgument in all processes names the first rank that differs from rank 0, and in
+ * what. A failure of one process is one of all. With one process it only checks the arguments.
+ * Returns the scope's status. gantry_model_fit compares by itself. */
+GANTRY_API gantry_status_t gantry_strategy_check_alike(const gantry_strategy_t *strategy,
+                                                       gantry_scope_t *scope,
+                                                       gantry_optimizer_t *optimizer,
+                                                       gantry_variable_t *const *variables,
+                                                       size_t count);
 /** The number of replicas in this process; 0 for NULL. */
 GANTRY_API size_t gantry_strategy_replica_count(const gantry_strategy_t *strategy);
 /** The full name of a replica's device; the strategy owns it. NULL for no such replica. */

@@ -7,6 +7,7 @@
  *   ranks train FILE FROM TO KILL  trains epochs FROM to TO, with FILE as checkpoint; the last
  *                                  rank kills itself after step KILL, -1: never
  *   ranks differ                   rank 1 has another model
+ *   ranks unlike                   rank 1 has another learning rate
  *   ranks leave                    rank 1 releases its communicator before the others
  *   ranks late WHO HOW EACH        rank WHO is stopped (HOW "stop"), or does other work ("work")
  *   ranks absent WHO               rank WHO comes to the start too late
@@ -200,7 +201,7 @@ static gantry_dataset_t *make_batches(void) {
 }
 
 static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strategy_t *strategy,
-                                  int64_t units) {
+                                  int64_t units, double rate) {
     gantry_model_t *model = gantry_sequential(
         runtime,
         &(gantry_model_options_t){.seed = (int64_t)processes->rank + 1, .strategy = strategy});
@@ -208,8 +209,9 @@ static gantry_model_t *make_model(gantry_runtime_t *runtime, const gantry_strate
     (void)gantry_model_add(model, gantry_batch_normalization(NULL));
     (void)gantry_model_add(model, gantry_dense(4, GANTRY_SOFTMAX, NULL));
     (void)gantry_model_compile(
-        model, &(gantry_compile_options_t){.optimizer = gantry_adam(NULL),
-                                           .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY});
+        model, &(gantry_compile_options_t){
+                   .optimizer = gantry_adam(&(gantry_adam_options_t){.learning_rate = rate}),
+                   .loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY});
     (void)gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3));
     return model;
 }
@@ -249,11 +251,11 @@ static gantry_status_t train_model(gantry_model_t *model, char **arguments) {
     return status;
 }
 
-static int train(char **arguments, int64_t units) {
+static int train(char **arguments, int64_t units, double rate) {
     char text[1024];
     gantry_runtime_t *runtime = open_runtime();
     gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, processes);
-    gantry_model_t *model = make_model(runtime, strategy, units);
+    gantry_model_t *model = make_model(runtime, strategy, units, rate);
     gantry_status_t status = train_model(model, arguments);
     if (status == GANTRY_OK) status = say_weights(runtime, model);
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
@@ -266,7 +268,12 @@ static int train(char **arguments, int64_t units) {
 
 static int differ(void) {
     char *arguments[] = {"/no/such/folder/model", "0", "1", "-1"};
-    return train(arguments, processes->rank == 1 ? 6 : 5) == 3 ? 0 : 1;
+    return train(arguments, processes->rank == 1 ? 6 : 5, 0) == 3 ? 0 : 1;
+}
+
+static int unlike(void) {
+    char *arguments[] = {"/no/such/folder/model", "0", "1", "-1"};
+    return train(arguments, 5, processes->rank == 1 ? 0.5 : 0.25) == 3 ? 0 : 1;
 }
 
 /* ---- leave and heap ---- */
@@ -397,8 +404,9 @@ int main(int count, char **arguments) {
     if (strcmp(mode, "programs") == 0 && count == 3) result = programs(arguments[2]);
     if (strcmp(mode, "sums") == 0) result = sums();
     if (strcmp(mode, "shared") == 0) result = shares_memory() ? 0 : 1;
-    if (strcmp(mode, "train") == 0 && count == 6) result = train(arguments + 2, 5);
+    if (strcmp(mode, "train") == 0 && count == 6) result = train(arguments + 2, 5, 0);
     if (strcmp(mode, "differ") == 0) result = differ();
+    if (strcmp(mode, "unlike") == 0) result = unlike();
     if (strcmp(mode, "leave") == 0) result = leave();
     if (is_late) result = late(strtoul(arguments[2], NULL, 10), strcmp(arguments[3], "stop") == 0);
     /* after a failure MPI_Finalize could wait for ever, and mpirun ends the others by itself */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Training in processes that mpirun starts: ranks.sh RANKS WORK [TEXT_CLASSIFIER]. Keras's trajectory in two and four
-# processes, sums, a killed and a late rank, the way on from its checkpoint, unlike models, and failing allocations.
+# processes, sums, a killed and a late rank, the way on from its checkpoint, unlike models and settings, and failing allocations.
 set -u
 RANKS=$1 WORK=$2 CLASSIFIER=${3:-}
 command -v mpirun >/dev/null 2>&1 || { echo "SKIP: there is no mpirun (install openmpi-bin)"; exit 77; }
@@ -64,6 +64,8 @@ echo "sums are right on one machine and on several"
 
 run 0 3 "$RANKS" differ
 has 3 "rank 1 (.*pid [0-9]*) has [0-9]* numbers in its weights; rank 0 (.*pid [0-9]*) has"
+run 0 3 "$RANKS" unlike
+has 3 "rank 1 (.*pid [0-9]*) has learning_rate 0.5; rank 0 (.*pid [0-9]*) has learning_rate 0.25; all processes train alike"
 run 0 2 "$RANKS" heap
 has 1 "[1-9][0-9]* allocations have failed"
 # mpirun of Open MPI 4 hangs or crashes in 2 of 30 runs where one process waits in MPI_Finalize and the others end.

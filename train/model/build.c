@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds a model: a trace with weights of zeros finds all shapes, and the layers add their weights
- * on the way; then each weight becomes a variable on each replica.
+ * on the way; then each weight becomes a variable on each replica. The trace returns its input, so
+ * that all of its nodes are dead: none is placed, and no device is opened for a shape.
  *
  * Inputs may have open sizes, Keras's None. The trace then runs each layer twice, on inputs of two
  * sizes; a size of an output that differs is open, too:
@@ -12,6 +13,7 @@
  *
  * A layer needs no rule for open sizes that way, one of a program's own included. */
 #include <stdio.h>
+#include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
@@ -55,20 +57,51 @@ static gantry_shape_t build_shape(gantry_shape_t shape, int64_t open) {
 
 /* ---- shapes ---- */
 
-static void trace_shapes(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+/* Layers of unlike options call unlike ops, which processes compare. */
+static gantry_status_t note_op(gantry_scope_t *scope, const gantry_observation_t *told,
+                               void *user) {
+    const gantry__model_run_t *run = user;
+    gantry__value_t *value = &run->model->values[run->value];
+    uint64_t sum = gantry__bytes_checksum(value->ops, told->op, strlen(told->op));
+    (void)scope;
+    for (size_t i = 0; i < told->attr_count; ++i) {
+        const gantry_attr_value_t *a = &told->attrs[i];
+        sum = gantry__bytes_checksum(sum, a->name, strlen(a->name));
+        sum = gantry__bytes_checksum(sum, &a->i, sizeof a->i);
+        sum = gantry__bytes_checksum(sum, &a->f, sizeof a->f);
+        if (a->s) sum = gantry__bytes_checksum(sum, a->s, strlen(a->s));
+        if (a->list && a->i > 0)
+            sum = gantry__bytes_checksum(sum, a->list, (size_t)a->i * sizeof *a->list);
+    }
+    value->ops = sum;
+    return GANTRY_OK;
+}
+
+/* What a layer's op of its own kind leaves alive asks for the model's device. */
+static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
     gantry__model_run_t *run = user;
+    gantry_observer_t observer = {.observe = note_op, .user = run};
+    gantry_scope_t *scope = gantry__model_scope(run->model, outer, 0);
+    outputs[0] = inputs[0];
+    if (!scope) {
+        (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        return;
+    }
+    if (run->model->worker) (void)gantry_scope_observe(scope, &observer);
     run->scope = scope;
     run->inputs = inputs;
     if (run->twin) run->twin->scope = scope;
     if (run->twin) run->twin->inputs = inputs + run->model->input_count;
-    outputs[0] = gantry__run_layers(run);
+    (void)gantry__run_layers(run);
+    gantry_scope_unobserve(scope, &observer);
+    (void)gantry__train_end(outer, scope, NULL);
 }
 
 /* open: a size that stands for open ones; the twin's is twice as large. */
 static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *run, int64_t open) {
-    const gantry_function_options_t options = {.struct_size = sizeof options,
-                                               .passes_off = GANTRY_PASS_ALL};
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options, .passes_off = GANTRY_PASS_ALL & ~GANTRY_PASS_DEAD_NODES};
     gantry_function_t *function = NULL;
     const size_t inputs = model->input_count, count = run->twin ? 2 * inputs : inputs;
     gantry_input_spec_t *specs = gantry__train_alloc(count, sizeof *specs);

@@ -134,6 +134,7 @@ static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *b
             "gantry_model_evaluate: %s room for %zu values; %zu are accepted, the loss and the metrics",
             out_values ? "out_values has" : "out_values is NULL, with", capacity,
             model->judge_count);
+    if (!model->is_in_fit) GANTRY__TRAIN_TRY(gantry__worker_compare_model(model, NULL));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
     GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
     return gantry__model_read_metrics(model, out_values);

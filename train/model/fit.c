@@ -31,6 +31,7 @@ typedef struct fit_t {
     gantry__worker_wishes_t agreed; /* by all processes, at the newest step */
     gantry__position_t position;
     gantry_checkpoint_t *resumed; /* the backup, until its state is set */
+    int64_t taken;                /* steps of this call */
     bool stops;                   /* a callback ends the training */
     bool is_resumed;              /* until the state of the backup is set */
     bool is_interrupted, has_backup;
@@ -144,10 +145,12 @@ static gantry_status_t call_train(fit_t *fit, bool begins) {
 /* Before the first step: variables cannot be made while a function is traced. */
 static gantry_status_t prepare(fit_t *fit, const gantry_array_t *batch, size_t count) {
     gantry_model_t *model = fit->model;
+    const bool was_built = model->is_built;
     if (model->steps[GANTRY__STEP_TRAIN]) return GANTRY_OK;
     const size_t inputs = model->is_sequential ? 1 : model->input_count;
     GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count < inputs ? count : inputs));
     GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
+    if (!was_built) GANTRY__TRAIN_TRY(gantry__worker_compare_model(model, &fit->options));
     return gantry__model_build_optimizer(model);
 }
 
@@ -196,11 +199,21 @@ static gantry_status_t save_backup(fit_t *fit) {
     return GANTRY_OK;
 }
 
+/* Reading all weights in each step would cost as much as the step's own exchange. */
+#define STEPS_BETWEEN_COMPARISONS 64
+
+static gantry_status_t compare_weights(fit_t *fit) {
+    const int64_t step = fit->taken++;
+    if (step > 0 && (step + 1) % STEPS_BETWEEN_COMPARISONS != 0) return GANTRY_OK;
+    return gantry__worker_compare_weights(fit->model);
+}
+
 static gantry_status_t finish_step(fit_t *fit, int64_t step) {
     const gantry_fit_options_t *o = &fit->options;
     ++fit->progress.step;
     fit->position.step = step + 1;
     GANTRY__TRAIN_TRY(call_step_end(fit, step));
+    GANTRY__TRAIN_TRY(compare_weights(fit));
     if (o->backup && o->backup_steps > 0 && (step + 1) % o->backup_steps == 0)
         GANTRY__TRAIN_TRY(save_backup(fit));
     return show_step(fit);
@@ -410,6 +423,7 @@ static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
     gantry_status_t status = call_epoch_end(fit, epoch);
     if (fit->model->worker) status = agree_on_end(fit, epoch, status);
     GANTRY__TRAIN_TRY(status);
+    GANTRY__TRAIN_TRY(gantry__worker_compare_weights(fit->model));
     if (!fit->options.backup || fit->stops || epoch + 1 == fit->options.epochs) return GANTRY_OK;
     fit->position.epoch = epoch + 1;
     fit->position.step = 0;
@@ -451,7 +465,8 @@ static gantry_status_t agree_on_fit(const fit_t *fit) {
     call.values[1] = (uint64_t)o->initial_epoch;
     call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
     call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
-    return gantry__worker_agree(fit->model->worker, &call);
+    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->worker, &call));
+    return gantry__worker_compare_model(fit->model, o);
 }
 
 static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry_fit_options_t *o) {

@@ -28,6 +28,7 @@ typedef struct gantry__value_t {
     gantry_shape_t shape; /* batch and open sizes -1; of outputs known when built */
     size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
     size_t nested_call;   /* 1 + the application of a block that made it; 0: none did */
+    uint64_t ops;         /* with a worker: a checksum of the ops that made it in the build */
 } gantry__value_t;
 
 /* A model that is a layer of another one: nested.c. */

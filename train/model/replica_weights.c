@@ -147,6 +147,7 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
         specs[i].dtype = i < model->input_count ? gantry__model_input_type(model, i, batch[i].dtype)
                                                 : batch[i].dtype;
         specs[i].shape = batch[i].shape;
+        specs[i].shape.dims[0] = -1; /* traced by the call, which has the replica's device */
     }
     if (shares) specs[count].dtype = model->dtype;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, replica);

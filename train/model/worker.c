@@ -32,7 +32,8 @@ static const kind_row_t rows[GANTRY__WORKER_KINDS] = {
     [GANTRY__WORKER_STEP] = {"has another batch",
                              "step",
                              {"as the number of its step", "rows in its batch",
-                              "as the checksum of its inputs", "as the checksum of its labels"},
+                              "as the checksum of its inputs",
+                              "as the checksum of its labels and weights"},
                              "each reads the same data set in the same order"},
     [GANTRY__WORKER_METRICS] = {"has no further batch",
                                 "the sum of the metrics",
@@ -51,6 +52,18 @@ static const kind_row_t rows[GANTRY__WORKER_KINDS] = {
                                {"as the epoch of its backup", "as the step of its backup", NULL,
                                 NULL},
                                "each trains alike"},
+    [GANTRY__WORKER_SETTINGS] = {"compares settings in gantry_model_fit",
+                                 "the comparison of settings",
+                                 {NULL},
+                                 "each trains alike"},
+    [GANTRY__WORKER_TEST] = {"begins gantry_model_evaluate",
+                             "the begin of gantry_model_evaluate",
+                             {NULL},
+                             "each tests alike"},
+    [GANTRY__WORKER_WEIGHTS] = {"compares weights in gantry_model_fit",
+                                "the comparison of weights",
+                                {NULL},
+                                "each trains alike"},
     [GANTRY__WORKER_END] = {"is at the end of a call", "the end of a call", {NULL}, ""},
 };
 
@@ -114,13 +127,13 @@ gantry_status_t gantry__worker_broadcast(gantry__worker_t *worker, void *data, s
     return note_told(worker, c->broadcast(c->user, data, bytes, 0, what));
 }
 
-static gantry__worker_text_t name_rank(const gantry__worker_t *worker, size_t rank) {
-    const gantry_communicator_t *c = &worker->communicator;
-    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
-    const char *where = c->describe ? c->describe(c->user, rank) : NULL;
-    gantry__worker_text_t name;
-    (void)snprintf(name.text, sizeof name.text, where ? "rank %zu (%s)" : "rank %zu", rank, where);
-    return name;
+gantry_status_t gantry__worker_compare(gantry__worker_t *worker, gantry__lines_t *lines,
+                                       const char *what) {
+    return note_told(worker, gantry__compare(&worker->communicator, lines, what));
+}
+
+static gantry__rank_name_t name_rank(const gantry__worker_t *worker, size_t rank) {
+    return gantry__name_rank(&worker->communicator, rank);
 }
 
 /* ---- errors ---- */

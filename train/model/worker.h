@@ -15,6 +15,7 @@
 
 #include "train/base/fail.h"
 #include "train/model/model_state.h"
+#include "train/strategy/compare.h"
 
 /* A place in the program. */
 typedef enum gantry__worker_kind_t {
@@ -25,6 +26,9 @@ typedef enum gantry__worker_kind_t {
     GANTRY__WORKER_EPOCH,
     GANTRY__WORKER_LOAD,
     GANTRY__WORKER_BACKUP,
+    GANTRY__WORKER_SETTINGS,
+    GANTRY__WORKER_TEST,
+    GANTRY__WORKER_WEIGHTS,
     GANTRY__WORKER_END, /* of a public call */
     GANTRY__WORKER_KINDS
 } gantry__worker_kind_t;
@@ -88,6 +92,16 @@ gantry_status_t gantry__worker_all_reduce(gantry__worker_t *worker, void *elemen
                                           gantry_dtype_t dtype, const char *what);
 gantry_status_t gantry__worker_broadcast(gantry__worker_t *worker, void *data, size_t bytes,
                                          const char *what);
+gantry_status_t gantry__worker_compare(gantry__worker_t *worker, gantry__lines_t *lines,
+                                       const char *what);
+
+/* ---- what must be alike: worker_alike.c. Without a worker they do nothing ---- */
+
+/* All processes train the same model in the same way. options of gantry_model_fit, or NULL. */
+gantry_status_t gantry__worker_compare_model(gantry_model_t *model,
+                                             const gantry_fit_options_t *options);
+/* All processes have the same weights, learning rate and number of steps. */
+gantry_status_t gantry__worker_compare_weights(gantry_model_t *model);
 
 /* ---- data: worker_step.c ---- */
 

@@ -154,8 +154,8 @@ static gantry_status_t trace_apply(gantry_model_t *model) {
     gantry__worker_forget(worker);
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .runs_eagerly = model->runs_eagerly};
-    const gantry_input_spec_t spec = {.dtype = model->dtype,
-                                      .shape = GANTRY_SHAPE(worker->flat_elements)};
+    /* of any size: traced by the call, which has this process's device */
+    const gantry_input_spec_t spec = {.dtype = model->dtype, .shape = GANTRY_SHAPE(-1)};
     return gantry_function_trace(model->runtime, "apply_step", apply_body, model, &spec, 1, 0,
                                  &options, &worker->apply);
 }
@@ -193,14 +193,16 @@ static gantry_status_t allocate(gantry_model_t *model) {
                : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-/* Of the first bytes, as one that is another number for other data most of the time. */
-static uint64_t checksum(const gantry_array_t *array) {
-    const unsigned char *bytes = array->data;
-    size_t count = (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(array->dtype);
-    uint32_t sum = 2166136261u; /* FNV-1a */
-    if (count > 4096) count = 4096;
-    for (size_t i = 0; i < count; ++i) sum = (sum ^ bytes[i]) * 16777619u;
-    return sum >> 1;
+/* Of the first bytes of each, as one that is another number for other data most of the time. The
+ * sum is small, as agreement needs. */
+static uint64_t checksum(const gantry_array_t *arrays, size_t count) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t bytes =
+            (size_t)gantry_shape_elements(&arrays[i].shape) * gantry_dtype_size(arrays[i].dtype);
+        sum = gantry__bytes_checksum(sum, arrays[i].data, bytes < 4096 ? bytes : 4096);
+    }
+    return sum >> 33;
 }
 
 static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t *batch,
@@ -213,8 +215,9 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
     if (call.status == GANTRY_OK) call.status = allocate(model);
     if (call.status == GANTRY_OK) {
         call.values[1] = (uint64_t)batch[0].shape.dims[0];
-        call.values[2] = checksum(&batch[0]);
-        call.values[3] = checksum(&batch[model->input_count]);
+        const size_t inputs = model->input_count;
+        call.values[2] = checksum(batch, inputs);
+        call.values[3] = checksum(batch + inputs, count > inputs ? count - inputs : 0);
     }
     GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
     wishes->stops = call.sums[0] > 0;

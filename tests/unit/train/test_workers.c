@@ -510,9 +510,10 @@ static void another_call_is_named(void **state) {
     (void)state;
     give_jobs(2, &usual);
     jobs[1].fits = false;
-    expect_everywhere(2, GANTRY_FAILED_PRECONDITION,
-                      "rank 1 (thread 1) has no further batch, and rank 0 (thread 0) begins "
-                      "gantry_model_fit; all processes make the same calls");
+    expect_everywhere(
+        2, GANTRY_FAILED_PRECONDITION,
+        "rank 1 (thread 1) begins gantry_model_evaluate, and rank 0 (thread 0) begins "
+        "gantry_model_fit; all processes make the same calls");
 }
 
 static gantry_status_t refuse_epoch(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,

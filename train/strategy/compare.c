@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/strategy/compare.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "train/base/c_locale.h"
+#include "train/base/fp_mode.h"
+#include "train/base/memory.h"
+
+/* ---- lines ---- */
+
+void gantry__lines_fail(gantry__lines_t *lines, gantry_status_t status) {
+    if (status == GANTRY_OK || lines->status != GANTRY_OK) return;
+    lines->status = status;
+    (void)snprintf(lines->message, sizeof lines->message, "%s", gantry_last_message());
+}
+
+void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) {
+    va_list arguments;
+    while (lines->status == GANTRY_OK && lines->capacity < lines->used + GANTRY__LINE_BYTES) {
+        if (!gantry__train_grow(&lines->text, lines->capacity, &lines->capacity, 1))
+            gantry__lines_fail(lines, GANTRY_RESOURCE_EXHAUSTED);
+    }
+    if (lines->status != GANTRY_OK) return;
+    char *line = lines->text + lines->used;
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    va_start(arguments, format);
+    (void)vsnprintf(line, GANTRY__LINE_BYTES, format, arguments);
+    va_end(arguments);
+    gantry__train_locale_end(&locale);
+    lines->used += strlen(line) + 1;
+}
+
+void gantry__lines_deinit(gantry__lines_t *lines) {
+    gantry__train_free(lines->text);
+    *lines = (gantry__lines_t){.text = NULL};
+}
+
+/* Copies the line at *at and goes behind it; "" behind the last one. */
+static void take_line(const gantry__lines_t *lines, size_t *at, char out[GANTRY__LINE_BYTES]) {
+    memset(out, 0, GANTRY__LINE_BYTES);
+    if (*at >= lines->used) return;
+    (void)snprintf(out, GANTRY__LINE_BYTES, "%s", lines->text + *at);
+    *at += strlen(out) + 1;
+}
+
+/* ---- checksums ---- */
+
+uint64_t gantry__bytes_checksum(uint64_t before, const void *data, size_t bytes) {
+    const unsigned char *at = data;
+    uint64_t sum = before ^ UINT64_C(14695981039346656037); /* FNV-1a, by words of 8 bytes */
+    for (; bytes >= sizeof sum; bytes -= sizeof sum, at += sizeof sum) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        sum = (sum ^ word) * UINT64_C(1099511628211);
+        sum ^= sum >> 32; /* high bits of a word count in low ones of the sum */
+    }
+    for (; bytes > 0; --bytes, ++at) sum = (sum ^ *at) * UINT64_C(1099511628211);
+    return sum;
+}
+
+static void join_nans(gantry_dtype_t dtype, void *data, size_t bytes) {
+    float *floats = data;
+    double *doubles = data;
+    static const uint32_t narrow = 0x7fc00000u;
+    static const uint64_t wide = UINT64_C(0x7ff8000000000000);
+    for (size_t i = 0; dtype == GANTRY_FLOAT32 && i < bytes / sizeof *floats; ++i) {
+        if (!(floats[i] <= 0) && !(floats[i] > 0)) memcpy(&floats[i], &narrow, sizeof narrow);
+    }
+    for (size_t i = 0; dtype == GANTRY_FLOAT64 && i < bytes / sizeof *doubles; ++i) {
+        if (!(doubles[i] <= 0) && !(doubles[i] > 0)) memcpy(&doubles[i], &wide, sizeof wide);
+    }
+}
+
+gantry_status_t gantry__variable_checksum(gantry_scope_t *scope, gantry_variable_t *variable,
+                                          uint64_t *out_sum) {
+    *out_sum = 0;
+    const gantry_tensor_t *value = gantry_variable_read(scope, variable);
+    if (!value) return gantry_scope_status(scope);
+    const size_t bytes = gantry_tensor_bytes(value);
+    void *data = gantry__train_alloc(bytes, 1);
+    if (!data) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_status_t status = gantry_tensor_read(value, data, bytes);
+    if (status == GANTRY_OK) {
+        join_nans(gantry_variable_dtype(variable), data, bytes);
+        *out_sum = gantry__bytes_checksum(0, data, bytes);
+    }
+    gantry__train_free(data);
+    gantry_tensor_drop(scope, value);
+    return status;
+}
+
+/* ---- comparison ---- */
+
+gantry__rank_name_t gantry__name_rank(const gantry_communicator_t *c, size_t rank) {
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+    const char *where = c->describe ? c->describe(c->user, rank) : NULL;
+    gantry__rank_name_t name;
+    (void)snprintf(name.text, sizeof name.text, where ? "rank %zu (%s)" : "rank %zu", rank, where);
+    return name;
+}
+
+/* The first rank that says so, in every process; nothing is allocated here, since a process that
+ * fails would let the others wait. */
+static gantry_status_t find_first(const gantry_communicator_t *c, bool is_one, const char *what,
+                                  size_t *out_rank) {
+    unsigned char mark = 0;
+    for (size_t r = 0; r < c->size && !mark; ++r) {
+        mark = c->rank == r && is_one;
+        *out_rank = r;
+        GANTRY__TRAIN_TRY(c->broadcast(c->user, &mark, sizeof mark, r, what));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t tell_failure(const gantry_communicator_t *c, const gantry__lines_t *lines,
+                                    const char *what) {
+    size_t first;
+    uint64_t code = (uint64_t)lines->status;
+    char text[GANTRY__TRAIN_MESSAGE_BYTES] = "";
+    if (lines->status != GANTRY_OK) memcpy(text, lines->message, sizeof text);
+    gantry_status_t status = find_first(c, lines->status != GANTRY_OK, what, &first);
+    if (status == GANTRY_OK) status = c->broadcast(c->user, &code, sizeof code, first, what);
+    if (status == GANTRY_OK) status = c->broadcast(c->user, text, sizeof text, first, what);
+    if (lines->status != GANTRY_OK) return gantry_fail(lines->status, lines->message);
+    GANTRY__TRAIN_TRY(status);
+    return gantry__train_fail((gantry_status_t)code, "%s failed: %s",
+                              gantry__name_rank(c, first).text, text);
+}
+
+static gantry_status_t fail_at_line(const gantry_communicator_t *c, size_t rank, const char *line,
+                                    const char *root) {
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                              "%s has %s; %s has %s; all processes train alike",
+                              gantry__name_rank(c, rank).text, *line ? line : "nothing more",
+                              gantry__name_rank(c, 0).text, *root ? root : "nothing more");
+}
+
+static gantry_status_t tell_difference(const gantry_communicator_t *c, const gantry__lines_t *lines,
+                                       bool differs, const char *what) {
+    size_t rank, at = 0;
+    char own[GANTRY__LINE_BYTES], line[GANTRY__LINE_BYTES], root[GANTRY__LINE_BYTES];
+    GANTRY__TRAIN_TRY(find_first(c, differs, what, &rank));
+    do {
+        take_line(lines, &at, own);
+        memcpy(root, own, sizeof root);
+        memcpy(line, own, sizeof line);
+        GANTRY__TRAIN_TRY(c->broadcast(c->user, root, sizeof root, 0, what));
+        GANTRY__TRAIN_TRY(c->broadcast(c->user, line, sizeof line, rank, what));
+        if (strcmp(line, root) != 0) return fail_at_line(c, rank, line, root);
+    } while (*root);
+    return gantry__train_fail(GANTRY_INTERNAL, "the processes differ, but for no known reason");
+}
+
+gantry_status_t gantry__compare(const gantry_communicator_t *c, gantry__lines_t *lines,
+                                const char *what) {
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+    const uint64_t own = gantry__bytes_checksum(0, lines->text, lines->used);
+    uint64_t root = own, counts[2];
+    GANTRY__TRAIN_TRY(c->broadcast(c->user, &root, sizeof root, 0, what));
+    counts[0] = lines->status != GANTRY_OK;
+    counts[1] = own != root;
+    GANTRY__TRAIN_TRY(c->all_reduce(c->user, counts, 2, GANTRY_UINT64, what));
+    if (counts[0] > 0) return tell_failure(c, lines, what);
+    return counts[1] > 0 ? tell_difference(c, lines, own != root, what) : GANTRY_OK;
+}
