@@ -91,9 +91,10 @@ typedef enum gantry_profile_mode_t {
  * set one thing differently are InvalidArgument, and the message names both. */
 typedef struct gantry_runtime_options_t {
     uint32_t struct_size; /**< Its sizeof. */
-    /** Lowest level passed to log; default info (GANTRY_LOG_LEVEL). */
+    /** Lowest level passed to log; default info (GANTRY_LOG_LEVEL). It drops no line that
+     * log_placement asks for. */
     gantry_log_level_t log_level;
-    gantry_log_fn log;               /**< Receives log lines; NULL: silent. */
+    gantry_log_fn log;               /**< Receives log lines; NULL: only GANTRY_LOG writes them. */
     void *log_user;                  /**< First argument of log. */
     gantry_reallocate_fn reallocate; /**< Host memory; NULL: the C library's. */
     void *reallocate_user;           /**< First argument of reallocate. */

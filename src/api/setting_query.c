@@ -123,6 +123,25 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
     if (text) setting_query_put_text(out->value, sizeof out->value, text);
 }
 
+/* Writes an on-off value in the one form of its setting: a text such as FALSE or yes is no value
+ * that a reader of it would expect. */
+static void put_switch_value(gantry__setting_id_t id, gantry_setting_t *out) {
+    const char *fallback = gantry__setting_rows[id].default_text, *on = "1", *off = "off";
+    bool is_on = false;
+    if (!gantry__parse_bool(out->value, strlen(out->value), &is_on)) return;
+    if (strcmp(fallback, "0") == 0 || strcmp(fallback, "1") == 0)
+        off = "0";
+    else if (id == GANTRY__SETTING_OOM_FALLBACK)
+        on = "cpu";
+    else if (id == GANTRY__SETTING_OPENCL_CPU)
+        on = "gpu";
+    else if (id == GANTRY__SETTING_DEVICE_PROBE)
+        on = fallback;
+    else
+        return;
+    setting_query_put_text(out->value, sizeof out->value, is_on ? on : off);
+}
+
 /* Writes the GPUs that a call made visible, in the form of GANTRY_VISIBLE_DEVICES. */
 static void put_visible_value(gantry__device_table_t *table, gantry_setting_t *out,
                               const char **out_call) {
@@ -189,6 +208,7 @@ static gantry_status_t read_global(gantry_runtime_t *runtime, gantry__setting_id
     if (setting->value && (*setting->value || is_list || keeps_empty(id))) {
         out->source = (gantry_setting_source_t)setting->source;
         setting_query_put_text(out->value, sizeof out->value, setting->value);
+        put_switch_value(id, out);
         setting_query_put_text(out->set_by, sizeof out->set_by, gantry__setting_by(setting));
     }
     if (setting->environment && is_list) { /* both are searched */

@@ -231,13 +231,14 @@ ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place
     sigset_t beyond, before;
     (void)sigemptyset(&beyond);
     (void)sigaddset(&beyond, SIGXFSZ);
+    (void)sigaddset(&beyond, SIGPIPE);
     bool is_blocked = pthread_sigmask(SIG_BLOCK, &beyond, &before) == 0;
-    bool was_pending = is_pending(SIGXFSZ);
+    bool was_pending = is_pending(SIGXFSZ) || is_pending(SIGPIPE);
     ssize_t done = place == GANTRY__FILE_NEXT ? write(file, bytes, size)
                                               : pwrite(file, bytes, size, (off_t)place);
     const int error = errno;
     /* the system sends the signal to the thread that writes */
-    if (done < 0 && error == EFBIG && is_blocked && !was_pending)
+    if (done < 0 && (error == EFBIG || error == EPIPE) && is_blocked && !was_pending)
         (void)sigtimedwait(&beyond, NULL, &now);
     if (is_blocked) (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;

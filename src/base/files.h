@@ -45,8 +45,8 @@ typedef struct gantry__file_piece_t {
 #define GANTRY__FILE_NEXT (-1)
 
 /* One write at this place, or at the file's position for GANTRY__FILE_NEXT; as pwrite and write
- * return it. A file beyond the limit of sizes (ulimit -f) is EFBIG: the signal SIGXFSZ, which would
- * end the process, is taken away. */
+ * return it. A file beyond the limit of sizes (ulimit -f) is EFBIG, and a pipe without a reader is
+ * EPIPE: the signals SIGXFSZ and SIGPIPE, which would end the process, are taken away. */
 ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place);
 
 enum {

@@ -67,5 +67,6 @@ static void tell(void *user, const char *name, const char *by) {
 void gantry__settings_warn_of_unknown(gantry__settings_t *settings, const gantry__log_t *log,
                                       const char *const *backends, size_t backend_count) {
     check_t check = {log, backends, backend_count};
-    if (log->write) gantry__settings_visit_unread(settings, PREFIX, tell, &check);
+    if (gantry__log_is_read(log, GANTRY_LEVEL_WARNING))
+        gantry__settings_visit_unread(settings, PREFIX, tell, &check);
 }

@@ -4,11 +4,14 @@
  *
  *   put    options in code, each with the words by which messages name it; twice is refused unless
  *          both mean the same
- *   find   the entry; getenv is called here, once for each name
+ *   find   the entry; the environment is asked here, once for each name. In a program that runs
+ *          with more rights than its caller (set-user-ID), it has no value: a caller could choose
+ *          files that the program loads or writes
  *   call   values that a call changes later; former texts are kept, since threads may read them
  *
  * At the end, typed readers: a bad text is InvalidArgument with setting, text and what is accepted.
  * base/setting_rows.h lists the settings. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "base/settings.h"
 
 #include <inttypes.h>
@@ -70,7 +73,7 @@ static gantry__setting_t *settings_add(gantry__settings_t *settings, const char 
         return NULL;
     gantry__setting_t *entry = gantry__heap_zalloc(heap, sizeof *entry);
     if (!entry) return NULL;
-    const char *environment = getenv(name);
+    const char *environment = secure_getenv(name);
     entry->source = option        ? GANTRY__SOURCE_OPTION
                     : environment ? GANTRY__SOURCE_ENVIRONMENT
                                   : GANTRY__SOURCE_DEFAULT;
@@ -234,7 +237,12 @@ static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
     if (kind->is_bytes) return gantry__parse_bytes(text, length, out);
     if (!kind->words) return gantry__parse_number(text, length, kind->most, out);
     int word = 0;
+    bool is_on = false;
     bool ok = gantry__parse_word(text, length, kind->words, kind->word_count, &word);
+    if (!ok && gantry__parse_bool(text, length, &is_on)) {
+        const char *switched = is_on ? "on" : "off";
+        ok = gantry__parse_word(switched, strlen(switched), kind->words, kind->word_count, &word);
+    }
     if (ok) *out = (uint64_t)word;
     return ok;
 }

@@ -18,10 +18,10 @@ typedef struct gantry_logical_device_t logical_t;
 /* ---- init ---- */
 
 static gantry_status_t read_settings(gantry__device_table_t *table) {
-    static const char *const words[] = {"off", "0", "gpu"};
+    static const char *const words[] = {"off", "gpu", "on"};
     int word = 0;
     GANTRY__TRY(gantry__settings_get_word(table->settings, "GANTRY_OPENCL_CPU", words, 3, &word));
-    table->opencl_cpu_as_gpu = word == 2;
+    table->opencl_cpu_as_gpu = word > 0;
     return gantry__memory_policy_read(table);
 }
 
@@ -124,7 +124,7 @@ static void announce_device(const gantry__device_table_t *table, const logical_t
 
 /* Does nothing without a reader of the log, because a backend opens its libraries to name them. */
 void gantry__device_table_announce(const gantry__device_table_t *table) {
-    if (!table->log->write || table->log->level > GANTRY_LEVEL_INFO) return;
+    if (!gantry__log_is_read(table->log, GANTRY_LEVEL_INFO)) return;
     for (size_t i = 0; i < table->backends->count; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
         /* its reason was logged when it was found */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/setting_rows.h"
 #include "device/device_config.h"
 #include "device/device_table.h"
@@ -187,8 +188,8 @@ static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     const char *text = setting->value;
     if (!text || !*text) return GANTRY_OK;
-    bool on = strcmp(text, "true") == 0;
-    if (!on && strcmp(text, "false") != 0) {
+    bool on = false;
+    if (!gantry__parse_bool(text, strlen(text), &on)) {
         gantry__log(
             table->log, GANTRY_LEVEL_ERROR,
             "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%.200s\". Valid values are \"true\" or \"false\". Using original config value of %d.",

@@ -197,7 +197,7 @@ static gantry_status_t read_bytes(gantry__device_table_t *table, const char *nam
 }
 
 gantry_status_t gantry__memory_policy_read(gantry__device_table_t *table) {
-    static const char *const fallbacks[] = {"off", "cpu"};
+    static const char *const fallbacks[] = {"off", "cpu", "on"};
     gantry__memory_policy_t *policy = &table->policy;
     uint64_t retry_ms = 0;
     int fallback = 0;
@@ -209,8 +209,8 @@ gantry_status_t gantry__memory_policy_read(gantry__device_table_t *table) {
     GANTRY__TRY(gantry__settings_get_number(table->settings, "GANTRY_OOM_RETRY_MS", INT32_MAX,
                                             "milliseconds", &retry_ms));
     GANTRY__TRY(
-        gantry__settings_get_word(table->settings, "GANTRY_OOM_FALLBACK", fallbacks, 2, &fallback));
-    policy->oom_fallback = fallback == 1;
+        gantry__settings_get_word(table->settings, "GANTRY_OOM_FALLBACK", fallbacks, 3, &fallback));
+    policy->oom_fallback = fallback > 0;
     policy->explicit_retry = retry_ms > 0;
     if (retry_ms) policy->retry_ms = (uint32_t)retry_ms;
     return GANTRY_OK;

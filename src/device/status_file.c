@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/files.h"
 #include "device/logical_device.h"
 #include "device/device_table.h"
@@ -91,8 +92,10 @@ gantry_status_t gantry__status_file_open(gantry__device_table_t *table,
                                          gantry__status_file_t **out_file) {
     *out_file = NULL;
     const char *folder = gantry__settings_get(table->settings, "GANTRY_STATUS", NULL);
-    if (!folder || !*folder || strcmp(folder, "0") == 0) return GANTRY_OK;
-    if (strcmp(folder, "1") == 0) folder = COMMON_FOLDER;
+    bool is_on = true;
+    const bool is_switch = folder && gantry__parse_bool(folder, strlen(folder), &is_on);
+    if (!folder || !*folder || !is_on) return GANTRY_OK;
+    if (is_switch) folder = COMMON_FOLDER;
     if (*folder != '/' || strlen(folder) > MOST_PATH - 40) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,

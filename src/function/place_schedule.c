@@ -24,7 +24,7 @@ static void tell_apart(void *owner, const char *text) {
     const gantry__schedule_t *schedule = owner;
     gantry_runtime_t *runtime = schedule->runtime;
     if (is_logged(runtime))
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Ignoring a colocation: %s", text);
+        gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO, "Ignoring a colocation: %s", text);
 }
 
 /* A branch or a loop puts its results where its last body makes the first one. */
@@ -66,13 +66,13 @@ static gantry__kept_plan_t *plan_of(const gantry__graph_place_t *request, uint32
 static void log_place(gantry_runtime_t *runtime, const char *name, const char *op,
                       const gantry__node_place_t *place) {
     if (place->other) {
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO,
-                    "%s: (%s): %s (cheaper by measured cost: %.2f us beside %.2f us on %s)", name,
-                    op, place->home->full_name, 1e-3 * place->cost_ns, 1e-3 * place->other_cost_ns,
-                    place->other->name);
+        gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO,
+                          "%s: (%s): %s (cheaper by measured cost: %.2f us beside %.2f us on %s)",
+                          name, op, place->home->full_name, 1e-3 * place->cost_ns,
+                          1e-3 * place->other_cost_ns, place->other->name);
     } else {
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "%s: (%s): %s", name, op,
-                    place->home->full_name);
+        gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO, "%s: (%s): %s", name, op,
+                          place->home->full_name);
     }
 }
 

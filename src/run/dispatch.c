@@ -85,9 +85,9 @@ uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t 
     const gantry__op_def_t *part_of = scope->called;
     if (!kept) return gantry__placement_log_next(&runtime->placements);
     if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device) {
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s",
-                    log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
-                    part_of ? part_of->name : "", part_of ? ")" : "");
+        gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s",
+                          log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
+                          part_of ? part_of->name : "", part_of ? ")" : "");
     }
     return note_plan(runtime, kept, part_of, bytes_copied, (gantry__placed_costs_t){0, 0});
 }

@@ -28,14 +28,6 @@ const char *gantry_version(void) { return GANTRY_VERSION; }
 
 /* ---- create ---- */
 
-static gantry_status_t read_log_level(gantry_runtime_t *runtime) {
-    static const char *const words[] = {"debug", "info", "warning", "error"};
-    int word = GANTRY_LEVEL_INFO - 1;
-    GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_LOG_LEVEL", words, 4, &word));
-    runtime->log.level = (gantry_log_level_t)(word + 1);
-    return GANTRY_OK;
-}
-
 static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     static const char *const policies[] = {"explicit", "warn", "silent", "silent_for_int32"};
     static const char *const modes[] = {"prefer", "warn", "require"};
@@ -116,13 +108,14 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     if (status != GANTRY_OK) return status;
     status = gantry__options_put(&runtime->settings, options);
     if (status == GANTRY_OK) status = read_threads(runtime);
-    if (status == GANTRY_OK) status = read_log_level(runtime);
+    if (status == GANTRY_OK) status = gantry__log_open(&runtime->log, &runtime->settings);
     if (status == GANTRY_OK) status = read_switches(runtime);
     int probe_mode = GANTRY__PROBE_AUTO;
     if (status == GANTRY_OK)
         status = gantry__settings_get_word(&runtime->settings, "GANTRY_DEVICE_PROBE",
-                                           (const char *const[]){"auto", "inside", "off"}, 3,
+                                           (const char *const[]){"auto", "inside", "off", "on"}, 4,
                                            &probe_mode);
+    if (probe_mode > GANTRY__PROBE_OFF) probe_mode = GANTRY__PROBE_AUTO; /* on */
     if (status != GANTRY_OK) goto fail_settings;
     status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log,
                                        &runtime->settings, NULL);
@@ -176,6 +169,7 @@ fail_backends:
 fail_store:
     gantry__binary_store_deinit(&runtime->store);
 fail_settings:
+    gantry__log_close(&runtime->log);
     gantry__settings_deinit(&runtime->settings);
     return status;
 }
@@ -194,7 +188,8 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
     gantry_runtime_t *runtime = gantry__heap_zalloc(&heap, sizeof *runtime);
     if (!runtime) return GANTRY_RESOURCE_EXHAUSTED;
     runtime->heap = heap;
-    runtime->log = (gantry__log_t){options.log, options.log_user, GANTRY_LEVEL_INFO};
+    runtime->log =
+        (gantry__log_t){.write = options.log, .user = options.log_user, .level = GANTRY_LEVEL_INFO};
     atomic_init(&runtime->references, 1);
     gantry_status_t status = gantry__fork_guard_init(&runtime->fork, "runtime");
     if (status == GANTRY_OK) status = init_parts(runtime, &options);
@@ -432,6 +427,7 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry__device_table_deinit(&runtime->devices);
     gantry__backend_set_deinit(&runtime->backends);
     gantry__binary_store_deinit(&runtime->store);
+    gantry__log_close(&runtime->log);
     gantry__settings_deinit(&runtime->settings);
     gantry__mutex_deinit(&runtime->lock);
     gantry__fork_guard_deinit(&runtime->fork);

@@ -71,9 +71,13 @@ static inline void write_file(const char *name, const char *text) {
 
 /* Every test program calls this first; 1 when the folder cannot be made. */
 static inline int open_folder(void) {
-    static const char *const others[] = {"GANTRY_BACKENDS",        "GANTRY_BACKEND_PATH",
-                                         "GANTRY_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
-                                         "GANTRY_SOFT_PLACEMENT",  "GANTRY_LOG_LEVEL"};
+    static const char *const others[] = {"GANTRY_BACKENDS",
+                                         "GANTRY_BACKEND_PATH",
+                                         "GANTRY_VISIBLE_DEVICES",
+                                         "CUDA_VISIBLE_DEVICES",
+                                         "GANTRY_SOFT_PLACEMENT",
+                                         "GANTRY_LOG_LEVEL",
+                                         "GANTRY_LOG"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) (void)unsetenv(others[i]);
     (void)snprintf(folder, sizeof folder, "/tmp/gantry_cli_XXXXXX");
     return mkdtemp(folder) ? 0 : 1;

@@ -169,6 +169,12 @@ static void backends_that_are_left_out_are_told(void **state) {
     expect_in_output("failed        settings: GANTRY_MEMORY_LIMIT is \"2X\"");
     expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_OPENCL_CPUS=gpu " DOCTOR);
     expect_in_output("failed        log: GANTRY_OPENCL_CPUS is no setting of Gantry");
+    expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_LOG=$PWD/missing/log " DOCTOR);
+    expect_in_output("failed        log: GANTRY_LOG=");
+    expect_in_output("is not written: No such file or directory");
+    expect_in_output("remedy: name a plain file that this user may write by its absolute path");
+    expect_run(1, "GANTRY_BACKENDS=cpu GANTRY_LOG=log " DOCTOR);
+    expect_in_output("failed        settings: GANTRY_LOG is \"log\"; stderr and the absolute path");
     expect_run(2, DOCTOR "--require tpu");
     expect_in_output("gpu, opencl, cuda, or a number of GPUs from 1 to 1024");
 }

@@ -89,6 +89,7 @@ static const struct {
     {"cannot be built",
      "install the driver again; GANTRY_LOG_LEVEL=debug shows its compiler's log"},
     {"Tuning file", "gantry tune --reset, then gantry tune"},
+    {"GANTRY_LOG=", "name a plain file that this user may write by its absolute path, or stderr"},
     {"is no setting of Gantry", "correct the variable's name, or unset it"},
     {"names the unknown backend", "correct the variable's value"},
 };

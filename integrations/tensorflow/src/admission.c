@@ -11,6 +11,7 @@
 
 #include "log.h"
 #include "register.h"
+#include "switch.h"
 
 /* The versions of TensorFlow that the plug-in is tested with. */
 #define ADMISSION_MAJOR 2
@@ -73,8 +74,7 @@ bool gantry_tensorflow_refuses_version(const char *version, char *out, size_t ou
 }
 
 static void decide(char *out, size_t out_bytes) {
-    const char *any = getenv("GANTRY_TF_ANY_VERSION");
-    const bool takes_any = any && !strcmp(any, "1");
+    const bool takes_any = switch_is_on("GANTRY_TF_ANY_VERSION");
     if (is_type_taken()) {
         snprintf(out, out_bytes,
                  "TensorFlow has kernels for " REGISTER_DEVICE_TYPE

@@ -13,6 +13,7 @@
 
 #include "bridge.h"
 #include "stream.h"
+#include "switch.h"
 
 enum { MOST_ROWS = 1024 };
 
@@ -50,9 +51,9 @@ void report_add_copy(report_way_t way, uint32_t device, uint64_t bytes) {
 
 /* ---- wrapped kernels ---- */
 
-static bool is_set(const char *name) {
+static bool has_value(const char *name) {
     const char *value = getenv(name);
-    return value && value[0] && strcmp(value, "0") != 0;
+    return value && *value;
 }
 
 static report_row_t *find_row(const char *op) {
@@ -126,7 +127,7 @@ static void compute_counted(void *data, TF_OpKernelContext *context) {
 }
 
 void report_wrap(register_kernel_t *kernel) {
-    if (!counts.rows && (is_set("GANTRY_TF_REPORT") || is_set("GANTRY_TRACE")))
+    if (!counts.rows && (switch_is_on("GANTRY_TF_REPORT") || has_value("GANTRY_TRACE")))
         counts.rows = calloc(MOST_ROWS, sizeof *counts.rows);
     if (!counts.rows || !make_row(kernel)) return;
     kernel->create = create_counted;

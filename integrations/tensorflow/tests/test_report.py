@@ -114,7 +114,10 @@ if len(tf.config.list_logical_devices("GPU")) > 1:
         self.assertEqual(err.count("where this program's ops ran"), 1)
         self.assertIn("Svd", err)
         self.assertIn("Not counted: ops of input pipelines", err)
-        for off in ("", "0"):
+        for on in ("on", "True", "yes"):
+            _, err = run(PROGRAM, GANTRY_TF_REPORT=on)
+            self.assertEqual(err.count("where this program's ops ran"), 1, on)
+        for off in ("", "0", "off", "False", "no"):
             _, err = run(PROGRAM, GANTRY_TF_REPORT=off)
             self.assertNotIn("where this program's ops ran", err)
 

@@ -76,6 +76,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "cuda_wait",
                                         "device_probe",
                                         "driver_quarantine",
+                                        "log",
                                         "opencl_clblast_parameters",
                                         "opencl_layer_devices",
                                         "opencl_library",

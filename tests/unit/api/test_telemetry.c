@@ -242,14 +242,14 @@ static void status_file_is_off_unless_asked_for(void **state) {
 
 static void status_value_that_is_no_folder_is_refused(void **state) {
     runtime_fixture_t f;
-    const char *const extra[] = {"GANTRY_STATUS=yes", NULL};
+    const char *const extra[] = {"GANTRY_STATUS=here", NULL};
     (void)state;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.extra = extra;
     assert_int_equal(gantry_runtime_create(&options, &f.runtime), GANTRY_INVALID_ARGUMENT);
     assert_string_equal(
         gantry_last_message(),
-        "GANTRY_STATUS is \"yes\"; 0, 1 and the absolute path of a folder are accepted");
+        "GANTRY_STATUS is \"here\"; 0, 1 and the absolute path of a folder are accepted");
     assert_int_equal(f.heap.inner.live_blocks, 0);
 }
 

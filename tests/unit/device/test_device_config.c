@@ -182,7 +182,7 @@ static void growth_call_wins_over_option_and_environment(void **state) {
 static void growth_from_tensorflow_s_variable_is_strict(void **state) {
     (void)state;
     device_fixture_t f;
-    assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", "True", 1), 0);
+    assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", "Truth", 1), 0);
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "0", 1), 0);
     device_fixture_open(&f, NULL, NULL);
     /* a value that does not parse counts as not set */
@@ -190,7 +190,7 @@ static void growth_from_tensorflow_s_variable_is_strict(void **state) {
     assert_int_equal(
         log_lines_with(
             &f.log,
-            "TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"True\"",
+            "TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"Truth\"",
             "Valid values are \"true\" or \"false\""),
         1);
     device_fixture_close(&f);

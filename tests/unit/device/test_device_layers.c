@@ -514,12 +514,12 @@ static void forced_growth_is_for_gpus_and_beats_our_variable(void **state) {
     device_fixture_close(&f);
     device_fixture_clear();
     fake->set_device_count(1);
-    set_variable("TF_FORCE_GPU_ALLOW_GROWTH", "yes");
+    set_variable("TF_FORCE_GPU_ALLOW_GROWTH", "maybe");
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(
         log_lines_with(
             &f.log,
-            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"yes\". Valid values are \"true\" or \"false\".",
+            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"maybe\". Valid values are \"true\" or \"false\".",
             "Using original config value of 1."),
         1);
     device_fixture_close(&f);

@@ -32,7 +32,8 @@ static inline void log_lines_write(void *user, gantry_log_level_t level, const c
 
 static inline void log_lines_init(log_lines_t *self) {
     memset(self, 0, sizeof *self);
-    self->log = (gantry__log_t){log_lines_write, self, GANTRY_LEVEL_DEBUG};
+    self->log =
+        (gantry__log_t){.write = log_lines_write, .user = self, .level = GANTRY_LEVEL_DEBUG};
     (void)pthread_mutex_init(&self->lock, NULL);
 }
 

@@ -264,7 +264,7 @@ def install(library):
     _library.gantry_tensorflow_report.restype = ctypes.c_size_t
     _library.gantry_tensorflow_report.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     _library.gantry_tensorflow_end_trace.restype = None
-    prints = os.environ.get(SETTING, "0") not in ("", "0")
+    prints = os.environ.get(SETTING, "").lower() in ("1", "on", "true", "yes")
     atexit.register(_at_exit, prints, os.getpid())
     return prints and _start_later()
 
