@@ -96,7 +96,7 @@ PREFIXES = {"APPLY": "ResourceApply", "SPARSE": "ResourceSparseApply", "SCATTER"
 
 def by_hand():
     """The ops that files of src/ register by themselves: a name behind `.op =` or in a call of register_...(), or in
-    variable_kernel.c's table."""
+    variable_kernel.c's table, where a row serves the op on references, too."""
     names = {}
     for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "src", "*.c"))):
         with open(path, encoding="utf-8") as file:
@@ -108,6 +108,8 @@ def by_hand():
                 names[PREFIXES[macro] + name] = "variable_kernel.c"
             for name in re.findall(r'^ +\{"(\w+)", "\w+", 1,', text_, re.MULTILINE):
                 names[name] = "variable_kernel.c"
+    for name in [name for name in names if names[name] == "variable_kernel.c" and "Gather" not in name]:
+        names[name.removeprefix("Resource").removesuffix("VariableOp")] = "variable_reference.c"
     return names
 
 
