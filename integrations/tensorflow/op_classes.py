@@ -24,7 +24,7 @@ FAMILIES = [
 # What Keras and TensorFlow's guides use most, in this order: the op, and how Gantry's ops could compute it. First those
 # that training runs of Keras's layers left on the CPU, then by their mentions in Keras 3 and tensorflow/python.
 WANTED = [
-    ("Conv3D", "ExtractImagePatches for each depth, MatMul, AddN; MaxPool3D and AvgPool3D as two windows"),
+    ("MaxPool3D", "two windows, over depths and over images; AvgPool3D as well"),
     ("ImageProjectiveTransformV3", "GatherNd at places made from the transforms, with the steps of src/resize.c"),
     ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
     ("DynamicStitch", "Concat of the rows, then TensorScatterUpdate"),

@@ -23,7 +23,8 @@ typedef struct variable_functions_t {
      * input 0 refers to, as graphs of TensorFlow 1 do. */
     void (*assign)(TF_OpKernelContext *context, bool validate_shape, variable_copy_t copy,
                    TF_Status *status);
-    /* Withdraws TensorFlow's kernels of XLA's ops for a device type; returns how many. Init-only. */
+    /* Withdraws TensorFlow's kernels of XLA's ops for a device type; returns how many.
+     * Init-only. */
     int (*withdraw_xla)(const char *device_type);
 } variable_functions_t;
 
