@@ -24,7 +24,7 @@ FAMILIES = [
 # What Keras and TensorFlow's guides use most, in this order: the op, and how Gantry's ops could compute it. First those
 # that training runs of Keras's layers left on the CPU, then by their mentions in Keras 3 and tensorflow/python.
 WANTED = [
-    ("Conv3D", "ExtractImagePatches for each depth, MatMul, AddN; MaxPool3D and AvgPool3D as two windows"),
+    ("MaxPool3D", "two windows, over depths and over images; AvgPool3D as well"),
     ("ImageProjectiveTransformV3", "GatherNd at places made from the transforms, with the steps of src/resize.c"),
     ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
     ("DynamicStitch", "Concat of the rows, then TensorScatterUpdate"),
@@ -96,7 +96,7 @@ PREFIXES = {"APPLY": "ResourceApply", "SPARSE": "ResourceSparseApply", "SCATTER"
 
 def by_hand():
     """The ops that files of src/ register by themselves: a name behind `.op =` or in a call of register_...(), or in
-    variable_kernel.c's table."""
+    variable_kernel.c's table, where a row serves the op on references, too."""
     names = {}
     for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "src", "*.c"))):
         with open(path, encoding="utf-8") as file:
@@ -108,6 +108,8 @@ def by_hand():
                 names[PREFIXES[macro] + name] = "variable_kernel.c"
             for name in re.findall(r'^ +\{"(\w+)", "\w+", 1,', text_, re.MULTILINE):
                 names[name] = "variable_kernel.c"
+    for name in [name for name in names if names[name] == "variable_kernel.c" and "Gather" not in name]:
+        names[name.removeprefix("Resource").removesuffix("VariableOp")] = "variable_reference.c"
     return names
 
 

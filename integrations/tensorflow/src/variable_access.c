@@ -104,3 +104,14 @@ void variables_end(variables_t *variables) {
     }
     if (variables->lock) variable_open()->unlock(variables->lock);
 }
+
+void variables_assign_reference(bridge_call_t *call, bool validate_shape) {
+    if (bridge_has_failed(call)) return;
+    copy_status = GANTRY_OK;
+    variable_open()->assign(call->context, validate_shape, copy_variable, call->status);
+    if (copy_status) {
+        bridge_fail(call, copy_status, "%s", gantry_last_message());
+    } else if (TF_GetCode(call->status) != TF_OK) {
+        fail_from_tensorflow(call);
+    }
+}

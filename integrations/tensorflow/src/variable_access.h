@@ -37,6 +37,10 @@ void variables_begin(variables_t *variables, bridge_call_t *call, int count, boo
 /* Gives the values back to the variables and unlocks them. */
 void variables_end(variables_t *variables);
 
+/* Assigns input 1 to the variable of TensorFlow 1 that input 0 refers to; both then stand for one
+ * tensor, and no element moves. */
+void variables_assign_reference(bridge_call_t *call, bool validate_shape);
+
 /* Elements of complex numbers, which Gantry only moves, are pairs of this type; others their
  * own. */
 gantry_dtype_t variables_arithmetic_type(gantry_dtype_t dtype);

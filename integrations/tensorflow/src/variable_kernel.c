@@ -182,6 +182,11 @@ static void read_attr(variable_kernel_t *kernel, TF_OpKernelConstruction *constr
     kernel->attr_count += TF_GetCode(status) == TF_OK;
 }
 
+static bool is_op_of(const variable_row_t *row, const char *op) {
+    const char *reference = variable_reference_op(row);
+    return strcmp(row->op, op) == 0 || (reference && strcmp(reference, op) == 0);
+}
+
 static void *variable_create(TF_OpKernelConstruction *construction) {
     char op[128];
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
@@ -191,7 +196,7 @@ static void *variable_create(TF_OpKernelConstruction *construction) {
         return NULL;
     }
     kernel->row = rows;
-    while (strcmp(kernel->row->op, op) != 0) ++kernel->row;
+    while (!is_op_of(kernel->row, op)) ++kernel->row;
     TF_Status *status = TF_NewStatus();
     for (size_t i = 0; i < VARIABLE_ATTRS && kernel->row->attrs[i]; ++i)
         read_attr(kernel, construction, kernel->row->attrs[i], status);
@@ -224,7 +229,17 @@ static void name_places(register_kernel_t *kernel) {
     for (size_t k = 0; k < VARIABLES_MOST; ++k) kernel->host_args[k] = places[i][k + 1];
 }
 
+/* References are on the device, as the tensors that they refer to. */
+static void register_reference(const register_kernel_t *kernel, const variable_row_t *row) {
+    register_kernel_t reference = *kernel;
+    reference.op = variable_reference_op(row);
+    reference.types[0].attr = "T";
+    for (size_t k = 0; k < VARIABLES_MOST; ++k) reference.host_args[k] = NULL;
+    if (reference.op) register_kernel(&reference);
+}
+
 void variable_kernel_register(void) {
+    const bool has_references = variable_has_references();
     for (size_t i = 0; i < ROW_COUNT; ++i) {
         register_kernel_t kernel = {.op = rows[i].op,
                                     .types = {{rows[i].type, rows[i].types}},
@@ -233,6 +248,8 @@ void variable_kernel_register(void) {
                                     .destroy = variable_destroy};
         name_places(&kernel);
         register_kernel(&kernel);
+        if (has_references) register_reference(&kernel, &rows[i]);
     }
-    variable_slice_register(MOVED);
+    variable_slice_register(MOVED, false);
+    if (has_references) variable_slice_register(MOVED, true);
 }

@@ -97,6 +97,18 @@ typedef struct opening_t {
 
 static opening_t opening = {.once = PTHREAD_ONCE_INIT};
 
+/* What files of older releases have not. */
+static void find_newer(void *library, const char *path) {
+    if (find_function(library, "gantry_tf_variables_assign", &file_functions.assign) &&
+        find_function(library, "gantry_tf_withdraw_xla", &file_functions.withdraw_xla))
+        return;
+    log_line(GANTRY_LEVEL_WARNING,
+             "the variables file %s was made by an older gantry-tensorflow: variables of "
+             "TensorFlow 1 stay on the CPU, and ops of XLA fail. Run `python -m gantry_tensorflow "
+             "build-variables` again",
+             path);
+}
+
 static bool read_file(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *(*version)(void) = NULL;
@@ -108,8 +120,10 @@ static bool read_file(const char *path) {
         strcmp(version(), opening.version) == 0 &&
         find_function(library, "gantry_tf_variables_lock", &file_functions.lock) &&
         find_function(library, "gantry_tf_variables_tensor", &file_functions.tensor) &&
-        find_function(library, "gantry_tf_variables_unlock", &file_functions.unlock))
+        find_function(library, "gantry_tf_variables_unlock", &file_functions.unlock)) {
+        find_newer(library, path);
         return true;
+    }
     log_line(GANTRY_LEVEL_WARNING,
              "the variables file %s was made for TensorFlow %s, and this is %s; it is not used",
              path, version ? version() : "of an unknown version", opening.version);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the functions for TensorFlow's variables in this process. Thread-safe. */
+/* Finds the functions for TensorFlow's variables in this process, and what else only C++ reaches.
+ * Thread-safe. */
 #ifndef GANTRY_TENSORFLOW_VARIABLE_OPEN_H
 #define GANTRY_TENSORFLOW_VARIABLE_OPEN_H
 
@@ -18,6 +19,13 @@ typedef struct variable_functions_t {
     TF_Tensor *(*tensor)(void *lock, TF_OpKernelContext *context, int index, variable_copy_t copy,
                          TF_Status *status);
     void (*unlock)(void *lock);
+    /* Only the variables file has the rest; NULL without it. Assigns input 1 to the variable that
+     * input 0 refers to, as graphs of TensorFlow 1 do. */
+    void (*assign)(TF_OpKernelContext *context, bool validate_shape, variable_copy_t copy,
+                   TF_Status *status);
+    /* Withdraws TensorFlow's kernels of XLA's ops for a device type; returns how many.
+     * Init-only. */
+    int (*withdraw_xla)(const char *device_type);
 } variable_functions_t;
 
 /* The functions; NULL: this process has none. Looks for them once. */

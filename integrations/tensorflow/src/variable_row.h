@@ -41,7 +41,16 @@ void variable_scatter_nd_compute(void *kernel, TF_OpKernelContext *context);
 /* Read rows and slices of a variable, in variable_read.c. */
 void variable_gather_compute(void *kernel, TF_OpKernelContext *context);
 void variable_gather_nd_compute(void *kernel, TF_OpKernelContext *context);
-/* Registers ResourceStridedSliceAssign for these types, in variable_slice.c. Init-only. */
-void variable_slice_register(uint64_t types);
+/* Registers ResourceStridedSliceAssign for these types, or StridedSliceAssign, in variable_slice.c.
+ * Init-only. */
+void variable_slice_register(uint64_t types, bool is_by_reference);
+
+/* ---- variables of TensorFlow 1, in variable_reference.c ---- */
+
+/* Does this process serve them? */
+bool variable_has_references(void);
+/* The op that does the same to variables which it gets by reference: "ApplyAdam"; NULL: there is
+ * none. */
+const char *variable_reference_op(const variable_row_t *row);
 
 #endif

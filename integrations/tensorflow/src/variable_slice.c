@@ -249,12 +249,16 @@ static void *slice_create(TF_OpKernelConstruction *construction) {
 
 static void slice_destroy(void *spec) { free(spec); }
 
-void variable_slice_register(uint64_t types) {
-    const register_kernel_t kernel = {.op = "ResourceStridedSliceAssign",
-                                      .types = {{"T", types}},
-                                      .host_args = {"ref", "begin", "end", "strides"},
-                                      .create = slice_create,
-                                      .compute = slice_compute,
-                                      .destroy = slice_destroy};
+void variable_slice_register(uint64_t types, bool is_by_reference) {
+    register_kernel_t kernel = {.op = "ResourceStridedSliceAssign",
+                                .types = {{"T", types}},
+                                .host_args = {"begin", "end", "strides", "ref"},
+                                .create = slice_create,
+                                .compute = slice_compute,
+                                .destroy = slice_destroy};
+    if (is_by_reference) {
+        kernel.op = "StridedSliceAssign";
+        kernel.host_args[3] = NULL;
+    }
     register_kernel(&kernel);
 }
