@@ -75,6 +75,16 @@ GANTRY_API gantry_scope_t *gantry_scope_begin_unobserved(gantry_scope_t *parent)
  * unobserved scope. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_scope_tell(gantry_scope_t *scope,
                                              const gantry_observation_t *observation);
+/** As gantry_op_call, for a composed op of a trace whose sizes depend on data: records its parts,
+ * of which observers are told, where gantry_op_call records one node. For code on top of the
+ * library that was told the whole op: the parts do not check what the op checks. Unimplemented if
+ * the parts need sizes that are not known. Elsewhere it is gantry_op_call. */
+GANTRY_API gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const char *name,
+                                                const gantry_tensor_t *const *inputs,
+                                                size_t input_count,
+                                                const gantry_attr_value_t *attrs, size_t attr_count,
+                                                const gantry_tensor_t **outputs,
+                                                size_t *output_count);
 /** In how many bodies of branches and loops of a trace the scope lies: an observer is told their
  * ops when they are traced, once for each body. 0 outside a trace. */
 GANTRY_API size_t gantry_scope_body_depth(const gantry_scope_t *scope);

@@ -87,7 +87,8 @@ typedef struct gantry_gradient_options_t {
 
 /** Computes the gradient of a target with regard to each source: out_gradients[i] is a tensor of
  * the source's type and shape, which the scope owns, or NULL. target_gradient (may be NULL: ones)
- * is the gradient that reaches the target; it has the target's type and shape. options may be NULL.
+ * is the gradient that reaches the target; it has the target's type and shape. Sizes of either that
+ * depend on data are compared in each call of the function. options may be NULL.
  *
  * Unimplemented for a recorded op that has no gradient here; FailedPrecondition for a second
  * gradient of a tape that is not persistent, and for a variable that was assigned since a body read

@@ -80,6 +80,17 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name,
     return run_call(scope, &call, room, outputs, output_count);
 }
 
+gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const char *name,
+                                     const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_attr_value_t *attrs, size_t attr_count,
+                                     const gantry_tensor_t **outputs, size_t *output_count) {
+    if (scope) scope->takes_parts = true;
+    const gantry_status_t status =
+        gantry_op_call(scope, name, inputs, input_count, attrs, attr_count, outputs, output_count);
+    if (scope) scope->takes_parts = false;
+    return status;
+}
+
 /* ---- prepared ops ---- */
 
 #define MOST_PREPARED_NUMBERS 65536 /* in a list; fused programs are the longest */

@@ -34,6 +34,9 @@ typedef struct gantry__compose_t {
 
 /* ---- for the functions ---- */
 
+/* Whether a Reshape to this shape finds all sizes: one is open at most, and none is 0 beside it. */
+bool gantry__takes_reshape(const gantry_shape_t *shape);
+
 /* A tensor on the host, whatever the scope requests: for results that programs read at once
  * (Shape), and for inputs that describe a part. The result of an op that is placed on a CPU is
  * made there. */

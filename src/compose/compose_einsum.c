@@ -31,8 +31,20 @@ typedef struct operand_t {
     gantry_shape_t shape;
 } operand_t;
 
+/* In a trace, where sizes depend on data: a Reshape finds one of them. */
+static const gantry_tensor_t *compose_einsum_reshape(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *x,
+                                                     const gantry_shape_t *shape) {
+    if (gantry__takes_reshape(shape)) return gantry_reshape(scope, x, *shape);
+    if (!x || gantry_shape_equal(gantry_tensor_shape(x), shape)) return x;
+    (void)gantry__fail(GANTRY_UNIMPLEMENTED, "two sizes depend on data, or one beside a size of 0");
+    (void)gantry__scope_fail(scope, GANTRY_UNIMPLEMENTED);
+    return NULL;
+}
+
 static void set_shape(gantry_scope_t *scope, operand_t *x, gantry_shape_t shape) {
-    if (!gantry_shape_equal(&x->shape, &shape)) x->tensor = gantry_reshape(scope, x->tensor, shape);
+    if (!gantry_shape_equal(&x->shape, &shape))
+        x->tensor = compose_einsum_reshape(scope, x->tensor, &shape);
     x->shape = shape;
 }
 
@@ -156,9 +168,15 @@ static kinds_t sort_labels(const gantry__einsum_t *e, const operand_t *left,
     return k;
 }
 
+/* A product of sizes, one of which may be open. */
+static int64_t compose_einsum_times(int64_t product, int64_t size) {
+    return product < 0 || size < 0 ? -1 : product * size;
+}
+
 static int64_t compose_einsum_product_of(const gantry__einsum_t *e, const labels_t *labels) {
     int64_t product = 1;
-    for (int32_t i = 0; i < labels->count; ++i) product *= e->sizes[labels->at[i]];
+    for (int32_t i = 0; i < labels->count; ++i)
+        product = compose_einsum_times(product, e->sizes[labels->at[i]]);
     return product;
 }
 
@@ -189,7 +207,7 @@ static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, o
         const int64_t size = own_size(x, batch->at[i]);
         if (gantry__has_label(&x->labels, batch->at[i])) compose_einsum_append(&own, batch->at[i]);
         if (keeps_batch) shape.dims[shape.rank++] = size;
-        matrices *= size;
+        matrices = compose_einsum_times(matrices, size);
     }
     if (!keeps_batch && batch->count > 0) shape.dims[shape.rank++] = matrices;
     labels_t wanted = joined(&own, rows), turned = joined(&own, columns);
@@ -226,7 +244,7 @@ static operand_t compose_einsum_multiply(const gantry__compose_t *c, const gantr
                      : gantry_matmul(c->scope, left->tensor, right->tensor, &options);
     out.shape.rank = out.labels.count;
     for (int32_t i = 0; i < out.labels.count; ++i) out.shape.dims[i] = e->sizes[out.labels.at[i]];
-    out.tensor = gantry_reshape(c->scope, out.tensor, out.shape);
+    out.tensor = compose_einsum_reshape(c->scope, out.tensor, &out.shape);
     return out;
 }
 

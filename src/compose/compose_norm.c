@@ -161,19 +161,26 @@ typedef struct norm_grad_t {
     const gantry_tensor_t *scale, *mean, *variance; /* as that dimension of it */
     gantry_shape_t all;
     const gantry_tensor_t *axes;
-    double rest; /* elements of one channel */
 } norm_grad_t;
+
+/* -1 if a size is open. */
+static int64_t product_of(const int64_t *sizes, int32_t count) {
+    int64_t product = 1;
+    for (int32_t i = 0; i < count; ++i)
+        product = product < 0 || sizes[i] < 0 ? -1 : product * sizes[i];
+    return product;
+}
 
 /* NHWC as [rows, channels], NCHW as [images, channels, points]. */
 static norm_grad_t read_norm_grad(const gantry__compose_t *c) {
     const bool is_nchw = strcmp(gantry__infer_attr(c->call, "data_format")->s, "NCHW") == 0;
-    const gantry_shape_t *shape = c->call->shapes[1];
+    const gantry_shape_t *shape = &c->call->out_shapes[0];
     const int64_t channels = shape->dims[is_nchw ? 1 : 3], *dims = shape->dims;
     static const int32_t axes[] = {0, 2};
     const gantry_shape_t own = is_nchw ? GANTRY_SHAPE(1, channels, 1) : GANTRY_SHAPE(1, channels);
     norm_grad_t g = {
-        .all = is_nchw ? GANTRY_SHAPE(dims[0], channels, dims[2] * dims[3])
-                       : GANTRY_SHAPE(dims[0] * dims[1] * dims[2], channels),
+        .all = is_nchw ? GANTRY_SHAPE(dims[0], channels, product_of(dims + 2, 2))
+                       : GANTRY_SHAPE(product_of(dims, 3), channels),
         .axes = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(is_nchw ? 2 : 1), axes)};
     const gantry_tensor_t *parts[5];
     for (uint32_t i = 0; i < 5; ++i) {
@@ -185,8 +192,19 @@ static norm_grad_t read_norm_grad(const gantry__compose_t *c) {
     g.scale = parts[2];
     g.mean = parts[3];
     g.variance = parts[4];
-    g.rest = (double)dims[0] * (double)dims[is_nchw ? 2 : 1] * (double)dims[is_nchw ? 3 : 2];
     return g;
+}
+
+/* The elements of one channel. */
+static const gantry_tensor_t *count_rest(const gantry__compose_t *c) {
+    const gantry_dtype_t dtype = c->call->dtypes[2];
+    const int64_t all = gantry_shape_elements(&c->call->out_shapes[0]),
+                  channels = c->call->out_shapes[1].dims[0];
+    if (all >= 0)
+        return gantry__compose_scalar(c, dtype, (double)(channels > 0 ? all / channels : 0));
+    const gantry_tensor_t *size = gantry_size(c->scope, c->inputs[1], GANTRY_INT64);
+    return gantry_cast(
+        c->scope, gantry_floor_div(c->scope, size, gantry_scalar_i64(c->scope, channels)), dtype);
 }
 
 static const gantry_tensor_t *sum_channels(const gantry__compose_t *c, const norm_grad_t *g,
@@ -202,7 +220,7 @@ static const gantry_tensor_t *train_grad(const gantry__compose_t *c, const norm_
                                          const gantry_tensor_t *sum,
                                          const gantry_tensor_t *product) {
     gantry_scope_t *s = c->scope;
-    const gantry_tensor_t *count = gantry__compose_scalar(c, c->call->dtypes[2], g->rest);
+    const gantry_tensor_t *count = count_rest(c);
     const gantry_tensor_t *slope =
         gantry_mul(s, gantry_div(s, product, count), gantry_mul(s, r, r));
     const gantry_tensor_t *along = gantry_mul(s, centred, slope);

@@ -77,6 +77,8 @@ gantry_status_t gantry__eager_fail_in_place(const gantry__eager_t *eager, gantry
 /* ---- in a trace: eager_trace.c ---- */
 
 gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager);
+/* Whether the op is recorded as one node although it may have parts. */
+bool gantry__eager_is_whole(const gantry__eager_t *eager);
 /* Records the op, or runs the function of a composed one, which records its parts. */
 gantry_status_t gantry__eager_record(gantry__eager_t *eager);
 

@@ -26,10 +26,24 @@ gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager) {
     return gantry__op_infer(call, eager->attrs, eager->attr_count);
 }
 
+bool gantry__eager_is_whole(const gantry__eager_t *eager) {
+    return !eager->scope->takes_parts && gantry__trace_is_whole(&eager->infer);
+}
+
+static gantry_status_t check_parts(const gantry__eager_t *eager) {
+    if (!eager->scope->takes_parts || !gantry__trace_is_whole(&eager->infer) ||
+        gantry__composes_open(&eager->infer))
+        return GANTRY_OK;
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "op %s: its parts need sizes that depend on data; known ones are accepted",
+                        eager->op->name);
+}
+
 gantry_status_t gantry__eager_record(gantry__eager_t *eager) {
     const bool is_composed = eager->op->flags & GANTRY__OP_COMPOSED;
+    if (is_composed) GANTRY__TRY(check_parts(eager));
     eager->made_count = eager->infer.output_count;
-    return is_composed && !gantry__trace_is_whole(&eager->infer)
+    return is_composed && !gantry__eager_is_whole(eager)
                ? gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made)
                : gantry__trace_op(eager->scope, &eager->infer, eager->inputs, eager->made);
 }

@@ -103,7 +103,7 @@ bool gantry__observes_parts(const gantry_scope_t *scope, const gantry__op_def_t 
 /* Whether the parts of this composed op were told. */
 static bool is_told(const gantry__eager_t *eager) {
     return (eager->op->flags & GANTRY__OP_COMPOSED) &&
-           !(eager->scope->trace && gantry__trace_is_whole(&eager->infer)) &&
+           !(eager->scope->trace && gantry__eager_is_whole(eager)) &&
            gantry__observes_parts(eager->scope, eager->op);
 }
 

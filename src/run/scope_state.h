@@ -44,6 +44,7 @@ struct gantry_scope_t {
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
     const struct gantry__recorded_as_t *recorded_as; /* NULL: ops are recorded as themselves */
+    bool takes_parts; /* of a composed op, in a trace, also where sizes depend on data */
     struct gantry__draws_t **own_draws;        /* of the prepared op that runs; NULL: it has none */
     const struct gantry__fault_place_t *place; /* in a function, of the ops; NULL: in none */
     gantry_scope_t *parent;

@@ -160,15 +160,20 @@ static void describe_input(const gantry__record_t *record, size_t input, gantry_
     *out_shape = x ? gantry_tensor_shape(x) : gantry_variable_shape(variable);
 }
 
+/* Sizes that depend on data may be any. */
+static bool may_be_alike(const gantry_shape_t *a, const gantry_shape_t *b) {
+    bool may = a->rank == b->rank;
+    for (int32_t d = 0; may && d < a->rank; ++d)
+        may = a->dims[d] == b->dims[d] || a->dims[d] < 0 || b->dims[d] < 0;
+    return may;
+}
+
 static gantry_status_t check_gradient(const gantry__record_t *record, size_t input,
                                       const gantry_tensor_t *gradient) {
     const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape;
     gantry_dtype_t dtype;
     describe_input(record, input, &dtype, &shape);
-    bool fits = gantry_tensor_dtype(gradient) == dtype && given->rank == shape->rank;
-    for (int32_t d = 0; fits && d < shape->rank; ++d)
-        fits = given->dims[d] == shape->dims[d] || given->dims[d] < 0 || shape->dims[d] < 0;
-    if (fits) return GANTRY_OK;
+    if (gantry_tensor_dtype(gradient) == dtype && may_be_alike(given, shape)) return GANTRY_OK;
     char got[256], accepted[256];
     (void)gantry_shape_format(given, got, sizeof got);
     (void)gantry_shape_format(shape, accepted, sizeof accepted);
@@ -200,6 +205,15 @@ static gantry_status_t take_gradients(backprop_t *b, gantry_scope_t *scope,
     return GANTRY_OK;
 }
 
+static gantry_status_t fail_without_rule(const char *op) {
+    if (gantry_op_is_differentiable(op))
+        return gantry__train_fail(
+            GANTRY_UNIMPLEMENTED,
+            "op %s has no gradient where its sizes depend on data; it has one of known sizes", op);
+    return gantry__train_fail(GANTRY_UNIMPLEMENTED,
+                              "op %s has no gradient; docs/ops.md lists the ops that have one", op);
+}
+
 static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
                                 const gantry__record_t *record) {
     gantry__rule_call_t call = {.scope = scope,
@@ -210,11 +224,9 @@ static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
                                 .dx = b->dx,
                                 .wants = b->wants,
                                 .slices = b->slices};
-    if (!record->rule)
-        return gantry__train_fail(GANTRY_UNIMPLEMENTED,
-                                  "op %s has no gradient; docs/ops.md lists the ops that have one",
-                                  record->op);
-    record->rule->run(&call);
+    const gantry__rule_t *rule = record->rule ? record->rule : gantry__rule_find_open(record->op);
+    if (!rule) return fail_without_rule(record->op);
+    rule->run(&call);
     gantry_status_t status = gantry_scope_status(scope);
     if (status != GANTRY_OK)
         return gantry__train_fail(status, "the gradient of op %s: %s", record->op,
@@ -429,9 +441,8 @@ static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tens
     if (!target)
         return gantry__train_refuse(tape->scope, "%s: the target is NULL; a tensor is accepted",
                                     call);
-    if (gradient &&
-        (gantry_tensor_dtype(gradient) != gantry_tensor_dtype(target) ||
-         !gantry_shape_equal(gantry_tensor_shape(gradient), gantry_tensor_shape(target)))) {
+    if (gradient && (gantry_tensor_dtype(gradient) != gantry_tensor_dtype(target) ||
+                     !may_be_alike(gantry_tensor_shape(gradient), gantry_tensor_shape(target)))) {
         char got[256], accepted[256];
         (void)gantry_shape_format(gantry_tensor_shape(gradient), got, sizeof got);
         (void)gantry_shape_format(gantry_tensor_shape(target), accepted, sizeof accepted);
@@ -441,6 +452,22 @@ static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tens
             gantry_dtype_name(gantry_tensor_dtype(target)), accepted);
     }
     return GANTRY_OK;
+}
+
+/* In a trace, where sizes of the target or of its gradient depend on data: each call compares them,
+ * as AddN does, before it uses the gradient. */
+static const gantry_tensor_t *match_target(const gantry_tape_t *tape, const gantry_tensor_t *target,
+                                           const gantry_tensor_t *gradient) {
+    if (!gradient || (gantry_tensor_elements(target) >= 0 && gantry_tensor_elements(gradient) >= 0))
+        return gradient;
+    const gantry_tensor_t *both[] = {gantry_zeros_like(tape->scope, gradient),
+                                     gantry_zeros_like(tape->scope, target)};
+    const gantry_tensor_t *check = gantry_add_n(tape->scope, both, 2);
+    gantry_scope_t *after = check ? gantry_scope_begin_after(tape->scope, &check, 1) : NULL;
+    if (!after) return NULL;
+    const gantry_tensor_t *kept = gantry_scope_keep(after, gantry_identity(after, gradient));
+    (void)gantry_scope_end(after);
+    return kept;
 }
 
 static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_source_t *sources,
@@ -482,6 +509,10 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
     (void)snprintf(what, sizeof what, "%s: options", call);
     gantry_status_t status =
         gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen, what);
+    if (status == GANTRY_OK) {
+        target_gradient = match_target(tape, target, target_gradient);
+        status = gantry_scope_status(tape->scope);
+    }
     if (status == GANTRY_OK)
         status = compute(tape, &(goal_t){.targets = &target,
                                          .target_gradients = &target_gradient,

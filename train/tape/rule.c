@@ -37,6 +37,10 @@ const gantry__rule_t *gantry__rule_find(const char *op) {
     return rule;
 }
 
+const gantry__rule_t *gantry__rule_find_open(const char *op) {
+    return find_in(gantry__rules_open, op);
+}
+
 /* The names of the library's ops stay where they are. A name of another caller may change: each hit
  * is compared, and a name without a rule is not kept. */
 const gantry__rule_t *gantry__rule_recall(gantry__rule_memo_t *memo, const char *op) {
@@ -137,8 +141,7 @@ int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name) {
 
 /* ---- broadcasting ---- */
 
-/* Whether a size of an operand depends on data, and another operand might repeat it: sum_to takes
- * it as not repeated, and its Reshape fails if it is. */
+/* Whether a size of an operand depends on data, and another operand might repeat it. */
 static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t *operand) {
     const gantry_shape_t *shape = gantry_tensor_shape(operand);
     for (size_t i = 0; i < c->record->input_count; ++i) {
@@ -151,10 +154,25 @@ static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t 
     return false;
 }
 
+const gantry_tensor_t *gantry__rule_sum_open(const gantry__rule_call_t *c,
+                                             const gantry_tensor_t *gradient,
+                                             const gantry_tensor_t *like) {
+    const gantry_tensor_t *axes[2] = {NULL, NULL};
+    const gantry_tensor_t *shapes[] = {gantry_shape(c->scope, like, GANTRY_INT32),
+                                       gantry_shape(c->scope, gradient, GANTRY_INT32)};
+    const gantry_attr_value_t keep = {.name = "keep_dims", .kind = GANTRY_ATTR_BOOL, .i = true};
+    size_t count = 2;
+    (void)gantry_op_call(c->scope, "BroadcastGradientArgs", shapes, 2, NULL, 0, axes, &count);
+    const gantry_tensor_t *sum =
+        gantry__rule_op(c, "Sum", (const gantry_tensor_t *[]){gradient, axes[0]}, 2, &keep, 1);
+    return gantry__rule_reshape_like(c, sum, like);
+}
+
 const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
                                            const gantry_tensor_t *gradient,
                                            const gantry_tensor_t *like) {
     if (!gradient) return NULL;
+    if (may_be_repeated(c, like)) return gantry__rule_sum_open(c, gradient, like);
     const gantry_shape_t *from = gantry_tensor_shape(gradient), *to = gantry_tensor_shape(like);
     const int32_t added = from->rank - to->rank;
     int32_t axes[GANTRY_MAX_RANK];
@@ -166,9 +184,6 @@ const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
         gradient = gantry_sum(
             c->scope, gradient,
             &(gantry_reduce_options_t){.axes = axes, .axis_count = count, .keep_dims = true});
-    if (may_be_repeated(c, like))
-        gradient =
-            gantry__rule_op2(c, "Reshape", gradient, gantry_shape(c->scope, like, GANTRY_INT32));
     return added > 0 || gantry__rule_open_sizes(like) > 0
                ? gantry__rule_reshape_like(c, gradient, like)
                : gradient;

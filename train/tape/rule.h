@@ -45,6 +45,10 @@ extern const gantry__rule_t gantry__rules_activation[], gantry__rules_control[],
 
 /* The rule of an op, or NULL. */
 const gantry__rule_t *gantry__rule_find(const char *op);
+/* Of composed ops without such a rule, for those that a tape is told whole, because sizes depend on
+ * data: rule_open.c. */
+extern const gantry__rule_t gantry__rules_open[];
+const gantry__rule_t *gantry__rule_find_open(const char *op);
 /* Rules that were found before, by the address of the op's name. Zeroed: none. */
 #define GANTRY__RULE_MEMO 64 /* a power of two */
 typedef struct gantry__rule_memo_t {
@@ -87,6 +91,10 @@ int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name);
 const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
                                            const gantry_tensor_t *gradient,
                                            const gantry_tensor_t *like);
+/* The same where the dimensions follow from the sizes of each call. */
+const gantry_tensor_t *gantry__rule_sum_open(const gantry__rule_call_t *c,
+                                             const gantry_tensor_t *gradient,
+                                             const gantry_tensor_t *like);
 /* Fails the scope with Unimplemented: "the gradient of op X ..." */
 void gantry__rule_lacks(const gantry__rule_call_t *c, const char *why);
 

@@ -21,6 +21,13 @@ static bool has_zero(const gantry_shape_t *shape) {
     return false;
 }
 
+tensor *gantry__rule_size(const gantry__rule_call_t *c, tensor *x, int32_t dimension) {
+    gantry_scope_t *s = c->scope;
+    tensor *shape = gantry_shape(s, x, GANTRY_INT32);
+    return gantry_reshape(s, gantry_slice(s, shape, (int64_t[]){dimension}, (int64_t[]){1}),
+                          GANTRY_SCALAR);
+}
+
 tensor *gantry__rule_reshape_like(const gantry__rule_call_t *c, tensor *x, tensor *like) {
     if (!x) return NULL;
     const gantry_shape_t *shape = gantry_tensor_shape(like);
@@ -34,6 +41,54 @@ tensor *gantry__rule_broadcast_like(const gantry__rule_call_t *c, tensor *x, ten
     if (gantry__rule_open_sizes(like) == 0)
         return gantry_broadcast_to(c->scope, x, gantry__shape(like));
     return gantry__rule_op2(c, "BroadcastTo", x, gantry_shape(c->scope, like, GANTRY_INT32));
+}
+
+/* ---- sizes: known, or computed in each call ---- */
+
+/* -1 if one is open. */
+static int64_t known_product(const gantry_shape_t *shape, int32_t from, int32_t to) {
+    int64_t count = 1;
+    for (int32_t d = from; d < to; ++d) {
+        if (shape->dims[d] < 0) return -1;
+        count *= shape->dims[d];
+    }
+    return count;
+}
+
+gantry__rule_size_t gantry__rule_sizes(const gantry__rule_call_t *c, tensor *x, int32_t from,
+                                       int32_t to) {
+    gantry_scope_t *s = c->scope;
+    if (!x) return (gantry__rule_size_t){.known = 1}; /* after a failure */
+    const int64_t known = known_product(gantry_tensor_shape(x), from, to);
+    if (known >= 0) return (gantry__rule_size_t){.known = known};
+    tensor *sizes = gantry_slice(s, gantry_shape(s, x, GANTRY_INT64), (int64_t[]){from},
+                                 (int64_t[]){to - from});
+    return (gantry__rule_size_t){-1, gantry_prod(s, sizes, NULL)};
+}
+
+tensor *gantry__rule_size_tensor(const gantry__rule_call_t *c, gantry__rule_size_t size) {
+    return size.known < 0 ? size.open : gantry_scalar_i64(c->scope, size.known);
+}
+
+gantry__rule_size_t gantry__rule_times(const gantry__rule_call_t *c, gantry__rule_size_t a,
+                                       gantry__rule_size_t b) {
+    if (a.known >= 0 && b.known >= 0) return (gantry__rule_size_t){.known = a.known * b.known};
+    return (gantry__rule_size_t){
+        -1, gantry_mul(c->scope, gantry__rule_size_tensor(c, a), gantry__rule_size_tensor(c, b))};
+}
+
+tensor *gantry__rule_reshape_by(const gantry__rule_call_t *c, tensor *x,
+                                const gantry__rule_size_t *sizes, int32_t count) {
+    gantry_shape_t shape = {.rank = count};
+    tensor *numbers[GANTRY_MAX_RANK];
+    int32_t open = 0;
+    for (int32_t d = 0; d < count; ++d) {
+        shape.dims[d] = sizes[d].known;
+        open += sizes[d].known < 0;
+    }
+    if (open == 0 || (open == 1 && !has_zero(&shape))) return gantry_reshape(c->scope, x, shape);
+    for (int32_t d = 0; d < count; ++d) numbers[d] = gantry__rule_size_tensor(c, sizes[d]);
+    return gantry__rule_op2(c, "Reshape", x, gantry_pack(c->scope, numbers, (size_t)count, 0));
 }
 
 /* ---- what was recorded ---- */

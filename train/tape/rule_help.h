@@ -19,6 +19,27 @@ const gantry_tensor_t *gantry__rule_reshape_like(const gantry__rule_call_t *c,
 const gantry_tensor_t *gantry__rule_broadcast_like(const gantry__rule_call_t *c,
                                                    const gantry_tensor_t *x,
                                                    const gantry_tensor_t *like);
+/* The size of a dimension, int32. */
+const gantry_tensor_t *gantry__rule_size(const gantry__rule_call_t *c, const gantry_tensor_t *x,
+                                         int32_t dimension);
+/* A number of elements: known, or computed in each call. */
+typedef struct gantry__rule_size_t {
+    int64_t known;               /* -1: it is `open` */
+    const gantry_tensor_t *open; /* an int64 scalar */
+} gantry__rule_size_t;
+
+/* The product of x's sizes of dimensions `from` to `to`. */
+gantry__rule_size_t gantry__rule_sizes(const gantry__rule_call_t *c, const gantry_tensor_t *x,
+                                       int32_t from, int32_t to);
+gantry__rule_size_t gantry__rule_times(const gantry__rule_call_t *c, gantry__rule_size_t a,
+                                       gantry__rule_size_t b);
+/* An int64 scalar. */
+const gantry_tensor_t *gantry__rule_size_tensor(const gantry__rule_call_t *c,
+                                                gantry__rule_size_t size);
+/* x with these sizes. */
+const gantry_tensor_t *gantry__rule_reshape_by(const gantry__rule_call_t *c,
+                                               const gantry_tensor_t *x,
+                                               const gantry__rule_size_t *sizes, int32_t count);
 /* As gantry__rule_read_ints, but numbers that are not known are no failure. */
 bool gantry__rule_knows_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
                              size_t *out_count);

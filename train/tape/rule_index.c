@@ -1,93 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of gathering, scattering and sorting. */
+#include "train/base/inner_scope.h"
 #include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
 
 static const char *const policy_attr[] = {"bad_indices_policy"};
 
+/* The first elements of `count` rows of `size` elements: 0, size, ... */
+static tensor *begins_of(gantry__rule_call_t *c, gantry__rule_size_t count,
+                         gantry__rule_size_t size, gantry_dtype_t dtype) {
+    gantry_scope_t *s = c->scope;
+    tensor *zero = gantry_scalar_i64(s, 0);
+    if (count.known >= 0 && size.known >= 0)
+        return gantry_range(s, gantry_cast(s, zero, dtype),
+                            gantry_cast(s, gantry_scalar_i64(s, count.known * size.known), dtype),
+                            gantry_cast(s, gantry_scalar_i64(s, size.known), dtype));
+    tensor *rows =
+        gantry_range(s, zero, gantry__rule_size_tensor(c, count), gantry_scalar_i64(s, 1));
+    return gantry_mul(s, rows, gantry__rule_size_tensor(c, size));
+}
+
 /* ---- Gather ---- */
 
 /* params are [batch, outer, size, inner], indices [batch, each], each flattened to that, and the
- * result [batch, outer, each, inner]. A number that depends on data is -1. */
+ * result [batch, outer, each, inner]. */
 typedef struct gather_t {
-    int64_t batch, outer, size, inner, each;
+    gantry__rule_size_t batch, outer, size, inner, each;
     int32_t axis;
 } gather_t;
 
-static int64_t multiply_sizes(const gantry_shape_t *shape, int32_t from, int32_t to) {
-    int64_t count = 1;
-    for (int32_t d = from; d < to; ++d) {
-        if (shape->dims[d] < 0) return -1;
-        count *= shape->dims[d];
-    }
-    return count;
-}
-
-static bool gather_read(const gantry__rule_call_t *c, gather_t *g) {
-    const gantry_shape_t *params = gantry_tensor_shape(c->x[0]);
-    const gantry_shape_t *indices = gantry_tensor_shape(c->x[1]);
+static bool gather_read(gantry__rule_call_t *c, gather_t *g) {
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+    const int32_t index_rank = gantry_tensor_shape(c->x[1])->rank;
     int32_t axis, dims = (int32_t)gantry__rule_attr_int(c, "batch_dims");
-    if (!gantry__rule_axis(c, 2, params->rank, &axis)) return false;
-    if (dims < 0) dims += indices->rank;
-    *g = (gather_t){.batch = multiply_sizes(params, 0, dims),
-                    .outer = multiply_sizes(params, dims, axis),
-                    .size = params->dims[axis],
-                    .inner = multiply_sizes(params, axis + 1, params->rank),
-                    .each = multiply_sizes(indices, dims, indices->rank),
+    if (!gantry__rule_axis(c, 2, rank, &axis)) return false;
+    if (dims < 0) dims += index_rank;
+    *g = (gather_t){.batch = gantry__rule_sizes(c, c->x[0], 0, dims),
+                    .outer = gantry__rule_sizes(c, c->x[0], dims, axis),
+                    .size = gantry__rule_sizes(c, c->x[0], axis, axis + 1),
+                    .inner = gantry__rule_sizes(c, c->x[0], axis + 1, rank),
+                    .each = gantry__rule_sizes(c, c->x[1], dims, index_rank),
                     .axis = axis};
-    if (g->batch >= 0 && g->outer >= 0 && g->inner >= 0 && (g->batch == 1 || g->size >= 0))
-        return true;
-    gantry__rule_lacks(c, "needs known sizes of params");
-    return false;
+    return true;
 }
 
-/* The first elements of `count` rows of `size` elements: 0, size, ... */
-static tensor *begins_of(gantry__rule_call_t *c, int64_t count, int64_t size,
-                         gantry_dtype_t dtype) {
-    gantry_scope_t *s = c->scope;
-    return gantry_range(s, gantry_cast(s, gantry_scalar_i64(s, 0), dtype),
-                        gantry_cast(s, gantry_scalar_i64(s, count * size), dtype),
-                        gantry_cast(s, gantry_scalar_i64(s, size), dtype));
-}
-
-/* [batch, each] as places of rows of [batch * size] */
+/* [batch, each] as places of rows of [batch * size]. Places that may be many are int64. */
 static tensor *rows_of(gantry__rule_call_t *c, const gather_t *g) {
+    static const gantry__rule_size_t one = {.known = 1};
     gantry_scope_t *s = c->scope;
-    if (g->batch == 1) return gantry_reshape(s, c->x[1], GANTRY_SHAPE(-1));
+    if (g->batch.known == 1) return gantry_reshape(s, c->x[1], GANTRY_SHAPE(-1));
+    const bool is_open = g->batch.known < 0 || g->size.known < 0;
+    tensor *indices = is_open ? gantry__train_cast(s, c->x[1], GANTRY_INT64) : c->x[1];
     tensor *first = begins_of(c, g->batch, g->size, gantry_tensor_dtype(c->x[1]));
-    tensor *shifted = gantry_add(s, gantry_reshape(s, c->x[1], GANTRY_SHAPE(g->batch, g->each)),
-                                 gantry_reshape(s, first, GANTRY_SHAPE(g->batch, 1)));
+    tensor *shifted = gantry_add(
+        s, gantry__rule_reshape_by(c, indices, (gantry__rule_size_t[]){g->batch, g->each}, 2),
+        gantry__rule_reshape_by(c, first, (gantry__rule_size_t[]){g->batch, one}, 2));
     return gantry_reshape(s, shifted, GANTRY_SHAPE(-1));
 }
 
 /* Exchanges the two dimensions in the middle of four. */
-static tensor *exchange(gantry__rule_call_t *c, tensor *x, gantry_shape_t shape) {
+static tensor *exchange(gantry__rule_call_t *c, tensor *x, const gantry__rule_size_t sizes[4]) {
     static const int32_t perm[] = {0, 2, 1, 3};
-    tensor *four = gantry_reshape(c->scope, x, shape);
-    return shape.dims[1] == 1 ? four : gantry_transpose(c->scope, four, perm);
-}
-
-static tensor *row_count(gantry__rule_call_t *c, const gather_t *g) {
-    gantry_scope_t *s = c->scope;
-    if (g->size >= 0) return gantry_scalar_i64(s, g->batch * g->size);
-    /* the size alone: batch is 1, and the axis is the only open one */
-    tensor *all = gantry_size(s, c->x[0], GANTRY_INT64);
-    const int64_t each = g->outer * g->inner;
-    return gantry_floor_div(s, all, gantry_scalar_i64(s, each > 0 ? each : 1));
+    tensor *four = gantry__rule_reshape_by(c, x, sizes, 4);
+    return sizes[1].known == 1 ? four : gantry_transpose(c->scope, four, perm);
 }
 
 /* Adds the slices of dy to the rows of params that they come from. */
 static tensor *put_rows(gantry__rule_call_t *c, const gather_t *g, tensor *rows) {
-    gantry_scope_t *s = c->scope;
-    tensor *values = exchange(c, c->dy[0], GANTRY_SHAPE(g->batch, g->outer, g->each, g->inner));
+    tensor *values =
+        exchange(c, c->dy[0], (gantry__rule_size_t[]){g->batch, g->outer, g->each, g->inner});
     if (!values) return NULL;
-    const int64_t count = g->each < 0 ? -1 : g->batch * g->each;
-    values = gantry_reshape(s, values, GANTRY_SHAPE(count, g->outer, g->inner));
-    tensor *inputs[] = {values, rows, row_count(c, g)};
+    const gantry__rule_size_t count = gantry__rule_times(c, g->batch, g->each);
+    values =
+        gantry__rule_reshape_by(c, values, (gantry__rule_size_t[]){count, g->outer, g->inner}, 3);
+    tensor *inputs[] = {values, rows,
+                        gantry__rule_size_tensor(c, gantry__rule_times(c, g->batch, g->size))};
     tensor *sums = gantry__rule_op(c, "UnsortedSegmentSum", inputs, 3, NULL, 0);
-    if (g->outer != 1)
-        sums = exchange(c, sums, GANTRY_SHAPE(g->batch, g->size, g->outer, g->inner));
+    if (g->outer.known != 1)
+        sums = exchange(c, sums, (gantry__rule_size_t[]){g->batch, g->size, g->outer, g->inner});
     return gantry__rule_reshape_like(c, sums, c->x[0]);
 }
 
@@ -101,7 +92,7 @@ static void give_slices(gantry__rule_call_t *c) {
 
 /* Rows, of known sizes. */
 static bool gives_slices(const gantry__rule_call_t *c, const gather_t *g) {
-    return c->slices[0].is_accepted && g->axis == 0 && g->batch == 1 && g->outer == 1 &&
+    return c->slices[0].is_accepted && g->axis == 0 && g->batch.known == 1 && g->outer.known == 1 &&
            gantry__rule_open_sizes(c->x[0]) == 0 && gantry_tensor_elements(c->x[0]) > 0;
 }
 
@@ -120,39 +111,35 @@ static void rule_gather(gantry__rule_call_t *c) {
 }
 
 static void rule_embedding(gantry__rule_call_t *c) {
-    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
-    const gather_t g = {.batch = 1,
-                        .outer = 1,
-                        .size = x->dims[0],
-                        .inner = multiply_sizes(x, 1, x->rank),
-                        .each = gantry_tensor_elements(c->x[1])};
-    if (g.inner < 0)
-        gantry__rule_lacks(c, "needs known sizes of params");
-    else
-        give_or_put(c, &g);
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+    const gather_t g = {
+        .batch = {.known = 1},
+        .outer = {.known = 1},
+        .size = gantry__rule_sizes(c, c->x[0], 0, 1),
+        .inner = gantry__rule_sizes(c, c->x[0], 1, rank),
+        .each = gantry__rule_sizes(c, c->x[1], 0, gantry_tensor_shape(c->x[1])->rank)};
+    give_or_put(c, &g);
 }
 
 /* The mask covers dimensions from the axis on: the rows are those that Where finds. */
 static void rule_boolean_mask(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]), *mask = gantry_tensor_shape(c->x[1]);
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank,
+                  covered = gantry_tensor_shape(c->x[1])->rank;
     int32_t axis = (int32_t)gantry__rule_attr_int(c, "axis");
-    if (axis < 0) axis += x->rank;
-    const gather_t g = {.batch = 1,
-                        .outer = multiply_sizes(x, 0, axis),
-                        .size = multiply_sizes(x, axis, axis + mask->rank),
-                        .inner = multiply_sizes(x, axis + mask->rank, x->rank),
-                        .each = -1};
-    if (gantry__rule_open_sizes(c->x[0]) > 0) {
-        gantry__rule_lacks(c, "needs known sizes");
-        return;
-    }
+    if (axis < 0) axis += rank;
     if (gantry_tensor_elements(c->x[0]) == 0) {
         c->dx[0] = gantry_zeros_like(s, c->x[0]);
         return;
     }
     tensor *flat = gantry_reshape(s, c->x[1], GANTRY_SHAPE(-1));
-    c->dx[0] = put_rows(c, &g, gantry_reshape(s, gantry_where(s, flat), GANTRY_SHAPE(-1)));
+    tensor *rows = gantry_reshape(s, gantry_where(s, flat), GANTRY_SHAPE(-1));
+    const gather_t g = {.batch = {.known = 1},
+                        .outer = gantry__rule_sizes(c, c->x[0], 0, axis),
+                        .size = gantry__rule_sizes(c, c->x[0], axis, axis + covered),
+                        .inner = gantry__rule_sizes(c, c->x[0], axis + covered, rank),
+                        .each = gantry__rule_sizes(c, rows, 0, 1)};
+    c->dx[0] = put_rows(c, &g, rows);
 }
 
 /* ---- rows of indices ---- */
@@ -212,33 +199,35 @@ static void rule_tensor_scatter_extreme(gantry__rule_call_t *c) {
 
 /* ---- sorting: back to the places from which the elements come ---- */
 
-/* positions [.., k] in rows of `size` elements, as positions among all elements */
-static tensor *in_all_rows(gantry__rule_call_t *c, tensor *positions, int64_t size) {
+/* positions [.., k] in the rows of x, as positions among all elements */
+static tensor *in_all_rows(gantry__rule_call_t *c, tensor *positions, tensor *x) {
     gantry_scope_t *s = c->scope;
-    const gantry_shape_t *shape = gantry_tensor_shape(positions);
-    const int64_t rows = multiply_sizes(shape, 0, shape->rank - 1);
-    if (rows == 1) return positions;
+    if (!positions || !x) return NULL;
+    const int32_t last = gantry_tensor_shape(x)->rank - 1;
+    const gantry__rule_size_t rows = gantry__rule_sizes(c, x, 0, last),
+                              size = gantry__rule_sizes(c, x, last, last + 1);
+    gantry__rule_size_t column[GANTRY_MAX_RANK];
+    if (rows.known == 1) return positions;
+    if (rows.known < 0 || size.known < 0) positions = gantry_cast(s, positions, GANTRY_INT64);
+    if (!positions) return NULL;
     tensor *first = begins_of(c, rows, size, gantry_tensor_dtype(positions));
-    gantry_shape_t column = *shape;
-    column.dims[shape->rank - 1] = 1;
-    return gantry_add(s, positions, gantry_reshape(s, first, column));
+    for (int32_t d = 0; d < last; ++d) column[d] = gantry__rule_sizes(c, x, d, d + 1);
+    column[last] = (gantry__rule_size_t){.known = 1};
+    return gantry_add(s, positions, gantry__rule_reshape_by(c, first, column, last + 1));
 }
 
-static bool has_known_sizes(gantry__rule_call_t *c) {
-    if (gantry__rule_open_sizes(c->x[0]) == 0 && gantry_tensor_elements(c->x[0]) <= INT32_MAX)
-        return true;
-    gantry__rule_lacks(c, "needs known sizes, of at most 2^31 - 1 elements");
+static bool has_few_elements(gantry__rule_call_t *c) {
+    if (gantry_tensor_elements(c->x[0]) <= INT32_MAX) return true; /* or they are not known */
+    gantry__rule_lacks(c, "takes at most 2^31 - 1 elements");
     return false;
 }
 
 static void rule_top_k(gantry__rule_call_t *c) {
-    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
-    if (!c->dy[0] || !has_known_sizes(c)) return;
+    if (!c->dy[0] || !has_few_elements(c)) return;
     if (gantry_tensor_elements(c->x[0]) == 0)
         c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
     else
-        c->dx[0] = gantry__rule_put_back(c, c->dy[0], in_all_rows(c, c->y[1], x->dims[x->rank - 1]),
-                                         c->x[0]);
+        c->dx[0] = gantry__rule_put_back(c, c->dy[0], in_all_rows(c, c->y[1], c->x[0]), c->x[0]);
 }
 
 /* Exchanges an axis and the last one. */
@@ -257,7 +246,7 @@ static void rule_sort(gantry__rule_call_t *c) {
     const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
     int32_t axis = (int32_t)gantry__rule_attr_int(c, "axis");
     if (axis < 0) axis += x->rank;
-    if (!has_known_sizes(c)) return;
+    if (!has_few_elements(c)) return;
     if (gantry_tensor_elements(c->x[0]) == 0) {
         c->dx[0] = c->dy[0];
         return;
@@ -266,7 +255,7 @@ static void rule_sort(gantry__rule_call_t *c) {
     tensor *dy = exchange_last(c, c->dy[0], axis);
     positions = exchange_last(c, positions, axis);
     if (!dy || !positions) return;
-    tensor *back = gantry__rule_put_back(c, dy, in_all_rows(c, positions, x->dims[axis]), dy);
+    tensor *back = gantry__rule_put_back(c, dy, in_all_rows(c, positions, dy), dy);
     c->dx[0] = exchange_last(c, back, axis);
 }
 

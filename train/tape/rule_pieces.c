@@ -17,20 +17,13 @@ static int64_t known_begin(const gantry__rule_call_t *c, size_t input, int32_t a
     return begin;
 }
 
-/* A size of an input as an int32 scalar. */
-static tensor *size_of(const gantry__rule_call_t *c, size_t input, int32_t axis) {
-    gantry_scope_t *s = c->scope;
-    tensor *shape = gantry_shape(s, c->x[input], GANTRY_INT32);
-    return gantry_reshape(s, gantry_slice(s, shape, (int64_t[]){axis}, (int64_t[]){1}),
-                          GANTRY_SCALAR);
-}
-
 /* The slices of dy that are one input's, by their positions along the axis. */
 static tensor *gather_part(const gantry__rule_call_t *c, size_t input, int32_t axis) {
     gantry_scope_t *s = c->scope;
     tensor *begin = gantry_scalar_i32(s, 0);
-    for (size_t i = 0; i < input; ++i) begin = gantry_add(s, begin, size_of(c, i, axis));
-    tensor *end = gantry_add(s, begin, size_of(c, input, axis));
+    for (size_t i = 0; i < input; ++i)
+        begin = gantry_add(s, begin, gantry__rule_size(c, c->x[i], axis));
+    tensor *end = gantry_add(s, begin, gantry__rule_size(c, c->x[input], axis));
     tensor *positions = gantry_range(s, begin, end, gantry_scalar_i32(s, 1));
     return gantry_gather(s, c->dy[0], positions, axis);
 }

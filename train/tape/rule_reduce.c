@@ -171,19 +171,14 @@ static void order_axes(const axes_t *axes, int32_t rank, int32_t *perm, int32_t 
 
 static tensor *others_over(gantry__rule_call_t *c, const axes_t *axes) {
     gantry_scope_t *s = c->scope;
-    const gantry_shape_t *shape = gantry_tensor_shape(c->x[0]);
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank, count = (int32_t)axes->count;
     int32_t perm[GANTRY_MAX_RANK], inverse[GANTRY_MAX_RANK];
-    int64_t reduced = 1, others = 1;
-    if (gantry__rule_open_sizes(c->x[0]) > 0) {
-        gantry__rule_lacks(c, "over several axes needs known sizes");
-        return NULL;
-    }
-    order_axes(axes, shape->rank, perm, inverse);
-    for (int32_t d = 0; d < shape->rank; ++d)
-        *(d < (int32_t)axes->count ? &reduced : &others) *= shape->dims[perm[d]];
+    order_axes(axes, rank, perm, inverse);
     tensor *turned = gantry_transpose(s, c->x[0], perm);
-    tensor *product = others_along(
-        c, turned ? gantry_reshape(s, turned, GANTRY_SHAPE(reduced, others)) : NULL, 0);
+    const gantry__rule_size_t matrix[] = {gantry__rule_sizes(c, turned, 0, count),
+                                          gantry__rule_sizes(c, turned, count, rank)};
+    tensor *product =
+        others_along(c, turned ? gantry__rule_reshape_by(c, turned, matrix, 2) : NULL, 0);
     return gantry_transpose(s, gantry__rule_reshape_like(c, product, turned), inverse);
 }
 

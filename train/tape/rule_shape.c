@@ -88,7 +88,8 @@ static void rule_fold_patches(gantry__rule_call_t *c) {
 /* ---- repetition ---- */
 
 static void rule_broadcast_to(gantry__rule_call_t *c) {
-    c->dx[0] = gantry__rule_sum_to(c, c->dy[0], c->x[0]);
+    c->dx[0] = gantry__rule_open_sizes(c->x[0]) > 0 ? gantry__rule_sum_open(c, c->dy[0], c->x[0])
+                                                    : gantry__rule_sum_to(c, c->dy[0], c->x[0]);
 }
 
 static void rule_fill(gantry__rule_call_t *c) {
@@ -98,30 +99,26 @@ static void rule_fill(gantry__rule_call_t *c) {
 /* Sums one dimension of sum, from which each later one is repeated once, over its repetitions. */
 static tensor *sum_repetitions(const gantry__rule_call_t *c, tensor *sum, int32_t axis,
                                int64_t multiple) {
-    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
-    gantry_shape_t shape = {.rank = 4, .dims = {-1, multiple, x->dims[axis], 1}};
-    const gantry_shape_t *now = gantry_tensor_shape(sum);
-    int64_t before = 1;
-    for (int32_t d = 0; d < axis; ++d) before *= now->dims[d];
-    for (int32_t d = axis + 1; d < x->rank; ++d) shape.dims[3] *= x->dims[d];
-    shape.dims[0] = before;
-    tensor *parts = gantry_reshape(c->scope, sum, shape);
-    const int32_t repeated = 1;
+    tensor *x = c->x[0];
+    const int32_t rank = gantry_tensor_shape(x)->rank, repeated = 1;
+    const gantry__rule_size_t size = gantry__rule_sizes(c, x, axis, axis + 1);
+    const gantry__rule_size_t apart[] = {gantry__rule_sizes(c, sum, 0, axis),
+                                         {.known = multiple},
+                                         size,
+                                         gantry__rule_sizes(c, x, axis + 1, rank)};
+    gantry__rule_size_t next[GANTRY_MAX_RANK];
+    for (int32_t d = 0; d < rank; ++d)
+        next[d] = d == axis ? size : gantry__rule_sizes(c, sum, d, d + 1);
+    tensor *parts = gantry__rule_reshape_by(c, sum, apart, 4);
     tensor *less =
         gantry_sum(c->scope, parts, &(gantry_reduce_options_t){.axes = &repeated, .axis_count = 1});
-    gantry_shape_t next = *now;
-    next.dims[axis] = x->dims[axis];
-    return less ? gantry_reshape(c->scope, less, next) : NULL;
+    return less ? gantry__rule_reshape_by(c, less, next, rank) : NULL;
 }
 
 static void rule_tile(gantry__rule_call_t *c) {
     int64_t multiples[GANTRY_MAX_RANK];
     size_t count;
     if (!gantry__rule_read_ints(c, 1, multiples, GANTRY_MAX_RANK, &count)) return;
-    if (gantry__rule_open_sizes(c->x[0]) > 0) {
-        gantry__rule_lacks(c, "needs known sizes");
-        return;
-    }
     tensor *sum = c->dy[0];
     for (size_t i = count; i-- > 0 && sum;) {
         if (multiples[i] != 1) sum = sum_repetitions(c, sum, (int32_t)i, multiples[i]);

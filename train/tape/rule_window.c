@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of convolutions and pools, by TensorFlow's ops for them. Each takes the attributes of
  * the op itself. */
-#include "train/tape/rule.h"
+#include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
 
 static tensor *shape_of(gantry__rule_call_t *c, tensor *x) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
+    if (gantry__rule_open_sizes(x) > 0) return gantry_shape(c->scope, x, GANTRY_INT32);
     return gantry__rule_host_ints(c, shape->dims, (size_t)shape->rank);
 }
 
@@ -88,8 +89,15 @@ static void rule_avg_pool(gantry__rule_call_t *c) {
     c->dx[0] = call(c, "AvgPoolGrad", shape_of(c, c->x[0]), c->dy[0], NULL);
 }
 
+/* AvgPoolGrad(orig_input_shape, grad) is linear in grad. */
+static void rule_avg_pool_grad(gantry__rule_call_t *c) {
+    if (c->wants[1])
+        c->dx[1] = gantry__rule_op(c, "AvgPool", c->dy, 1, c->record->attrs, c->record->attr_count);
+}
+
 const gantry__rule_t gantry__rules_window[] = {
     {"AvgPool", rule_avg_pool},
+    {"AvgPoolGrad", rule_avg_pool_grad},
     {"Conv2D", rule_conv_2d},
     {"Conv2DBackpropFilter", rule_conv_2d_backprop_filter},
     {"Conv2DBackpropInput", rule_conv_2d_backprop_input},

@@ -67,27 +67,36 @@ static inline void gradient_case_inputs(gantry_scope_t *scope, const gradient_ca
     }
 }
 
-static inline size_t gradient_case_call(gantry_scope_t *scope, const gradient_case_t *c,
-                                        gradient_tensor_t *const *inputs,
-                                        gradient_tensor_t **outputs) {
+/* 0: the call failed. */
+static inline size_t gradient_case_run(gantry_scope_t *scope, const gradient_case_t *c,
+                                       gradient_tensor_t *const *inputs,
+                                       gradient_tensor_t **outputs) {
     gantry_attr_value_t attrs[16];
     size_t attr_count = 0, output_count = GANTRY_MAX_OP_OUTPUTS;
     for (size_t i = 0; i < c->golden->attr_count; ++i) {
         if (strncmp(c->golden->attrs[i].name, "test_", 5) != 0)
             attrs[attr_count++] = golden_attr_value(&c->golden->attrs[i]);
     }
-    if (gantry_op_call(scope, c->golden->op, inputs, c->input_count, attrs, attr_count, outputs,
-                       &output_count) != GANTRY_OK)
-        fail_msg("%s: %s", c->golden->name, gantry_scope_message(scope));
-    return output_count;
+    const gantry_status_t status = gantry_op_call(scope, c->golden->op, inputs, c->input_count,
+                                                  attrs, attr_count, outputs, &output_count);
+    return status == GANTRY_OK ? output_count : 0;
 }
 
-/* The sum of all outputs, each element times its gradient; NULL where no output is floating. */
+static inline size_t gradient_case_call(gantry_scope_t *scope, const gradient_case_t *c,
+                                        gradient_tensor_t *const *inputs,
+                                        gradient_tensor_t **outputs) {
+    const size_t count = gradient_case_run(scope, c, inputs, outputs);
+    if (count == 0) fail_msg("%s: %s", c->golden->name, gantry_scope_message(scope));
+    return count;
+}
+
+/* The sum of all outputs, each element times its gradient; NULL where no output is floating, or
+ * the call failed. */
 static inline gradient_tensor_t *gradient_case_target(gantry_scope_t *scope,
                                                       const gradient_case_t *c,
                                                       gradient_tensor_t *const *inputs) {
     gradient_tensor_t *outputs[GANTRY_MAX_OP_OUTPUTS], *sum = NULL;
-    const size_t count = gradient_case_call(scope, c, inputs, outputs);
+    const size_t count = gradient_case_run(scope, c, inputs, outputs);
     size_t weight = c->input_count;
     for (size_t i = 0; i < count; ++i) {
         if (!gradient_is_floating(outputs[i]) || weight == c->golden->input_count) continue;
@@ -99,12 +108,12 @@ static inline gradient_tensor_t *gradient_case_target(gantry_scope_t *scope,
 }
 
 /* The gradient of the target for each input of a floating type; NULL for others and where there is
- * none. */
-static inline void gradient_case_gradients(gantry_scope_t *scope, const gradient_case_t *c,
-                                           gradient_tensor_t *const *inputs,
-                                           gradient_tensor_t **out) {
+ * none. Returns the scope's status. */
+static inline gantry_status_t gradient_case_try(gantry_scope_t *scope, const gradient_case_t *c,
+                                                gradient_tensor_t *const *inputs,
+                                                gradient_tensor_t **out) {
     gantry_source_t sources[GRADIENT_MOST_VALUES];
-    gradient_tensor_t *found[GRADIENT_MOST_VALUES];
+    gradient_tensor_t *found[GRADIENT_MOST_VALUES] = {NULL};
     size_t count = 0;
     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
     assert_non_null(tape);
@@ -115,13 +124,19 @@ static inline void gradient_case_gradients(gantry_scope_t *scope, const gradient
         sources[count++] = (gantry_source_t){.tensor = inputs[i]};
     }
     gradient_tensor_t *target = gradient_case_target(scope, c, inputs);
-    if (target &&
-        gantry_tape_gradient(tape, target, NULL, sources, count, NULL, found) != GANTRY_OK)
-        fail_msg("%s: %s", c->golden->name, gantry_scope_message(scope));
+    if (target) (void)gantry_tape_gradient(tape, target, NULL, sources, count, NULL, found);
     gantry_tape_end(tape);
     for (size_t i = 0, at = 0; target && i < c->input_count; ++i) {
         if (gradient_is_floating(inputs[i])) out[i] = found[at++];
     }
+    return gantry_scope_status(scope);
+}
+
+static inline void gradient_case_gradients(gantry_scope_t *scope, const gradient_case_t *c,
+                                           gradient_tensor_t *const *inputs,
+                                           gradient_tensor_t **out) {
+    if (gradient_case_try(scope, c, inputs, out) != GANTRY_OK)
+        fail_msg("%s: %s", c->golden->name, gantry_scope_message(scope));
 }
 
 /* ---- reading ---- */
