@@ -38,13 +38,24 @@ static gantry_status_t read_answer(gantry_runtime_t *runtime, const char *text, 
     return gantry__runtime_wish(runtime, &reference, out_wish);
 }
 
+/* The caller has the scope as const, and the thread's calls own it. */
+static const char *choose_lent(const gantry_scope_t *scope, const gantry__chooser_t *chooser,
+                               const gantry_device_choice_t *choice) {
+    gantry_scope_t *own;
+    memcpy(&own, &scope, sizeof own);
+    gantry__scope_hold(own);
+    const char *text = chooser->choose(choice, chooser->user);
+    gantry__scope_let_go(own);
+    return text;
+}
+
 gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
                                      const gantry_device_choice_t *choice,
                                      const gantry__wish_t **out_wish) {
     *out_wish = scope->wish;
     for (const gantry__chooser_t *at = scope->chooser; at; at = at->outer) {
         const gantry__wish_t *answer = NULL;
-        const char *text = at->choose(choice, at->user);
+        const char *text = choose_lent(scope, at, choice);
         if (text && strcmp(text, GANTRY_DEVICE_NONE) == 0) return GANTRY_OK;
         if (text) GANTRY__TRY(read_answer(scope->runtime, text, choice->op, &answer));
         GANTRY__TRY(put_around(scope->runtime, answer, out_wish));

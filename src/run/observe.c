@@ -30,9 +30,11 @@ gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *o
 }
 
 void gantry__observe_end(gantry_scope_t *scope) {
+    gantry__scope_hold(scope);
     for (gantry_observer_t *at = scope->observer; at; at = at->outer) {
         if (at->scope == scope && at->end) at->end(scope, at->user);
     }
+    gantry__scope_let_go(scope);
 }
 
 static void remove_from(gantry_scope_t *scope, const gantry_observer_t *observer) {
@@ -73,9 +75,12 @@ bool gantry_scope_is_observed(const gantry_scope_t *scope) { return scope && sco
 /* ---- telling ---- */
 
 gantry_status_t gantry__observe(gantry_scope_t *scope, const gantry_observation_t *observation) {
-    for (gantry_observer_t *at = scope->observer; at; at = at->outer)
-        GANTRY__TRY(at->observe(scope, observation, at->user));
-    return GANTRY_OK;
+    gantry_status_t status = GANTRY_OK;
+    gantry__scope_hold(scope);
+    for (gantry_observer_t *at = scope->observer; at && status == GANTRY_OK; at = at->outer)
+        status = at->observe(scope, observation, at->user);
+    gantry__scope_let_go(scope);
+    return status;
 }
 
 gantry_status_t gantry_scope_tell(gantry_scope_t *scope, const gantry_observation_t *observation) {

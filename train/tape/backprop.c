@@ -199,6 +199,16 @@ static gantry_status_t take_gradients(backprop_t *b, gantry_scope_t *scope,
     return GANTRY_OK;
 }
 
+/* A gradient in that of the same op is named once: the text of a deep nest keeps its cause. */
+static gantry_status_t fail_rule(const gantry_scope_t *scope, const char *op) {
+    char prefix[128];
+    const char *why = gantry_scope_message(scope);
+    const gantry_status_t status = gantry_scope_status(scope);
+    (void)snprintf(prefix, sizeof prefix, "the gradient of op %s: ", op);
+    const bool is_there = strncmp(why, prefix, strlen(prefix)) == 0;
+    return gantry__train_fail(status, "%s%s", is_there ? "" : prefix, why);
+}
+
 static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
                                 const gantry__record_t *record) {
     gantry__rule_call_t call = {.scope = scope,
@@ -214,10 +224,7 @@ static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
                                   "op %s has no gradient; docs/ops.md lists the ops that have one",
                                   record->op);
     record->rule->run(&call);
-    gantry_status_t status = gantry_scope_status(scope);
-    if (status != GANTRY_OK)
-        return gantry__train_fail(status, "the gradient of op %s: %s", record->op,
-                                  gantry_scope_message(scope));
+    if (gantry_scope_status(scope) != GANTRY_OK) return fail_rule(scope, record->op);
     return take_gradients(b, scope, record);
 }
 
@@ -239,13 +246,8 @@ static bool prepare(backprop_t *b, const gantry__record_t *record) {
     return has_gradient && is_wanted;
 }
 
-static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) {
-    if (!prepare(b, record)) return GANTRY_OK;
-    gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
-    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
-    b->tape->running = record;
-    gantry_status_t status = run_rule(b, inner, record);
-    b->tape->running = NULL;
+/* Ends the scope of a rule, and keeps its message. */
+static gantry_status_t end_rule(gantry_scope_t *inner, gantry_status_t status) {
     char why[GANTRY__TRAIN_MESSAGE_BYTES];
     if (status != GANTRY_OK) {
         (void)strncpy(why, gantry_last_message(), sizeof why - 1);
@@ -254,6 +256,16 @@ static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) 
     gantry_scope_clear(inner);
     (void)gantry_scope_end(inner);
     return status == GANTRY_OK ? GANTRY_OK : gantry__train_fail(status, "%s", why);
+}
+
+static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) {
+    if (!prepare(b, record)) return GANTRY_OK;
+    gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
+    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    b->tape->running = record;
+    gantry_status_t status = run_rule(b, inner, record);
+    b->tape->running = NULL;
+    return end_rule(inner, status);
 }
 
 /* ---- the target and the sources ---- */
