@@ -51,6 +51,7 @@ typedef struct goal_t {
 
 typedef struct backprop_t {
     gantry_tape_t *tape;
+    size_t tensor_count;         /* of the tape, at first: a callback may watch more */
     gantry_tensor_t **gradients; /* by number of the tensor; NULL: none */
     bool *needed;
     bool *takes_slices; /* NULL: no tensor does */
@@ -65,7 +66,7 @@ typedef struct backprop_t {
 /* ---- memory ---- */
 
 static void backprop_deinit(backprop_t *b) {
-    for (size_t i = 0; b->gradients && i < b->tape->tensor_count; ++i)
+    for (size_t i = 0; b->gradients && i < b->tensor_count; ++i)
         gantry_tensor_release(b->gradients[i]);
     for (size_t i = 0; i < b->part_count; ++i) {
         gantry_tensor_release(b->parts[i].values);
@@ -82,7 +83,7 @@ static void backprop_deinit(backprop_t *b) {
 }
 
 static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape, bool gives_slices) {
-    *b = (backprop_t){.tape = tape};
+    *b = (backprop_t){.tape = tape, .tensor_count = tape->tensor_count};
     for (size_t i = 0; i < tape->record_count; ++i) {
         const gantry__record_t *record = &tape->records[i];
         if (record->input_count > b->most_inputs) b->most_inputs = record->input_count;
@@ -406,15 +407,14 @@ static gantry_status_t find_uses(gantry_tape_t *tape) {
 /* A tape that is not persistent does not record its own gradient, and ends with it. */
 static gantry_status_t compute(gantry_tape_t *tape, const goal_t *goal) {
     backprop_t b;
-    const bool was_paused = tape->is_paused;
-    tape->is_paused = true;
+    tape->is_computing = true;
     gantry_status_t status = find_uses(tape);
     if (status == GANTRY_OK) {
         status = backprop_init(&b, tape, goal->out.any != NULL);
         if (status == GANTRY_OK) status = backprop_run(&b, goal);
         backprop_deinit(&b);
     }
-    tape->is_paused = was_paused;
+    tape->is_computing = false;
     if (!tape->is_persistent) gantry__tape_spend(tape);
     return status;
 }
@@ -470,6 +470,13 @@ static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_sou
 
 gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call) {
     GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, call));
+    if (tape->is_computing)
+        return gantry__train_hand_on(
+            tape->scope,
+            gantry__train_fail(
+                GANTRY_FAILED_PRECONDITION,
+                "%s: the tape computes a gradient, which runs this callback; a call after it is accepted",
+                call));
     if (!tape->is_spent) return GANTRY_OK;
     return gantry__train_hand_on(
         tape->scope,
@@ -491,8 +498,10 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
                                     out->any ? (const void *)out->any : (const void *)out->dense,
                                     call));
     (void)snprintf(what, sizeof what, "%s: options", call);
+    gantry_scope_t *scope = tape->scope;
     gantry_status_t status =
         gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen, what);
+    gantry__tape_enter(tape);
     if (status == GANTRY_OK)
         status = compute(tape, &(goal_t){.targets = &target,
                                          .target_gradients = &target_gradient,
@@ -502,7 +511,8 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
                                          .source_count = source_count,
                                          .is_zeros = chosen.zeros_where_unconnected,
                                          .out = *out});
-    return gantry__train_hand_on(tape->scope, status);
+    gantry__tape_leave(tape);
+    return gantry__train_hand_on(scope, status);
 }
 
 gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,

@@ -2,6 +2,8 @@
 /* Promise: a callback that ends the scope it was given, or one around it, is refused with
  * FailedPrecondition and harms nothing: forward and backward of a custom gradient, a replica, a
  * loss, a learning rate, a layer, an observer and a device function.
+ * Promise: a callback of a gradient that ends its tape, watches tensors with it or resumes it harms
+ * nothing; one that asks it for another gradient is refused.
  * Promise: a library on top lends a scope as often as it takes it back, and then it can end. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
@@ -172,6 +174,58 @@ static void layer_does_not_end_its_scope(void **state) {
     gantry_model_release(model);
 }
 
+/* ---- the tape of a callback ---- */
+
+typedef struct own_tape_t {
+    gantry_tape_t *tape;
+    bool ends, asks;
+} own_tape_t;
+
+static void calling_backward(gantry_scope_t *s, tensor *const *in, tensor *const *out,
+                             tensor *const *dy, tensor **dx, void *user) {
+    own_tape_t *own = user;
+    gantry_tape_pause(own->tape, false);
+    for (int i = 0; i < 100; ++i) {
+        tensor *more = gantry_add(s, in[0], ones(s));
+        (void)gantry_tape_watch(own->tape, more);
+        (void)gantry_mul(s, more, in[0]);
+    }
+    if (own->asks)
+        (void)gantry_tape_gradient(own->tape, out[0], NULL, &(gantry_source_t){.tensor = in[0]}, 1,
+                                   NULL, dx);
+    if (own->ends) gantry_tape_end(own->tape);
+    dx[0] = gantry_add(s, dy[0], dy[0]);
+}
+
+static gantry_status_t run_own_tape(own_tape_t *own, bool is_jacobian) {
+    gantry_scope_t *s = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *x = ones(s), *y = NULL, *z, *dx = NULL;
+    own->tape = gantry_tape_begin(s, NULL);
+    (void)gantry_tape_watch(own->tape, x);
+    z = gantry_neg(s, x); /* recorded before: its rule runs after the callback */
+    (void)gantry_custom_gradient(s, relu, calling_backward, own, &z, 1, &y, 1);
+    const gantry_source_t source = {.tensor = x};
+    if (is_jacobian)
+        (void)gantry_tape_jacobian(own->tape, y, &source, 1, NULL, &dx);
+    else
+        (void)gantry_tape_gradient(own->tape, y, NULL, &source, 1, NULL, &dx);
+    float slope = 0;
+    if (dx) assert_int_equal(gantry_tensor_read(gantry_sum(s, dx, NULL), &slope, 4), GANTRY_OK);
+    if (!own->asks) assert_true(slope == -4);
+    if (!own->ends) gantry_tape_end(own->tape);
+    return gantry_scope_end(s);
+}
+
+static void callbacks_may_call_their_tape(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        own_tape_t own = {.ends = i % 2};
+        assert_int_equal(run_own_tape(&own, i / 2), GANTRY_OK);
+        own = (own_tape_t){.asks = true};
+        assert_int_equal(run_own_tape(&own, i / 2), GANTRY_FAILED_PRECONDITION);
+    }
+}
+
 /* ---- loans ---- */
 
 static void lent_scope_ends_after_it_was_taken_back(void **state) {
@@ -192,6 +246,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(callbacks_do_not_end_scopes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(layer_does_not_end_its_scope, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callbacks_may_call_their_tape, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lent_scope_ends_after_it_was_taken_back, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
