@@ -20,6 +20,12 @@ typedef struct gantry_scope_t gantry_scope_t;
  * and compile programs (docs/embedding.md). */
 #define GANTRY_STACK_BYTES (80 * 1024)
 
+/** The most bodies that run inside each other on a thread: bodies of functions, branches and loops,
+ * and callbacks to which a library on top lends a scope, such as forward and backward of
+ * gantry_custom_gradient. One more is FailedPrecondition. The gradient of a loop takes one level
+ * more than the loop. A thread with 128 KiB of stack suffices for all levels. */
+#define GANTRY_MAX_NESTING 16
+
 /** Begins a scope. device is a device text, or NULL for no request. A bad text gives a failed
  * scope.
  *
@@ -67,6 +73,13 @@ GANTRY_API void gantry_scope_clear(gantry_scope_t *scope);
  * fails in it: for libraries on top. text NULL: "". Returns the scope's status. OK does nothing. */
 GANTRY_API gantry_status_t gantry_scope_fail(gantry_scope_t *scope, gantry_status_t status,
                                              const char *text);
+/** Lends a scope to a callback of the program, for libraries on top: until gantry_scope_take_back,
+ * gantry_scope_end refuses to end it, or a scope around it, with FailedPrecondition, which this
+ * scope keeps. FailedPrecondition, and nothing is lent, inside GANTRY_MAX_NESTING bodies. Returns
+ * the scope's status. */
+GANTRY_API gantry_status_t gantry_scope_lend(gantry_scope_t *scope);
+/** Takes back a scope that gantry_scope_lend lent; each call ends one loan. */
+GANTRY_API void gantry_scope_take_back(gantry_scope_t *scope);
 /** The runtime in which the scope was begun. */
 GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
 

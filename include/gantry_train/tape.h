@@ -60,7 +60,8 @@ typedef struct gantry_tape_options_t {
  * own. options may be NULL. NULL after a failure, which the scope keeps. */
 GANTRY_API gantry_tape_t *gantry_tape_begin(gantry_scope_t *scope,
                                             const gantry_tape_options_t *options);
-/** Ends a tape and frees what it recorded; NULL does no harm. */
+/** Ends a tape and frees what it recorded; NULL does no harm. In a callback of the tape's own
+ * gradient it ends after the gradient. */
 GANTRY_API void gantry_tape_end(gantry_tape_t *tape);
 
 /** Stops the recording for now, or goes on with it. */
@@ -91,7 +92,7 @@ typedef struct gantry_gradient_options_t {
  * depend on data are compared in each call of the function. options may be NULL.
  *
  * Unimplemented for a recorded op that has no gradient here; FailedPrecondition for a second
- * gradient of a tape that is not persistent, and for a variable that was assigned since a body read
+ * gradient of a tape that is not persistent, for one that a callback of the gradient asks for, and for a variable that was assigned since a body read
  * it. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
                                                 const gantry_tensor_t *target_gradient,
@@ -134,7 +135,8 @@ GANTRY_API const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope,
                                                        const gantry_tensor_t *tensor);
 
 /** Computes gradients of inputs from those of outputs: sets input_gradients[i], to NULL where there
- * is none. An output that nothing depends on has gradient NULL. */
+ * is none. An output that nothing depends on has gradient NULL. It does not end the scope:
+ * FailedPrecondition. */
 typedef void (*gantry_backward_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t *const *outputs,
                                    const gantry_tensor_t *const *output_gradients,

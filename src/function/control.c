@@ -32,12 +32,12 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
                                        const gantry_tensor_t **outputs, uint32_t output_count) {
     const uint32_t failures = gantry__failures();
     for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
-    scope->is_lent = true;
+    GANTRY__TRY(gantry__scope_lend(scope));
     {
         GANTRY__PROGRAM_FP_MODE(program);
         call->bodies[body](scope, inputs, outputs, call->user);
     }
-    scope->is_lent = false;
+    gantry_scope_take_back(scope);
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < output_count; ++i) {
@@ -146,11 +146,20 @@ static void release_all(gantry_tensor_t **tensors, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) gantry_tensor_release(tensors[i]);
 }
 
+/* Lists of tensors are heap memory: bodies run inside each other, on one stack. */
+static void *make_list(const gantry_scope_t *scope, size_t count) {
+    return gantry__heap_zalloc(&scope->runtime->heap, (count + 1) * sizeof(gantry_tensor_t *));
+}
+
+static void free_list(const gantry_scope_t *scope, void *list, size_t count) {
+    gantry__heap_free(&scope->runtime->heap, list, (count + 1) * sizeof(gantry_tensor_t *));
+}
+
 /* Runs a body in a scope of its own. The caller owns the references in out_results. */
 static gantry_status_t run_body_apart(gantry_scope_t *scope, const gantry__block_call_t *call,
                                       uint32_t body, const gantry_tensor_t *const *inputs,
                                       uint32_t output_count, gantry_tensor_t **out_results) {
-    const gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_tensor_t **results = (const gantry_tensor_t **)out_results;
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status =
@@ -188,12 +197,17 @@ static gantry_status_t read_selector(const gantry__block_call_t *call, uint32_t 
 }
 
 static gantry_status_t control_run_branch(gantry_scope_t *scope, const gantry__block_call_t *call) {
-    gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES];
     uint32_t body;
     GANTRY__TRY(read_selector(call, &body));
-    GANTRY__TRY(run_body_apart(scope, call, body, call->inputs, call->output_count, results));
-    gantry_status_t status = hand_over(scope, call, results);
-    release_all(results, call->output_count);
+    gantry_tensor_t **results = make_list(scope, call->output_count);
+    if (!results) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status =
+        run_body_apart(scope, call, body, call->inputs, call->output_count, results);
+    if (status == GANTRY_OK) {
+        status = hand_over(scope, call, results);
+        release_all(results, call->output_count);
+    }
+    free_list(scope, results, call->output_count);
     return status;
 }
 
@@ -209,10 +223,9 @@ static gantry_status_t control_ask_condition(gantry_scope_t *scope,
     return status;
 }
 
-/* The values become those of the next step. */
+/* The values become those of the next step; next: room for as many. */
 static gantry_status_t control_run_step(gantry_scope_t *scope, const gantry__block_call_t *call,
-                                        gantry_tensor_t **values) {
-    gantry_tensor_t *next[GANTRY_MAX_FUNCTION_VALUES];
+                                        gantry_tensor_t **values, gantry_tensor_t **next) {
     const uint32_t count = call->input_count;
     GANTRY__TRY(
         run_body_apart(scope, call, 1, (const gantry_tensor_t *const *)values, count, next));
@@ -229,10 +242,9 @@ static gantry_status_t control_run_step(gantry_scope_t *scope, const gantry__blo
     return GANTRY_OK;
 }
 
-static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__block_call_t *call) {
-    gantry_tensor_t *values[GANTRY_MAX_FUNCTION_VALUES];
+static gantry_status_t control_run_steps(gantry_scope_t *scope, const gantry__block_call_t *call,
+                                         gantry_tensor_t **values, gantry_tensor_t **next) {
     gantry_status_t status;
-    keep_all(call->inputs, call->input_count, values);
     for (uint64_t steps = 0;; ++steps) {
         unsigned char goes_on = 0;
         status = control_ask_condition(scope, call, values, &goes_on);
@@ -242,23 +254,32 @@ static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__blo
                                   (unsigned long long)call->most_steps);
             break;
         }
-        status = control_run_step(scope, call, values);
+        status = control_run_step(scope, call, values, next);
         if (status != GANTRY_OK) break;
     }
+    return status;
+}
+
+static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__block_call_t *call) {
+    const uint32_t count = call->input_count;
+    gantry_tensor_t **values = make_list(scope, 2 * (size_t)count);
+    if (!values) return GANTRY_RESOURCE_EXHAUSTED;
+    keep_all(call->inputs, count, values);
+    gantry_status_t status = control_run_steps(scope, call, values, values + count);
     if (status == GANTRY_OK) status = hand_over(scope, call, values);
-    release_all(values, call->input_count);
+    release_all(values, count);
+    free_list(scope, values, 2 * (size_t)count);
     return status;
 }
 
 /* ---- the public calls ---- */
 
+/* inputs: with the selector of a branch. */
 static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
-                                                  const gantry__block_call_t *call) {
-    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES + 1];
+                                                  const gantry__block_call_t *call,
+                                                  const gantry_tensor_t *const *inputs,
+                                                  size_t count) {
     const gantry__graph_t *graph = scope->trace->graph; /* the block is its last node */
-    size_t count = 0;
-    if (call->selector) inputs[count++] = call->selector;
-    for (uint32_t i = 0; i < call->input_count; ++i) inputs[count++] = call->inputs[i];
     return gantry__observe(
         scope, &(gantry_observation_t){
                    .struct_size = sizeof(gantry_observation_t),
@@ -277,12 +298,15 @@ static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
 /* Outputs may be written over the inputs, which observers still see. */
 static GANTRY__COLD gantry_status_t record_observed(gantry_scope_t *scope,
                                                     const gantry__block_call_t *call) {
-    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES];
-    gantry__block_call_t observed = *call;
-    if (call->input_count > 0) memcpy(inputs, call->inputs, call->input_count * sizeof *inputs);
-    observed.inputs = inputs;
-    GANTRY__TRY(gantry__block_record(scope, call));
-    return observe_block(scope, &observed);
+    const gantry_tensor_t **inputs = make_list(scope, (size_t)call->input_count + 1);
+    size_t count = 0;
+    if (!inputs) return GANTRY_RESOURCE_EXHAUSTED;
+    if (call->selector) inputs[count++] = call->selector;
+    for (uint32_t i = 0; i < call->input_count; ++i) inputs[count++] = call->inputs[i];
+    gantry_status_t status = gantry__block_record(scope, call);
+    if (status == GANTRY_OK) status = observe_block(scope, call, inputs, count);
+    free_list(scope, (void *)inputs, (size_t)call->input_count + 1);
+    return status;
 }
 
 static gantry_status_t block_do(gantry_scope_t *scope, const gantry__block_call_t *call,

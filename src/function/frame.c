@@ -115,12 +115,14 @@ static gantry_status_t frame_make_arrays(gantry__frame_t *frame) {
         gantry__arena_zalloc(memory, schedule->most_inputs, sizeof(gantry_tensor_t *));
     frame->block_arguments =
         gantry__arena_zalloc(memory, schedule->graph->input_count, sizeof(gantry_tensor_t *));
+    frame->block_results =
+        gantry__arena_zalloc(memory, schedule->graph->output_count, sizeof(gantry_tensor_t *));
     frame->overwritten =
         gantry__arena_zalloc(memory, schedule->overwrite_count, sizeof *frame->overwritten);
     frame->blocks = gantry__arena_zalloc(memory, schedule->block_count, sizeof *frame->blocks);
-    return frame->block_inputs && frame->block_arguments && frame->overwritten && frame->blocks &&
-                   frame->arenas && frame->args && frame->tensors && frame->host_copies &&
-                   frame->calls && frame->places
+    return frame->block_inputs && frame->block_arguments && frame->block_results &&
+                   frame->overwritten && frame->blocks && frame->arenas && frame->args &&
+                   frame->tensors && frame->host_copies && frame->calls && frame->places
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
 }

@@ -50,6 +50,7 @@ typedef struct gantry__frame_t {
     struct gantry__frame_t ***blocks; /* of each block, of each body */
     gantry_tensor_t **block_inputs;   /* room for those of one block */
     const gantry_tensor_t **block_arguments; /* of a body: room for those that its block gives */
+    gantry_tensor_t **block_results;         /* of a body: room for those that its block gets */
     gantry__replay_t *replay;          /* graphs of devices: function/frame_replay.c; NULL: none */
     const gantry__loop_values_t *loop; /* of the body of a loop, while it runs; else NULL */
     bool *overwritten; /* of each overwrite of the schedule: frame_overwrite.c withdrew the value */

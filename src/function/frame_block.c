@@ -3,11 +3,9 @@
  * Tensors go in and come out; the selector and a loop's condition are read on the host. */
 #include <string.h>
 
+#include "base/nesting.h"
 #include "function/control.h"
 #include "function/frame.h"
-
-/* Room for the tensors of one block on the stack. */
-#define MOST_VALUES GANTRY_MAX_FUNCTION_VALUES
 
 typedef struct block_run_t {
     gantry__frame_t *frame;
@@ -33,7 +31,8 @@ static gantry_status_t take_inputs(const block_run_t *run) {
     return GANTRY_OK;
 }
 
-static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_tensor_t **results) {
+static gantry_status_t run_block_body(const block_run_t *run, uint32_t body,
+                                      gantry_tensor_t **results) {
     const gantry__body_t *made = &run->node->bodies[body];
     const gantry_tensor_t **arguments = run->bodies[body]->block_arguments;
     for (uint32_t i = 0; i < made->graph.input_count; ++i)
@@ -53,6 +52,13 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
     run->bodies[body]->has_failed = status != GANTRY_OK;
     if (status == GANTRY_OK || gantry__frame_is_placed(run->frame)) return status;
     return gantry__fail_prefix(status, "%s: ", gantry__body_name(run->node->op, body).text);
+}
+
+static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_tensor_t **results) {
+    GANTRY__TRY(gantry__nesting_enter());
+    const gantry_status_t status = run_block_body(run, body, results);
+    gantry__nesting_leave();
+    return status;
 }
 
 static gantry_status_t put_results(const block_run_t *run, gantry_tensor_t **results) {
@@ -79,8 +85,9 @@ static uint32_t choose_body(const block_run_t *run) {
 }
 
 static gantry_status_t run_branch(const block_run_t *run) {
-    gantry_tensor_t *results[MOST_VALUES];
-    GANTRY__TRY(run_body(run, choose_body(run), results));
+    const uint32_t body = choose_body(run);
+    gantry_tensor_t **results = run->bodies[body]->block_results;
+    GANTRY__TRY(run_body(run, body, results));
     return put_results(run, results);
 }
 
@@ -96,7 +103,7 @@ static gantry_status_t ask_condition(const block_run_t *run, unsigned char *out_
 
 /* The loop's variables are the first inputs. */
 static gantry_status_t run_step(const block_run_t *run) {
-    gantry_tensor_t *results[MOST_VALUES];
+    gantry_tensor_t **results = run->bodies[1]->block_results;
     GANTRY__TRY(run_body(run, 1, results));
     for (uint32_t i = 0; i < run->act->output_count; ++i) {
         gantry_tensor_release(run->frame->block_inputs[i]);
@@ -106,7 +113,7 @@ static gantry_status_t run_step(const block_run_t *run) {
 }
 
 static gantry_status_t run_loop(const block_run_t *run) {
-    gantry_tensor_t *results[MOST_VALUES];
+    gantry_tensor_t **results = run->bodies[1]->block_results;
     const uint64_t most = run->node->most_steps;
     for (uint64_t steps = 0;; ++steps) {
         unsigned char goes_on = 0;

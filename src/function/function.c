@@ -115,10 +115,8 @@ static bool function_is_known(const gantry_function_t *function) {
 }
 
 static gantry_status_t trace_known(gantry_function_t *function) {
-    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &function->inputs[i].shape;
-    GANTRY__TRY(gantry__function_find(function, NULL, shapes, &traced));
+    GANTRY__TRY(gantry__function_find(function, NULL, NULL, &traced));
     gantry__function_leave(function, traced);
     return GANTRY_OK;
 }
@@ -298,12 +296,12 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
                                           const gantry_tensor_t **outputs) {
     const uint32_t failures = gantry__failures();
     for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
-    scope->is_lent = true;
+    GANTRY__TRY(gantry__scope_lend(scope));
     {
         GANTRY__PROGRAM_FP_MODE(program);
         function->body(scope, inputs, outputs, function->user);
     }
-    scope->is_lent = false;
+    gantry_scope_take_back(scope);
     if (scope->status != GANTRY_OK)
         return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     for (uint32_t i = 0; i < function->output_count; ++i)
@@ -395,26 +393,33 @@ static void print_inline_place(const gantry__fault_place_t *place, char *out) {
     (void)snprintf(out + used, GANTRY__FAULT_PLACE_BYTES - used, "function %s: ", at->function);
 }
 
-/* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. */
-static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_t *function,
-                                   const gantry_tensor_t *const *inputs,
-                                   const gantry_tensor_t **outputs) {
-    if (scope->depth >= GANTRY__MOST_INLINED)
-        return gantry__fail(
-            GANTRY_FAILED_PRECONDITION,
-            "function %s: it is called inside %d others; a function that calls itself never ends",
-            function->name, GANTRY__MOST_INLINED);
-    const gantry_tensor_t *results[GANTRY_MAX_FUNCTION_VALUES]; /* outputs may be inputs */
+/* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. results:
+ * room for the body's outputs, since outputs may be inputs. */
+static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t *function,
+                                 const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **results, const gantry_tensor_t **outputs) {
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
     const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
     inner->place = &place.place;
-    inner->depth = scope->depth + 1;
     gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
         status = adopt_result(scope, results[i], &outputs[i]);
     if (status != GANTRY_OK) status = gantry__function_fail(function, status);
     return gantry__scope_end_body(inner, status);
+}
+
+/* Functions call each other: not on the stack. */
+static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_t *function,
+                                   const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t **outputs) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    const size_t bytes = ((size_t)function->output_count + 1) * sizeof *outputs;
+    const gantry_tensor_t **results = gantry__heap_zalloc(heap, bytes);
+    if (!results) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = call_with(scope, function, inputs, results, outputs);
+    gantry__heap_free(heap, (void *)results, bytes);
+    return status;
 }
 
 static gantry_status_t take_frame(gantry_function_t *function, gantry__traced_t *traced,
@@ -438,7 +443,6 @@ static void return_frame(gantry_function_t *function, gantry__traced_t *traced,
 static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *function,
                                    const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t **outputs) {
-    const gantry_shape_t *shapes[GANTRY_MAX_FUNCTION_VALUES];
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__traced_t *traced;
     gantry__frame_t *frame;
@@ -446,8 +450,7 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     const gantry_device_choice_t choice = {
         .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
     GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
-    for (uint32_t i = 0; i < function->input_count; ++i) shapes[i] = &inputs[i]->shape;
-    GANTRY__TRY(gantry__function_find(function, wish, shapes, &traced));
+    GANTRY__TRY(gantry__function_find(function, wish, inputs, &traced));
     gantry_status_t status = take_frame(function, traced, &frame);
     if (status == GANTRY_OK) {
         const uint64_t begun_ns =
@@ -485,12 +488,11 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
 static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *function,
                                  const gantry_tensor_t *const *inputs,
                                  const gantry_tensor_t **outputs) {
-    const bool was_lent = scope->is_lent;
-    scope->is_lent = true;
+    ++scope->loans;
     gantry_status_t status = scope->trace || function->runs_eagerly
                                  ? call_inline(scope, function, inputs, outputs)
                                  : call_traced(scope, function, inputs, outputs);
-    scope->is_lent = was_lent;
+    --scope->loans;
     if (status != GANTRY_OK || scope->status == GANTRY_OK) return status;
     (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     return gantry__function_fail(function, scope->status);

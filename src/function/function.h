@@ -56,9 +56,9 @@ struct gantry_function_t {
 };
 
 /* The trace for these inputs in this scope, made when there is none; a reference of the caller's
- * own. */
+ * own. inputs NULL: for the shapes of the signature, which are known. */
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
-                                      const gantry_shape_t *const *shapes,
+                                      const gantry_tensor_t *const *inputs,
                                       gantry__traced_t **out_traced);
 /* The newest trace; NULL: none. */
 gantry__traced_t *gantry__function_newest(gantry_function_t *function);

@@ -18,6 +18,8 @@ typedef struct block_record_t {
     uint32_t output_count;
     gantry_dtype_t dtypes[GANTRY_MAX_FUNCTION_VALUES]; /* of outputs */
     gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
+    /* of the body that is traced; here, since bodies are traced inside each other */
+    const gantry_tensor_t *given[GANTRY_MAX_FUNCTION_VALUES], *made[GANTRY_MAX_FUNCTION_VALUES];
     bool has_state;
 } block_record_t;
 
@@ -99,7 +101,7 @@ static gantry_status_t check_outputs(block_record_t *record, uint32_t body,
 static gantry_status_t record_in(block_record_t *record, uint32_t index, gantry_scope_t *inner,
                                  gantry__body_t *body) {
     const gantry__block_call_t *call = record->call;
-    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
+    const gantry_tensor_t **inputs = record->given, **outputs = record->made;
     const uint32_t output_count = !call->selector && index == 0 ? 1 : call->output_count;
     gantry__graph_t *graph = &body->graph;
     for (uint32_t i = 0; i < call->input_count; ++i)

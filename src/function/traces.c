@@ -76,12 +76,26 @@ static gantry_status_t add_outputs(const gantry_function_t *function, const gant
     return GANTRY_OK;
 }
 
+/* Tensors of a body. Bodies may be traced inside each other: not on the stack. */
+typedef struct body_values_t {
+    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
+} body_values_t;
+
+static gantry_status_t record_with(const gantry_function_t *function, gantry_scope_t *scope,
+                                   gantry__traced_t *traced, body_values_t *values) {
+    GANTRY__TRY(add_inputs(function, scope, traced, values->inputs));
+    GANTRY__TRY(gantry__function_run_body(function, scope, values->inputs, values->outputs));
+    return add_outputs(function, scope, &traced->graph, values->outputs);
+}
+
 static gantry_status_t record_body(const gantry_function_t *function, gantry_scope_t *scope,
                                    gantry__traced_t *traced) {
-    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
-    GANTRY__TRY(add_inputs(function, scope, traced, inputs));
-    GANTRY__TRY(gantry__function_run_body(function, scope, inputs, outputs));
-    return add_outputs(function, scope, &traced->graph, outputs);
+    const gantry__heap_t *heap = &function->runtime->heap;
+    body_values_t *values = gantry__heap_zalloc(heap, sizeof *values);
+    if (!values) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = record_with(function, scope, traced, values);
+    gantry__heap_free(heap, values, sizeof *values);
+    return status;
 }
 
 static gantry_status_t record(const gantry_function_t *function, gantry__traced_t *traced) {
@@ -100,24 +114,31 @@ static gantry_status_t record(const gantry_function_t *function, gantry__traced_
 
 /* ---- the list ---- */
 
+/* inputs NULL: as the signature has it. */
+static const gantry_shape_t *shape_of_input(const gantry_function_t *function,
+                                            const gantry_tensor_t *const *inputs, uint32_t i) {
+    return inputs ? &inputs[i]->shape : &function->inputs[i].shape;
+}
+
 static bool traced_fits(const gantry_function_t *function, const gantry__traced_t *traced,
-                        const gantry__wish_t *wish, const gantry_shape_t *const *shapes) {
+                        const gantry__wish_t *wish, const gantry_tensor_t *const *inputs) {
     if (traced->wish != wish ||
         traced->losses !=
             atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire))
         return false;
     for (uint32_t i = 0; i < function->input_count; ++i) {
-        if (!gantry_shape_equal(&traced->shapes[i], shapes[i])) return false;
+        if (!gantry_shape_equal(&traced->shapes[i], shape_of_input(function, inputs, i)))
+            return false;
     }
     return true;
 }
 
 /* Takes a reference, and moves the trace to the front. */
 static gantry__traced_t *look_up(gantry_function_t *function, const gantry__wish_t *wish,
-                                 const gantry_shape_t *const *shapes) {
+                                 const gantry_tensor_t *const *inputs) {
     gantry__mutex_lock(&function->lock);
     gantry__traced_t **at = &function->traced;
-    while (*at && !traced_fits(function, *at, wish, shapes)) at = &(*at)->next;
+    while (*at && !traced_fits(function, *at, wish, inputs)) at = &(*at)->next;
     gantry__traced_t *found = *at;
     if (found) {
         *at = found->next;
@@ -222,7 +243,7 @@ static gantry_status_t plan_traced(const gantry_function_t *function, gantry__tr
 }
 
 static gantry_status_t make_traced(gantry_function_t *function, const gantry__wish_t *wish,
-                                   const gantry_shape_t *const *shapes,
+                                   const gantry_tensor_t *const *inputs,
                                    gantry__traced_t **out_traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
@@ -234,7 +255,7 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
         gantry__heap_zalloc(heap, (function->input_count + 1) * sizeof *traced->shapes);
     gantry_status_t status = traced->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
-        traced->shapes[i] = *shapes[i];
+        traced->shapes[i] = *shape_of_input(function, inputs, i);
     traced->graph.passes_off = function->passes_off;
     traced->graph.is_never_replayed = function->is_never_replayed;
     if (status == GANTRY_OK) status = record(function, traced);
@@ -277,14 +298,14 @@ static void end_tracing(gantry_function_t *function) {
 }
 
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
-                                      const gantry_shape_t *const *shapes,
+                                      const gantry_tensor_t *const *inputs,
                                       gantry__traced_t **out_traced) {
-    *out_traced = look_up(function, wish, shapes);
+    *out_traced = look_up(function, wish, inputs);
     if (*out_traced) return GANTRY_OK;
     GANTRY__TRY(begin_tracing(function));
-    *out_traced = look_up(function, wish, shapes); /* another thread may have made it */
+    *out_traced = look_up(function, wish, inputs); /* another thread may have made it */
     gantry_status_t status =
-        *out_traced ? GANTRY_OK : make_traced(function, wish, shapes, out_traced);
+        *out_traced ? GANTRY_OK : make_traced(function, wish, inputs, out_traced);
     end_tracing(function);
     return status;
 }

@@ -39,10 +39,16 @@ static gantry_status_t read_answer(gantry_runtime_t *runtime, const char *text, 
     return gantry__runtime_wish(runtime, &reference, out_wish);
 }
 
-static const char *ask_chooser(const gantry__chooser_t *chooser,
+/* The caller has the scope as const, and the thread's calls own it. */
+static const char *choose_lent(const gantry_scope_t *scope, const gantry__chooser_t *chooser,
                                const gantry_device_choice_t *choice) {
     GANTRY__PROGRAM_FP_MODE(program);
-    return chooser->choose(choice, chooser->user);
+    gantry_scope_t *own;
+    memcpy(&own, &scope, sizeof own);
+    gantry__scope_hold(own);
+    const char *text = chooser->choose(choice, chooser->user);
+    gantry__scope_let_go(own);
+    return text;
 }
 
 gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
@@ -51,7 +57,7 @@ gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
     *out_wish = scope->wish;
     for (const gantry__chooser_t *at = scope->chooser; at; at = at->outer) {
         const gantry__wish_t *answer = NULL;
-        const char *text = ask_chooser(at, choice);
+        const char *text = choose_lent(scope, at, choice);
         if (text && strcmp(text, GANTRY_DEVICE_NONE) == 0) return GANTRY_OK;
         if (text) GANTRY__TRY(read_answer(scope->runtime, text, choice->op, &answer));
         GANTRY__TRY(put_around(scope->runtime, answer, out_wish));

@@ -33,9 +33,11 @@ gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *o
 void gantry__observe_end(gantry_scope_t *scope) {
     if (!scope->observer) return;
     GANTRY__PROGRAM_FP_MODE(program);
+    gantry__scope_hold(scope);
     for (gantry_observer_t *at = scope->observer; at; at = at->outer) {
         if (at->scope == scope && at->end) at->end(scope, at->user);
     }
+    gantry__scope_let_go(scope);
 }
 
 static void remove_from(gantry_scope_t *scope, const gantry_observer_t *observer) {
@@ -77,9 +79,12 @@ bool gantry_scope_is_observed(const gantry_scope_t *scope) { return scope && sco
 
 gantry_status_t gantry__observe(gantry_scope_t *scope, const gantry_observation_t *observation) {
     GANTRY__PROGRAM_FP_MODE(program);
-    for (gantry_observer_t *at = scope->observer; at; at = at->outer)
-        GANTRY__TRY(at->observe(scope, observation, at->user));
-    return GANTRY_OK;
+    gantry_status_t status = GANTRY_OK;
+    gantry__scope_hold(scope);
+    for (gantry_observer_t *at = scope->observer; at && status == GANTRY_OK; at = at->outer)
+        status = at->observe(scope, observation, at->user);
+    gantry__scope_let_go(scope);
+    return status;
 }
 
 gantry_status_t gantry_scope_tell(gantry_scope_t *scope, const gantry_observation_t *observation) {

@@ -5,6 +5,7 @@
  *   begin            also inside another scope
  *   tensors          adopted, kept, dropped or donated
  *   end              ends inner scopes, too, and flushes the devices
+ *   loans            to callbacks, which do not end what they did not begin
  *   scopes of parts  for composed ops, in the caller's memory
  *
  * The list is linked through the tensors (run/tensor_state.h), so that dropping one is O(1).
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
+#include "base/nesting.h"
 #include "device/device_open.h"
 #include "run/observe.h"
 #include "run/scope_state.h"
@@ -77,7 +79,7 @@ gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope) {
 /* A scope inside a lent one ends with an error: the body may not hand it on. */
 static void note_inner_error(const gantry_scope_t *scope) {
     gantry_scope_t *lent = scope->parent;
-    while (lent && !lent->is_lent) lent = lent->parent;
+    while (lent && lent->loans == 0) lent = lent->parent;
     if (!lent || lent->inner_status != GANTRY_OK) return;
     lent->inner_status = scope->status;
     lent->inner_message = gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(scope));
@@ -189,7 +191,6 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->colocated = parent->colocated;
     scope->chooser = parent->chooser;
     scope->observer = parent->observer;
-    scope->depth = parent->depth;
     scope->place = parent->place;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
@@ -420,9 +421,9 @@ static GANTRY__RECORDING gantry_status_t end_recorded(gantry_scope_t *scope) {
 /* The innermost scope that would end with this one and that a body or a call still uses; NULL:
  * none. Open scopes inside one that ends are an error: the search costs other programs nothing. */
 static gantry_scope_t *find_lent(gantry_scope_t *scope) {
-    gantry_scope_t *lent = scope->is_lent ? scope : NULL;
+    gantry_scope_t *lent = scope->loans > 0 ? scope : NULL;
     for (gantry_scope_t *at = next_inside(scope, scope); at; at = next_inside(scope, at))
-        if (at->is_lent) lent = at;
+        if (at->loans > 0) lent = at;
     return lent;
 }
 
@@ -456,6 +457,34 @@ gantry_status_t gantry__scope_end_body(gantry_scope_t *scope, gantry_status_t st
     if (status != GANTRY_OK) return gantry__fail(status, "%s", why);
     gantry__forget_since(before);
     return GANTRY_OK;
+}
+
+/* ---- loans ---- */
+
+gantry_status_t gantry__scope_lend(gantry_scope_t *scope) {
+    GANTRY__TRY(gantry__nesting_enter());
+    ++scope->loans;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_scope_lend(gantry_scope_t *scope) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    return gantry__scope_fail(scope, gantry__scope_lend(scope));
+}
+
+void gantry_scope_take_back(gantry_scope_t *scope) {
+    if (!scope || scope->loans == 0) return;
+    --scope->loans;
+    gantry__nesting_leave();
+}
+
+/* A scope of parts is not among those in its parent. */
+void gantry__scope_hold(gantry_scope_t *scope) {
+    for (; scope; scope = scope->parent) ++scope->loans;
+}
+
+void gantry__scope_let_go(gantry_scope_t *scope) {
+    for (; scope; scope = scope->parent) --scope->loans;
 }
 
 /* ---- scopes of parts ---- */

@@ -8,8 +8,6 @@
 #include "run/tensor_state.h"
 
 #define GANTRY__NODE_NAME_BYTES 128
-/* Functions that may call each other inside a trace, before it is taken for a circle. */
-#define GANTRY__MOST_INLINED 32
 
 struct gantry__controls_t;
 struct gantry__draws_t;
@@ -55,11 +53,10 @@ struct gantry_scope_t {
     gantry__chooser_t own_chooser;              /* of the scope that begins with one */
     const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
-    bool is_lent;                               /* to a body or to a call, which do not end it */
+    uint32_t loans; /* to bodies, callbacks and calls, which do not end it */
     /* of a lent scope: the first error with which a scope inside it ended */
     gantry_status_t inner_status;
     char *inner_message;
-    uint32_t depth;                          /* of functions whose bodies run inside each other */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* of a trace: the next node's name; "": none */
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */
     char beginning[512]; /* of the message, for that case */
@@ -75,6 +72,11 @@ gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope);
 /* Ends the scope of a body, with the scopes that it left open, and returns the body's status with
  * its message. */
 gantry_status_t gantry__scope_end_body(gantry_scope_t *scope, gantry_status_t status);
+/* Lends a scope to a body; an error, and no loan, for a level too many. */
+gantry_status_t gantry__scope_lend(gantry_scope_t *scope);
+/* Lends a scope, and those around it, to a callback that is not to run ops; no level. */
+void gantry__scope_hold(gantry_scope_t *scope);
+void gantry__scope_let_go(gantry_scope_t *scope);
 /* Transfers the caller's reference to the scope. */
 void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor);
 /* Transfers the scope's reference to the caller; the tensor belongs to this scope. */

@@ -317,7 +317,7 @@ static bool try_program(gantry_runtime_t *runtime, const options_t *o, uint64_t 
     if (!fuzz_program_make(&t.program, &random, o->size)) abort();
     for (int i = 0; i < SOURCES; ++i)
         for (int k = 0; k < MOST_ELEMENTS; ++k)
-            t.point.of[i][k] = (double)fuzz_below(&random, 2000) * 1e-3 - 1;
+            t.point.of[i][k] = (double)(fuzz_random(&random) >> 11) * 0x1p-52 - 1;
     (void)snprintf(current, sizeof current,
                    "\nfuzz_gradients was at: --seed %" PRIu64 " --first %" PRIu64
                    " --programs 1 --size %d\n",

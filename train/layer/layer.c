@@ -39,6 +39,15 @@ gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
     return layer;
 }
 
+const gantry_tensor_t *gantry__layer_call(const gantry_layer_t *layer,
+                                          const gantry_layer_call_t *call) {
+    if (gantry_scope_lend(call->scope) != GANTRY_OK) return NULL;
+    GANTRY__TRAIN_PROGRAM_FP_MODE(program);
+    const gantry_tensor_t *output = layer->kind.call(call, layer->user);
+    gantry_scope_take_back(call->scope);
+    return output;
+}
+
 static void forget_weights(gantry_layer_t *layer) {
     for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
     layer->weight_count = 0;

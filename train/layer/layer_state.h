@@ -59,6 +59,9 @@ struct gantry_layer_t {
     gantry_runtime_t *runtime;  /* of variables and states; NULL until a model is built */
 };
 
+/* Calls the layer's kind, which does not end the call's scope. */
+const gantry_tensor_t *gantry__layer_call(const gantry_layer_t *layer,
+                                          const gantry_layer_call_t *call);
 /* The states that the layer of a call keeps; NULL: none, or its model is being built. */
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
 /* The check of the step that calls the layer; NULL: none. */

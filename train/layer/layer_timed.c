@@ -38,7 +38,7 @@ static tensor *timed_call(const gantry_layer_call_t *call, void *user) {
     each.inputs = &steps;
     each.masks = &no_mask;
     each.mask = &mask;
-    tensor *y = inner->kind.call(&each, inner->user);
+    tensor *y = gantry__layer_call(inner, &each);
     if (!y) return NULL;
     const gantry_shape_t *got = gantry_tensor_shape(y);
     if (got->rank < 1 || got->rank == GANTRY_MAX_RANK || got->dims[0] != apart.dims[0]) {

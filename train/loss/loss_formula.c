@@ -420,7 +420,9 @@ const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const char 
                                               const gantry_tensor_t *labels,
                                               const gantry_tensor_t *predictions,
                                               const gantry_loss_options_t *options) {
+    if (gantry_scope_lend(scope) != GANTRY_OK) return NULL;
     const gantry_tensor_t *losses = call_own(scope, labels, predictions, options);
+    gantry_scope_take_back(scope);
     if (losses && gantry__train_is_float(gantry_tensor_dtype(losses)))
         return gantry__train_cast(scope, losses, gantry_tensor_dtype(predictions));
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;

@@ -89,10 +89,7 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
                                       .mask = &run->masks[v],
                                       .more_outputs = &run->values[v] + 1};
     if (layer->kind.passes_masks) run->masks[v] = run->layer_masks[0];
-    {
-        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
-        run->values[v] = layer->kind.call(&call, layer->user);
-    }
+    run->values[v] = gantry__layer_call(layer, &call);
     if (run->regularizes || run->builds) regularize_outputs(run, v);
     for (size_t i = 0; i < layer->weight_count; ++i) {
         if (updates[i]) weights[i] = gantry_stop_gradient(run->scope, updates[i]);

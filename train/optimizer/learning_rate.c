@@ -81,7 +81,9 @@ const gantry_tensor_t *gantry_schedule_rate(gantry_scope_t *scope,
                                             const gantry_tensor_t *step, gantry_dtype_t dtype) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     if (check_call(scope, schedule, step, dtype) != GANTRY_OK) return NULL;
+    if (gantry_scope_lend(scope) != GANTRY_OK) return NULL;
     const gantry_tensor_t *rate = ask(schedule, scope, step, dtype);
+    gantry_scope_take_back(scope);
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
     if (rate && is_scalar(rate, dtype)) return rate;
     (void)gantry__train_refuse(

@@ -29,7 +29,10 @@ gantry_status_t gantry_strategy_run(const gantry_strategy_t *strategy, gantry_sc
     for (size_t r = 0; r < strategy->count; ++r) {
         gantry_scope_t *own = gantry_scope_begin_in(scope, strategy->devices[r]);
         if (!own) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
-        run(own, r, user);
+        if (gantry_scope_lend(own) == GANTRY_OK) {
+            run(own, r, user);
+            gantry_scope_take_back(own);
+        }
         GANTRY__TRAIN_TRY(gantry__train_hand_on(scope, gantry_scope_end(own)));
     }
     return gantry_scope_status(scope);

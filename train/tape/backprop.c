@@ -52,6 +52,7 @@ typedef struct goal_t {
 
 typedef struct backprop_t {
     gantry_tape_t *tape;
+    size_t tensor_count;         /* of the tape, at first: a callback may watch more */
     gantry_tensor_t **gradients; /* by number of the tensor; NULL: none */
     bool *needed;
     bool *takes_slices; /* NULL: no tensor does */
@@ -66,7 +67,7 @@ typedef struct backprop_t {
 /* ---- memory ---- */
 
 static void backprop_deinit(backprop_t *b) {
-    for (size_t i = 0; b->gradients && i < b->tape->tensor_count; ++i)
+    for (size_t i = 0; b->gradients && i < b->tensor_count; ++i)
         gantry_tensor_release(b->gradients[i]);
     for (size_t i = 0; i < b->part_count; ++i) {
         gantry_tensor_release(b->parts[i].values);
@@ -83,7 +84,7 @@ static void backprop_deinit(backprop_t *b) {
 }
 
 static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape, bool gives_slices) {
-    *b = (backprop_t){.tape = tape};
+    *b = (backprop_t){.tape = tape, .tensor_count = tape->tensor_count};
     for (size_t i = 0; i < tape->record_count; ++i) {
         const gantry__record_t *record = &tape->records[i];
         if (record->input_count > b->most_inputs) b->most_inputs = record->input_count;
@@ -214,6 +215,16 @@ static gantry_status_t fail_without_rule(const char *op) {
                               "op %s has no gradient; docs/ops.md lists the ops that have one", op);
 }
 
+/* A gradient in that of the same op is named once: the text of a deep nest keeps its cause. */
+static gantry_status_t fail_rule(const gantry_scope_t *scope, const char *op) {
+    char prefix[128];
+    const char *why = gantry_scope_message(scope);
+    const gantry_status_t status = gantry_scope_status(scope);
+    (void)snprintf(prefix, sizeof prefix, "the gradient of op %s: ", op);
+    const bool is_there = strncmp(why, prefix, strlen(prefix)) == 0;
+    return gantry__train_fail(status, "%s%s", is_there ? "" : prefix, why);
+}
+
 static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
                                 const gantry__record_t *record) {
     gantry__rule_call_t call = {.scope = scope,
@@ -227,10 +238,7 @@ static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
     const gantry__rule_t *rule = record->rule ? record->rule : gantry__rule_find_open(record->op);
     if (!rule) return fail_without_rule(record->op);
     rule->run(&call);
-    gantry_status_t status = gantry_scope_status(scope);
-    if (status != GANTRY_OK)
-        return gantry__train_fail(status, "the gradient of op %s: %s", record->op,
-                                  gantry_scope_message(scope));
+    if (gantry_scope_status(scope) != GANTRY_OK) return fail_rule(scope, record->op);
     return take_gradients(b, scope, record);
 }
 
@@ -252,13 +260,8 @@ static bool prepare(backprop_t *b, const gantry__record_t *record) {
     return has_gradient && is_wanted;
 }
 
-static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) {
-    if (!prepare(b, record)) return GANTRY_OK;
-    gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
-    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
-    b->tape->running = record;
-    gantry_status_t status = run_rule(b, inner, record);
-    b->tape->running = NULL;
+/* Ends the scope of a rule, and keeps its message. */
+static gantry_status_t end_rule(gantry_scope_t *inner, gantry_status_t status) {
     char why[GANTRY__TRAIN_MESSAGE_BYTES];
     if (status != GANTRY_OK) {
         (void)strncpy(why, gantry_last_message(), sizeof why - 1);
@@ -267,6 +270,16 @@ static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) 
     gantry_scope_clear(inner);
     (void)gantry_scope_end(inner);
     return status == GANTRY_OK ? GANTRY_OK : gantry__train_fail(status, "%s", why);
+}
+
+static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) {
+    if (!prepare(b, record)) return GANTRY_OK;
+    gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
+    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    b->tape->running = record;
+    gantry_status_t status = run_rule(b, inner, record);
+    b->tape->running = NULL;
+    return end_rule(inner, status);
 }
 
 /* ---- the target and the sources ---- */
@@ -407,15 +420,14 @@ static gantry_status_t find_uses(gantry_tape_t *tape) {
 /* A tape that is not persistent does not record its own gradient, and ends with it. */
 static gantry_status_t compute(gantry_tape_t *tape, const goal_t *goal) {
     backprop_t b;
-    const bool was_paused = tape->is_paused;
-    tape->is_paused = true;
+    tape->is_computing = true;
     gantry_status_t status = find_uses(tape);
     if (status == GANTRY_OK) {
         status = backprop_init(&b, tape, goal->out.any != NULL);
         if (status == GANTRY_OK) status = backprop_run(&b, goal);
         backprop_deinit(&b);
     }
-    tape->is_paused = was_paused;
+    tape->is_computing = false;
     if (!tape->is_persistent) gantry__tape_spend(tape);
     return status;
 }
@@ -486,6 +498,13 @@ static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_sou
 
 gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call) {
     GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, call));
+    if (tape->is_computing)
+        return gantry__train_hand_on(
+            tape->scope,
+            gantry__train_fail(
+                GANTRY_FAILED_PRECONDITION,
+                "%s: the tape computes a gradient, which runs this callback; a call after it is accepted",
+                call));
     if (!tape->is_spent) return GANTRY_OK;
     return gantry__train_hand_on(
         tape->scope,
@@ -507,8 +526,10 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
                                     out->any ? (const void *)out->any : (const void *)out->dense,
                                     call));
     (void)snprintf(what, sizeof what, "%s: options", call);
+    gantry_scope_t *scope = tape->scope;
     gantry_status_t status =
         gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen, what);
+    gantry__tape_enter(tape);
     if (status == GANTRY_OK) {
         target_gradient = match_target(tape, target, target_gradient);
         status = gantry_scope_status(tape->scope);
@@ -522,7 +543,8 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
                                          .source_count = source_count,
                                          .is_zeros = chosen.zeros_where_unconnected,
                                          .out = *out});
-    return gantry__train_hand_on(tape->scope, status);
+    gantry__tape_leave(tape);
+    return gantry__train_hand_on(scope, status);
 }
 
 gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,

@@ -192,6 +192,12 @@ gantry_status_t gantry__run_body(gantry__run_t *run, gantry__block_t *block, siz
 
 /* ---- gradients ---- */
 
+tensor **gantry__block_list(gantry_scope_t *scope, size_t count) {
+    tensor **list = gantry__train_alloc(count + 1, sizeof *list);
+    if (!list) (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    return list;
+}
+
 tensor *gantry__block_zeros(const gantry__block_t *block, gantry_scope_t *scope, size_t source,
                             tensor *const *x) {
     if (source < block->input_count) return gantry_zeros_like(scope, x[source]);

@@ -100,9 +100,13 @@ void gantry__stop_probe(gantry__block_t *block, gantry_scope_t *scope);
 /* The backward body of a branch and of a function; inputs: x, then the gradients of has_dy. */
 void gantry__branch_backward(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                              const gantry_tensor_t **outputs, void *user);
-/* Copies these inputs of the backward body: x, then each dy. Returns their count. */
+/* Copies these inputs of the backward body: x, then each dy. Returns their count, at most
+ * input_count and output_count together. */
 size_t gantry__branch_inputs(const gantry__block_t *block, const gantry__rule_call_t *c,
                              size_t first_input, const gantry_tensor_t **out_inputs);
+/* Room for so many tensors; gantry__train_free ends it. Rules run inside each other, and the stack
+ * has no room for lists. NULL fails the scope. */
+const gantry_tensor_t **gantry__block_list(gantry_scope_t *scope, size_t count);
 /* The gradients of a rule, in the order in which the backward body sets them. */
 void gantry__block_hand_out(const gantry__block_t *block, const gantry__rule_call_t *c,
                             const gantry_tensor_t *const *gradients);

@@ -18,10 +18,12 @@ const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_
 static gantry_status_t run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
                                    void *user, const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t **outputs, size_t output_count) {
+    GANTRY__TRAIN_TRY(gantry_scope_lend(inner));
     {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         forward(inner, inputs, outputs, user);
     }
+    gantry_scope_take_back(inner);
     for (size_t i = 0; i < output_count && gantry_scope_status(inner) == GANTRY_OK; ++i) {
         if (outputs[i])
             outputs[i] = gantry_scope_keep(inner, gantry_identity(inner, outputs[i]));

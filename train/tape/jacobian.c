@@ -191,6 +191,7 @@ static gantry_status_t allocate_rows(jacobian_t *j) {
 static gantry_status_t compute(jacobian_t *j, tensor **out_jacobians) {
     gantry_tape_t *tape = j->tape;
     gantry_status_t status = allocate_rows(j);
+    gantry__tape_enter(tape);
     if (status == GANTRY_OK) {
         tape->scope = j->scope;
         tape->is_persistent = true;
@@ -199,6 +200,7 @@ static gantry_status_t compute(jacobian_t *j, tensor **out_jacobians) {
         tape->is_persistent = j->was_persistent;
         if (!tape->is_persistent) gantry__tape_spend(tape);
     }
+    gantry__tape_leave(tape);
     if (j->scope) (void)gantry__train_end(j->outer, j->scope, NULL);
     gantry__train_free((void *)j->rows);
     gantry__train_free((void *)j->gradients);

@@ -15,8 +15,10 @@ typedef const gantry_tensor_t tensor;
 
 static void rule_custom(gantry__rule_call_t *c) {
     const gantry_backward_fn backward = (gantry_backward_fn)(void (*)(void))c->record->bodies[0];
+    if (gantry_scope_lend(c->scope) != GANTRY_OK) return;
     GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     backward(c->scope, c->x, c->y, c->dy, c->dx, c->record->user);
+    gantry_scope_take_back(c->scope);
 }
 
 /* ---- the backward body ---- */
@@ -77,21 +79,30 @@ void gantry__branch_backward(gantry_scope_t *scope, tensor *const *inputs, tenso
 /* ---- branches ---- */
 
 /* All bodies in their order, each as branch_backward. */
-static void run_branch(gantry__block_t *block, const gantry__rule_call_t *c, gantry_scope_t *scope,
-                       tensor **gradients) {
-    gantry_function_body_fn bodies[64];
-    tensor *inputs[2 * GANTRY_MAX_FUNCTION_VALUES];
+static void run_with(gantry__block_t *block, const gantry__rule_call_t *c, gantry_scope_t *scope,
+                     gantry_function_body_fn *bodies, tensor **inputs, tensor **gradients) {
     const size_t input_count = gantry__branch_inputs(block, c, 1, inputs),
                  count = block->is_probing ? 0 : gantry__block_count_given(block);
     block->next_body = 0;
-    if (gantry_tensor_dtype(c->x[0]) == GANTRY_BOOL) {
-        (void)gantry_cond(scope, c->x[0], gantry__branch_backward, gantry__branch_backward, block,
-                          inputs, input_count, gradients, count);
-        return;
-    }
     for (size_t i = 0; i < block->body_count; ++i) bodies[i] = gantry__branch_backward;
-    (void)gantry_case(scope, c->x[0], bodies, block->body_count, block, inputs, input_count,
-                      gradients, count);
+    if (gantry_tensor_dtype(c->x[0]) == GANTRY_BOOL)
+        (void)gantry_cond(scope, c->x[0], bodies[0], bodies[1], block, inputs, input_count,
+                          gradients, count);
+    else
+        (void)gantry_case(scope, c->x[0], bodies, block->body_count, block, inputs, input_count,
+                          gradients, count);
+}
+
+static void run_branch(gantry__block_t *block, const gantry__rule_call_t *c, gantry_scope_t *scope,
+                       tensor **gradients) {
+    gantry_function_body_fn *bodies = gantry__train_alloc(block->body_count, sizeof *bodies);
+    tensor **inputs = gantry__block_list(scope, block->input_count + block->output_count);
+    if (bodies && inputs)
+        run_with(block, c, scope, bodies, inputs, gradients);
+    else
+        (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    gantry__train_free((void *)bodies);
+    gantry__train_free((void *)inputs);
 }
 
 static gantry_status_t probe_branch(gantry__block_t *block, const gantry__rule_call_t *c) {
@@ -103,7 +114,6 @@ static gantry_status_t probe_branch(gantry__block_t *block, const gantry__rule_c
 }
 
 static gantry_status_t differentiate_branch(gantry__block_t *block, const gantry__rule_call_t *c) {
-    tensor *gradients[GANTRY_MAX_FUNCTION_VALUES];
     GANTRY__TRAIN_TRY(probe_branch(block, c));
     const size_t count = gantry__block_count_given(block);
     if (count == 0) return GANTRY_OK;
@@ -111,10 +121,12 @@ static gantry_status_t differentiate_branch(gantry__block_t *block, const gantry
         return gantry__train_refuse(c->scope,
                                     "gradients of %zu tensors and variables; %d are accepted",
                                     count, GANTRY_MAX_FUNCTION_VALUES);
+    tensor **gradients = gantry__block_list(c->scope, count);
+    if (!gradients) return GANTRY_RESOURCE_EXHAUSTED;
     run_branch(block, c, c->scope, gradients);
-    GANTRY__TRAIN_TRY(gantry_scope_status(c->scope));
-    gantry__block_hand_out(block, c, gradients);
-    return GANTRY_OK;
+    if (gantry_scope_status(c->scope) == GANTRY_OK) gantry__block_hand_out(block, c, gradients);
+    gantry__train_free((void *)gradients);
+    return gantry_scope_status(c->scope);
 }
 
 static void rule_branch(gantry__rule_call_t *c) {

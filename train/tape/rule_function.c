@@ -159,15 +159,16 @@ static void trace_for_uses(gantry_scope_t *scope, tensor *const *inputs, tensor 
     uses_probe_t *probe = user;
     const kept_t *kept = probe->kept;
     gantry_observer_t observer = {.observe = note_uses, .user = probe};
-    tensor *outputs[GANTRY_MAX_FUNCTION_VALUES];
+    tensor **outputs = gantry__block_list(scope, kept->output_count);
     (void)unused;
-    if (gantry_scope_observe(scope, &observer) != GANTRY_OK) return;
-    if (gantry_function_call(scope, kept->function, inputs, kept->input_count, outputs,
+    if (outputs && gantry_scope_observe(scope, &observer) == GANTRY_OK &&
+        gantry_function_call(scope, kept->function, inputs, kept->input_count, outputs,
                              kept->output_count) == GANTRY_OK) {
         probe->is_done = true;
         (void)gantry_scope_fail(scope, GANTRY_CANCELLED, "a gradient only asks");
     }
     gantry_scope_unobserve(scope, &observer);
+    gantry__train_free((void *)outputs);
 }
 
 /* With the lock held. */
@@ -311,8 +312,9 @@ static gantry_status_t find_backward(kept_t *kept, const gantry__rule_call_t *c,
     return GANTRY_OK;
 }
 
-static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block) {
-    tensor *inputs[2 * GANTRY_MAX_FUNCTION_VALUES], *gradients[GANTRY_MAX_FUNCTION_VALUES];
+/* inputs: room for those of the backward body; gradients: for one of each source. */
+static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block,
+                                     tensor **inputs, tensor **gradients) {
     const size_t count = gantry__branch_inputs(block, c, 0, inputs);
     backward_t *backward;
     gantry__train_lock(&kept->lock);
@@ -323,6 +325,19 @@ static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantr
                                            gantry__block_count_given(backward->block)));
     gantry__block_hand_out(backward->block, c, gradients);
     return GANTRY_OK;
+}
+
+/* Takes the reference to block. */
+static gantry_status_t differentiate(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block) {
+    const size_t most_inputs = block->input_count + block->output_count;
+    tensor **lists = gantry__block_list(c->scope, most_inputs + block->source_count);
+    if (!lists) {
+        gantry__block_release(block);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    const gantry_status_t status = call_backward(kept, c, block, lists, lists + most_inputs);
+    gantry__train_free((void *)lists);
+    return status;
 }
 
 void gantry__rule_function(gantry__rule_call_t *c) {
@@ -338,6 +353,6 @@ void gantry__rule_function(gantry__rule_call_t *c) {
                                                           .output_count = c->record->output_count})
              : NULL;
     const gantry_status_t status =
-        block ? call_backward(kept, c, block) : GANTRY_RESOURCE_EXHAUSTED;
+        block ? differentiate(kept, c, block) : GANTRY_RESOURCE_EXHAUSTED;
     (void)gantry__train_hand_on(c->scope, status);
 }

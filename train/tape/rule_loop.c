@@ -76,12 +76,10 @@ static void history_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor
     (void)gantry__block_call(user, 0, scope, inputs, outputs, 1);
 }
 
-/* Up to CHUNK steps. */
-static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                         void *user) {
-    gantry__block_t *block = user;
+/* Up to CHUNK steps: values become those behind the last one. */
+static gantry_status_t run_chunk(gantry__block_t *block, gantry_scope_t *scope,
+                                 tensor *const *inputs, tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
-    tensor *values[GANTRY_MAX_FUNCTION_VALUES];
     for (size_t i = 0, at = count; i < count; ++i) {
         values[i] = inputs[i];
         if (block->is_saved[i])
@@ -89,9 +87,14 @@ static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **
                                         shape_of_rows(inputs[i], CHUNK));
     }
     values[last] = gantry_scalar_i32(scope, 0);
-    if (gantry_while(scope, chunk_goes_on, chunk_step, block, values, last + 1, NULL, outputs) !=
-        GANTRY_OK)
-        return;
+    return gantry_while(scope, chunk_goes_on, chunk_step, block, values, last + 1, NULL, values);
+}
+
+static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                         void *user) {
+    gantry__block_t *block = user;
+    const size_t count = block->input_count, last = count + count_saved(block);
+    if (run_chunk(block, scope, inputs, outputs) != GANTRY_OK) return;
     for (size_t at = count; at < last; ++at)
         outputs[at] = gantry_concat(scope, (tensor *[]){inputs[at], outputs[at]}, 2, 0);
     outputs[last] = gantry_add(scope, inputs[last], outputs[last]);
@@ -137,12 +140,8 @@ static void take_history(gantry__block_t *block, tensor *const *outputs, tensor 
     }
 }
 
-/* Runs the history; the number of its steps, or NULL. */
-static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c) {
-    gantry_scope_t *scope = c->scope;
+static tensor *run_history_in(gantry__block_t *block, gantry_scope_t *scope, tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
-    tensor *values[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
-    if (check_saved(block, c) != GANTRY_OK) return NULL;
     /* an op's result: its elements are not known while the function is traced */
     tensor *zero = gantry_add(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 0));
     for (size_t i = 0, at = count; i < count; ++i) {
@@ -150,11 +149,20 @@ static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c)
         if (block->is_saved[i]) values[at++] = make_no_rows(scope, values[i], zero);
     }
     values[last] = zero;
-    if (gantry_while(scope, history_goes_on, history_step, block, values, last + 1, NULL,
-                     outputs) != GANTRY_OK)
+    if (gantry_while(scope, history_goes_on, history_step, block, values, last + 1, NULL, values) !=
+        GANTRY_OK)
         return NULL;
-    take_history(block, outputs, NULL);
-    return outputs[last];
+    take_history(block, values, NULL);
+    return values[last];
+}
+
+/* Runs the history; the number of its steps, or NULL. */
+static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c) {
+    if (check_saved(block, c) != GANTRY_OK) return NULL;
+    tensor **values = gantry__block_list(c->scope, block->input_count + count_saved(block) + 1);
+    tensor *steps = values ? run_history_in(block, c->scope, values) : NULL;
+    gantry__train_free((void *)values);
+    return steps;
 }
 
 /* ---- the backward pass ---- */
@@ -211,22 +219,27 @@ static void set_step(const gantry__block_t *block, const gantry__run_t *run, gan
     }
 }
 
-static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                          void *user) {
-    gantry__block_t *block = user;
-    tensor *values[GANTRY_MAX_FUNCTION_VALUES];
+static void run_step(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
+                     tensor *const *inputs, tensor **outputs, tensor **values) {
     size_t at = 1;
-    gantry__run_t *run = gantry__run_make(block);
-    if (!run) {
-        (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
-        return;
-    }
     find_values(block, scope, inputs[0], values);
     for (size_t i = 0; i < block->input_count; ++i)
         run->dy[i] = block->wants[i] ? inputs[at++] : NULL;
     if (gantry_scope_status(scope) == GANTRY_OK &&
         gantry__run_body(run, block, 1, scope, values) == GANTRY_OK)
         set_step(block, run, scope, inputs, outputs);
+}
+
+static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                          void *user) {
+    gantry__block_t *block = user;
+    gantry__run_t *run = gantry__run_make(block);
+    tensor **values = gantry__block_list(scope, block->input_count);
+    if (run && values)
+        run_step(block, run, scope, inputs, outputs, values);
+    else
+        (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    gantry__train_free((void *)values);
     gantry__run_free(run);
 }
 
@@ -240,16 +253,10 @@ static tensor *last_gradient(const gantry__block_t *block, const gantry__rule_ca
                     : gantry_zeros_like(c->scope, block->tensors[i]);
 }
 
-static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, tensor *steps) {
+static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c, tensor *steps,
+                            tensor **values) {
     gantry_scope_t *scope = c->scope;
-    tensor *values[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
     size_t count = 0;
-    if (1 + block->source_count > GANTRY_MAX_FUNCTION_VALUES) {
-        (void)gantry__train_refuse(
-            scope, "gradients of %zu loop variables, tensors and variables; %d are accepted",
-            block->source_count, GANTRY_MAX_FUNCTION_VALUES - 1);
-        return;
-    }
     values[count++] = gantry_sub(scope, steps, gantry_scalar_i32(scope, 1));
     for (size_t i = 0; i < block->input_count; ++i) {
         if (block->wants[i]) values[count++] = last_gradient(block, c, i);
@@ -257,16 +264,28 @@ static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, t
     for (size_t i = block->input_count; i < block->source_count; ++i) {
         if (block->gives[i]) values[count++] = gantry__block_zeros(block, scope, i, NULL);
     }
-    if (gantry_while(scope, backward_goes_on, backward_step, block, values, count, NULL, outputs) !=
+    if (gantry_while(scope, backward_goes_on, backward_step, block, values, count, NULL, values) !=
         GANTRY_OK)
         return;
     for (size_t i = 0, at = 1; i < block->source_count; ++i) {
         const bool is_input = i < block->input_count;
         if (is_input && !block->wants[i]) continue;
-        tensor *gradient = is_input || block->gives[i] ? outputs[at++]
-                                                       : gantry__block_zeros(block, scope, i, NULL);
+        tensor *gradient =
+            is_input || block->gives[i] ? values[at++] : gantry__block_zeros(block, scope, i, NULL);
         if (c->wants[block->inputs[i]]) c->dx[block->inputs[i]] = gradient;
     }
+}
+
+static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, tensor *steps) {
+    if (1 + block->source_count > GANTRY_MAX_FUNCTION_VALUES) {
+        (void)gantry__train_refuse(
+            c->scope, "gradients of %zu loop variables, tensors and variables; %d are accepted",
+            block->source_count, GANTRY_MAX_FUNCTION_VALUES - 1);
+        return;
+    }
+    tensor **values = gantry__block_list(c->scope, 1 + block->source_count);
+    if (values) run_backward_in(block, c, steps, values);
+    gantry__train_free((void *)values);
 }
 
 /* ---- the probe ---- */

@@ -203,7 +203,7 @@ static gantry_status_t hold_symbolic(gantry_tape_t *tape, const gantry_observati
 static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observation_t *observation,
                                     void *user) {
     gantry_tape_t *tape = user;
-    if (tape->is_paused || tape->is_spent) return GANTRY_OK;
+    if (tape->is_paused || tape->is_spent || tape->is_computing) return GANTRY_OK;
     const bool is_inside = gantry_scope_body_depth(scope) > tape->depth;
     GANTRY__TRAIN_TRY(hold_symbolic(tape, observation, is_inside));
     if (is_inside) return note_inside(tape, observation);
@@ -272,8 +272,16 @@ void gantry__tape_spend(gantry_tape_t *tape) {
     gantry__tape_clear(tape);
 }
 
+void gantry__tape_enter(gantry_tape_t *tape) { ++tape->users; }
+
+void gantry__tape_leave(gantry_tape_t *tape) {
+    if (--tape->users == 0 && tape->is_ended) gantry_tape_end(tape);
+}
+
 void gantry_tape_end(gantry_tape_t *tape) {
     if (!tape) return;
+    tape->is_ended = true;
+    if (tape->users > 0) return;
     gantry_scope_unobserve(tape->scope, &tape->observer);
     gantry__tape_clear(tape);
     gantry__train_free(tape->records);

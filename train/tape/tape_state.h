@@ -19,6 +19,10 @@ struct gantry_tape_t {
     gantry_observer_t observer;
     bool is_persistent, watches_named, is_paused;
     bool is_spent; /* its one gradient was computed */
+    /* A gradient runs bodies and callbacks of the program, which may call the tape. */
+    bool is_computing; /* nothing is recorded, and no other gradient begins */
+    bool is_ended;     /* it ends with the last of its users */
+    uint32_t users;    /* calls that go on with it */
     /* Tracked tensors: the tape's own references, so that no address is used twice. */
     gantry_tensor_t **tensors;
     size_t tensor_count, tensor_capacity;
@@ -66,6 +70,9 @@ gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t
                                         const gantry_tensor_t **outputs, size_t output_count);
 /* Refuses a tape that cannot compute a gradient. */
 gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call);
+/* The tape lives until gantry__tape_leave, also if a callback ends it. */
+void gantry__tape_enter(gantry_tape_t *tape);
+void gantry__tape_leave(gantry_tape_t *tape);
 /* Forgets all that was recorded; then also for ever. */
 void gantry__tape_clear(gantry_tape_t *tape);
 void gantry__tape_spend(gantry_tape_t *tape);
