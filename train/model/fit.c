@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/backup.h"
@@ -169,7 +170,7 @@ static gantry_status_t say_step(const fit_t *fit, gantry_status_t status) {
 static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
     if (fit->model->worker) return take_shared_step(fit, batch, count);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(fit->model->runtime);
     gantry_status_t status =
         gantry__model_step(fit->model, GANTRY__STEP_TRAIN, scope, batch, count, NULL);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
@@ -386,7 +387,7 @@ static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
 static gantry_status_t validate(fit_t *fit) {
     if (!fit->options.backup) return run_validation(fit);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(fit->model->runtime);
     gantry_status_t status = validate_between(fit, scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
@@ -490,7 +491,8 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_fit: the data set is NULL; one is accepted");
+                                  "gantry_model_fit: the data set is NULL; one is accepted%s",
+                                  gantry__train_before().text);
     if (o->epochs < 0 || o->initial_epoch < 0)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -509,7 +511,8 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     for (size_t i = 0; i < o->callback_count; ++i) {
         if (!o->callbacks[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "gantry_model_fit: callback %zu is NULL; one is accepted", i);
+                                      "gantry_model_fit: callback %zu is NULL; one is accepted%s",
+                                      i, gantry__train_before().text);
         if (o->callbacks[i]->struct_size < FIRST_CALLBACK_BYTES ||
             o->callbacks[i]->struct_size > sizeof *o->callbacks[i])
             return gantry__train_fail(

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients that the program gives, and no gradient: both run ops that no tape records. */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/tape/rule.h"
 
 const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    if (gantry__train_check_scope(scope) != GANTRY_OK) return NULL;
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
-    if (!inner) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED), NULL;
+    if (!inner) return gantry__train_no_inner(scope), NULL;
     const gantry_tensor_t *kept = gantry_scope_keep(inner, gantry_identity(inner, tensor));
     (void)gantry_scope_end(inner);
     return kept;
@@ -51,11 +52,11 @@ gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_bo
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_tensor_t **outputs, size_t output_count) {
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     GANTRY__TRAIN_TRY(
         check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
-    if (!inner) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!inner) return gantry__train_no_inner(scope);
     (void)run_forward(inner, forward, user, inputs, outputs, output_count);
     gantry_status_t status = gantry_scope_end(inner);
     if (status != GANTRY_OK) {
