@@ -478,6 +478,11 @@ static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: steps_per_epoch %lld with a backup; gantry_dataset_take is accepted",
             (long long)o->steps_per_epoch);
+    if (o->columns < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: columns is %d; 0, to ask the terminal, and more are accepted",
+            (int)o->columns);
     if ((o->class_weights != NULL) != (o->class_weight_count > 0))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -534,7 +539,7 @@ static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) 
     fit->model->validates = fit->options.validation != NULL;
     gantry__fit_progress_init(&fit->progress,
                               gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
-                              fit->options.write_user, fit->options.is_terminal);
+                              &fit->options);
     GANTRY__TRAIN_TRY(name_values(fit));
     GANTRY__TRAIN_TRY(agree_on_fit(fit));
     return run_epochs(fit);
