@@ -119,8 +119,8 @@ GANTRY_API gantry_dataset_t *gantry_dataset_from_callback(const gantry_dataset_s
 GANTRY_API gantry_dataset_t *gantry_dataset_shuffle(gantry_dataset_t *input, int64_t buffer_size,
                                                     uint64_t seed, bool reshuffle);
 /** Joins batch_size elements along a new first dimension. The last batch is smaller, or is dropped
- * with drop_remainder. Elements of a batch agree in types and shapes; gantry_dataset_padded_batch
- * and gantry_pad_sequences give sequences one length. */
+ * with drop_remainder, and then not checked. Elements of a batch agree in types and shapes;
+ * gantry_dataset_padded_batch and gantry_pad_sequences give sequences one length. */
 GANTRY_API gantry_dataset_t *gantry_dataset_batch(gantry_dataset_t *input, int64_t batch_size,
                                                   bool drop_remainder);
 
@@ -177,7 +177,8 @@ typedef gantry_status_t (*gantry_dataset_filter_fn)(void *user, const gantry_arr
 GANTRY_API gantry_dataset_t *gantry_dataset_filter(gantry_dataset_t *input,
                                                    gantry_dataset_filter_fn predicate, void *user);
 /** Puts the element's number, an int64 scalar, in front of its components. It counts from start,
- * and ends in front of INT64_MAX. */
+ * and ends in front of INT64_MAX. Beside an input that never ends, the cardinality is infinite
+ * unless start is 2^62 or more. */
 GANTRY_API gantry_dataset_t *gantry_dataset_enumerate(gantry_dataset_t *input, int64_t start);
 /** The elements of the input, then those of the second data set. It takes over both. Their elements
  * agree in number and types of components. */

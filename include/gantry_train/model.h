@@ -12,8 +12,14 @@
  *
  * A call that fails leaves its text in gantry_last_message. A model that failed while it was put
  * together keeps its first error, and later calls return it, so that one check at the end is
- * enough. A built model keeps none. Externally synchronised; models that have layers together are
- * one object in that. */
+ * enough. A built model keeps none. A failed gantry_model_compile only holds until the next one.
+ * A text about an object that is NULL has the thread's last failure behind it, which is most often
+ * that of its constructor.
+ *
+ * A model keeps its runtime in memory: after gantry_runtime_release, and in a child of fork, it may
+ * only be released, and every other call with it that returns a status is FailedPrecondition.
+ *
+ * Externally synchronised; models that have layers together are one object in that. */
 #ifndef GANTRY_TRAIN_MODEL_H
 #define GANTRY_TRAIN_MODEL_H
 
@@ -304,6 +310,10 @@ typedef struct gantry_fit_options_t {
      * of samples, nor with several outputs. NULL: all 1. */
     const double *class_weights;
     size_t class_weight_count; /**< Entries of class_weights. */
+    /** With is_terminal: the columns of the terminal, which a line that is drawn again does not
+     * exceed: it then leaves values out, and the line at an epoch's end becomes several. 0: as many
+     * as standard output has, or standard error; 80 if neither is a terminal. */
+    int32_t columns;
 } gantry_fit_options_t;
 
 /** Trains on a data set of batches: elements of the inputs, then the labels of each output that has

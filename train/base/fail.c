@@ -33,6 +33,14 @@ gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, .
     return gantry_fail(status, text);
 }
 
+gantry__train_before_t gantry__train_before(void) {
+    gantry__train_before_t before;
+    const char *message = gantry_last_message();
+    (void)snprintf(before.text, sizeof before.text, "%s%s",
+                   *message ? "; the failure before: " : "", message);
+    return before;
+}
+
 gantry_status_t gantry__train_fail_null(const char *call, const char *what, const char *before) {
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the %s is NULL%s%s", call, what,
                               *before ? "; the failure before: " : "", before);

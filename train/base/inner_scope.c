@@ -6,15 +6,35 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 
+gantry_status_t gantry__train_check_runtime(gantry_runtime_t *runtime) {
+    size_t count; /* the cheapest call that asks the runtime */
+    return gantry_list_physical_devices(runtime, "CPU", 0, NULL, &count);
+}
+
+gantry_status_t gantry__train_check_scope(gantry_scope_t *scope) {
+    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    const gantry_status_t status = gantry__train_check_runtime(gantry_scope_runtime(scope));
+    return status == GANTRY_OK ? GANTRY_OK : gantry__train_hand_on(scope, status);
+}
+
+gantry_status_t gantry__train_no_scope(gantry_runtime_t *runtime) {
+    GANTRY__TRAIN_TRY(gantry__train_check_runtime(runtime));
+    return GANTRY_RESOURCE_EXHAUSTED;
+}
+
+gantry_status_t gantry__train_no_inner(gantry_scope_t *outer) {
+    return gantry__train_hand_on(outer, gantry__train_no_scope(gantry_scope_runtime(outer)));
+}
+
 static gantry_scope_t *inner_begin(gantry_scope_t *outer, const char *call,
                                    gantry_scope_t *(*begin)(gantry_scope_t *outer)) {
     if (!outer) {
         (void)gantry__train_refuse(NULL, "%s: the scope is NULL", call);
         return NULL;
     }
-    if (gantry_scope_status(outer) != GANTRY_OK) return NULL;
+    if (gantry__train_check_scope(outer) != GANTRY_OK) return NULL;
     gantry_scope_t *inner = begin(outer);
-    if (!inner) (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+    if (!inner) (void)gantry__train_no_inner(outer);
     return inner;
 }
 

@@ -6,6 +6,17 @@
 
 #include <gantry/gantry.h>
 
+/* FailedPrecondition of a runtime that was released while objects of it live, and in a child of
+ * fork. */
+gantry_status_t gantry__train_check_runtime(gantry_runtime_t *runtime);
+/* The status of a scope, which fails if its runtime was released. */
+gantry_status_t gantry__train_check_scope(gantry_scope_t *scope);
+/* Why a scope of the runtime did not begin, whose text is the thread's last message: as above, or
+ * memory is out. */
+gantry_status_t gantry__train_no_scope(gantry_runtime_t *runtime);
+/* The same of a scope in `outer`, which gets the failure; returns its status. */
+gantry_status_t gantry__train_no_inner(gantry_scope_t *outer);
+
 /* Begins a scope in outer, for a call named `call`. NULL if outer is NULL, which is then the
  * thread's last message, if outer has failed, or if there is no memory, which fails outer. */
 gantry_scope_t *gantry__train_begin(gantry_scope_t *outer, const char *call);

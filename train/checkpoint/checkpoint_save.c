@@ -7,6 +7,7 @@
 
 #include "gantry_train/checkpoint.h"
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/checkpoint/safetensors.h"
@@ -196,7 +197,7 @@ static gantry_status_t save_check(const gantry_checkpoint_entry_t *entries, size
 gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const char *path,
                                        const gantry_checkpoint_entry_t *entries, size_t entry_count,
                                        const gantry_checkpoint_text_t *texts, size_t text_count) {
-    if (scope) GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    if (scope) GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     gantry_status_t status = save_check(entries, entry_count, texts, text_count);
     saving_t saving = {.entries = entries, .count = entry_count};
     if (status == GANTRY_OK) {

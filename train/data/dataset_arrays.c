@@ -6,6 +6,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/data/stage.h"
 
@@ -215,9 +216,9 @@ static gantry_status_t load_files(gantry_scope_t *scope, const char *const *path
 /* Loads on the CPU, whatever the scope asks for. */
 static gantry_status_t load_on_cpu(gantry_scope_t *scope, const char *const *paths, size_t count,
                                    arrays_t *self) {
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     gantry_scope_t *inner = gantry_scope_begin_in(scope, "/CPU:0");
-    if (!inner) return gantry__train_fail(GANTRY_RESOURCE_EXHAUSTED, "%s", gantry_last_message());
+    if (!inner) return gantry__train_no_scope(gantry_scope_runtime(scope));
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     const gantry_status_t status = load_files(inner, paths, count, self);
     (void)snprintf(text, sizeof text, "%s",

@@ -7,8 +7,10 @@
  *
  *     rows   7 2 9 4        gather:   x[7] x[2] x[9] x[4]  |  y[7] y[2] y[9] y[4]
  *
- * Of elements: each is pulled and appended to the buffers, which grow to a batch's size once. */
+ * Of elements: each is pulled and appended to the buffers, which grow to a batch's size once. One
+ * that cannot be appended is an error: of a batch that may be dropped, when the batch is full. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "train/base/fail.h"
@@ -28,7 +30,9 @@ typedef struct batch_stage_t {
     int64_t *rows; /* numbers, when the input gives rows */
     size_t capacity;
     gantry_element_t element; /* the input's, when it gives elements */
-    int64_t element_index;    /* of the input, for messages */
+    gantry_status_t refusal;  /* of a batch that may be dropped: an element does not fit, with: */
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    int64_t element_index; /* of the input, for messages */
 } batch_stage_t;
 
 static const batch_t *batch_of(const batch_stage_t *self) {
@@ -64,6 +68,12 @@ static gantry_status_t give_shape(gantry_element_t *out, size_t component, int64
         GANTRY_INVALID_ARGUMENT,
         "gantry_dataset_batch: component %zu of a batch is %s; a size that fits into memory is accepted",
         component, gantry__train_array_text(dtype, &array->shape).text);
+}
+
+/* Whether a batch of so many elements, at the input's end, is none. */
+static bool is_left_out(const batch_stage_t *self, size_t count) {
+    const batch_t *batch = batch_of(self);
+    return batch->drops_remainder ? (int64_t)count < batch->size : count == 0;
 }
 
 /* ---- of rows ---- */
@@ -124,7 +134,7 @@ static gantry_status_t batch_rows(batch_stage_t *self, gantry_element_t *out, si
                                   bool *out_end) {
     const gantry__train_rows_t *source = self->base.dataset->input->rows;
     GANTRY__TRAIN_TRY(pull_rows(self, out_count, out_end));
-    if (*out_count == 0) return GANTRY_OK;
+    if (is_left_out(self, *out_count)) return GANTRY_OK;
     const bool consecutive = rows_are_consecutive(self->rows, *out_count);
     GANTRY__TRAIN_TRY(gantry__train_element_resize(out, source->count));
     for (size_t i = 0; i < source->count; ++i)
@@ -192,18 +202,30 @@ static gantry_status_t batch_append(const batch_stage_t *self, size_t at, gantry
     return GANTRY_OK;
 }
 
+static gantry_status_t add_element(batch_stage_t *self, size_t at, gantry_element_t *out) {
+    if (self->refusal != GANTRY_OK) return GANTRY_OK;
+    gantry_status_t status = at == 0 ? batch_begin(self, out) : check_like_first(self, out);
+    if (status == GANTRY_OK) status = batch_append(self, at, out);
+    if (status != GANTRY_INVALID_ARGUMENT || !batch_of(self)->drops_remainder) return status;
+    self->refusal = status;
+    (void)snprintf(self->text, sizeof self->text, "%s", gantry_last_message());
+    return GANTRY_OK;
+}
+
 static gantry_status_t batch_elements(batch_stage_t *self, gantry_element_t *out, size_t *out_count,
                                       bool *out_end) {
     *out_count = 0;
     *out_end = false;
+    self->refusal = GANTRY_OK;
     while (!*out_end && (int64_t)*out_count < batch_of(self)->size) {
         GANTRY__TRAIN_TRY(gantry__train_stage_element(self->base.input, &self->element, out_end));
         if (*out_end) break;
-        GANTRY__TRAIN_TRY(*out_count == 0 ? batch_begin(self, out) : check_like_first(self, out));
-        GANTRY__TRAIN_TRY(batch_append(self, (*out_count)++, out));
+        GANTRY__TRAIN_TRY(add_element(self, (*out_count)++, out));
         ++self->element_index;
     }
-    for (size_t i = 0; *out_count > 0 && i < out->count; ++i) {
+    if (is_left_out(self, *out_count)) return GANTRY_OK;
+    if (self->refusal != GANTRY_OK) return gantry_fail(self->refusal, self->text);
+    for (size_t i = 0; i < out->count; ++i) {
         out->components[i].shape.dims[0] = (int64_t)*out_count;
         out->components[i].data = out->buffers[i].bytes;
     }
@@ -215,12 +237,11 @@ static gantry_status_t batch_elements(batch_stage_t *self, gantry_element_t *out
 static gantry_status_t batch_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                   bool *out_end) {
     batch_stage_t *self = (batch_stage_t *)stage;
-    const batch_t *batch = batch_of(self);
     size_t count;
     bool input_ends;
     GANTRY__TRAIN_TRY((stage->dataset->input->rows ? batch_rows : batch_elements)(
         self, item->element, &count, &input_ends));
-    *out_end = batch->drops_remainder ? (int64_t)count < batch->size : count == 0;
+    *out_end = is_left_out(self, count);
     return GANTRY_OK;
 }
 

@@ -133,10 +133,18 @@ static const gantry__train_kind_t counter_kind = {.name = "enumerate",
                                                   .open = counter_open,
                                                   .next = counter_next};
 
+/* How many numbers there are from start on. More than INT64_MAX, and 2^62 and more beside an input
+ * that never ends, count as no end: a program counts through the rest in some 100 years. */
+static int64_t numbers_from(int64_t start, int64_t input_cardinality) {
+    const bool is_far = start < INT64_C(1) << 62;
+    if (start <= 0 || (is_far && input_cardinality < 0)) return GANTRY_INFINITE_CARDINALITY;
+    return INT64_MAX - start;
+}
+
 gantry_dataset_t *gantry_dataset_enumerate(gantry_dataset_t *input, int64_t start) {
     if (!input) return NULL;
     counter_t *counter = gantry__train_dataset_make(&counter_kind, sizeof *counter, NULL,
-                                                    GANTRY_INFINITE_CARDINALITY);
+                                                    numbers_from(start, input->cardinality));
     if (!counter) return gantry__train_dataset_refuse(input);
     counter->start = start;
     return zip_pair(&enumerate_kind, &counter->base, input);

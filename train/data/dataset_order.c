@@ -57,8 +57,8 @@ static const gantry__train_kind_t take_kind = {
 gantry_dataset_t *gantry_dataset_take(gantry_dataset_t *input, int64_t count) {
     const int64_t known = gantry_dataset_cardinality(input);
     const bool all = count < 0 || (known >= 0 && known < count);
-    return counted_make(&take_kind, input, count,
-                        all || known == GANTRY_UNKNOWN_CARDINALITY ? known : count);
+    const bool is_open = known == GANTRY_UNKNOWN_CARDINALITY && count != 0;
+    return counted_make(&take_kind, input, count, all || is_open ? known : count);
 }
 
 /* Skips when the first item is asked for, so that the thread of a prefetch does it. */
@@ -86,7 +86,8 @@ static const gantry__train_kind_t skip_kind = {.name = "skip",
 
 gantry_dataset_t *gantry_dataset_skip(gantry_dataset_t *input, int64_t count) {
     const int64_t known = gantry_dataset_cardinality(input);
-    const int64_t left = known < 0 ? known : known > count ? known - count : 0;
+    const int64_t skipped = count < 0 ? INT64_MAX : count;
+    const int64_t left = known < 0 ? known : known > skipped ? known - skipped : 0;
     return counted_make(&skip_kind, input, count, count < 0 ? 0 : left);
 }
 

@@ -111,7 +111,7 @@ static gantry_status_t pull_elements(padded_stage_t *self, bool *out_end) {
         if (!element) return GANTRY_RESOURCE_EXHAUSTED;
         GANTRY__TRAIN_TRY(gantry__train_stage_element(self->base.input, element, out_end));
         if (*out_end) return GANTRY_OK;
-        GANTRY__TRAIN_TRY(check_count(self, self->count++));
+        ++self->count;
     }
     return GANTRY_OK;
 }
@@ -240,7 +240,8 @@ static gantry_status_t padded_next(gantry__train_stage_t *stage, gantry__train_i
     bool input_ends;
     GANTRY__TRAIN_TRY(pull_elements(self, &input_ends));
     *out_end = padded->drops_remainder ? (int64_t)self->count < padded->size : self->count == 0;
-    if (*out_end) return GANTRY_OK;
+    if (*out_end) return GANTRY_OK; /* a remainder that is dropped is not checked */
+    for (size_t i = 0; i < self->count; ++i) GANTRY__TRAIN_TRY(check_count(self, i));
     const size_t components = self->elements[0].count;
     GANTRY__TRAIN_TRY(gantry__train_element_resize(item->element, components));
     for (size_t i = 0; i < components; ++i)

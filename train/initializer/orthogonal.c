@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 
 /* Columns, the reflections' factors, R's diagonal. */
@@ -98,7 +99,7 @@ static void set_number(void *data, gantry_dtype_t dtype, size_t i, double value)
 static gantry_status_t qr_draw(gantry_runtime_t *runtime, int64_t seed0, int64_t seed1,
                                gantry_dtype_t dtype, const qr_t *qr, void *data) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(runtime);
     const gantry_tensor_t *drawn = gantry_stateless_random_normal(
         scope, GANTRY_SHAPE((int64_t)qr->m, (int64_t)qr->n), dtype, seed0, seed1);
     gantry_status_t status = gantry_scope_status(scope);

@@ -85,7 +85,7 @@ static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *in
     gantry_scope_t *scope = gantry__model_scope(run->model, outer, 0);
     outputs[0] = inputs[0];
     if (!scope) {
-        (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(outer);
         return;
     }
     if (run->model->worker) (void)gantry_scope_observe(scope, &observer);
@@ -180,7 +180,7 @@ static const gantry_tensor_t *first_value(gantry_scope_t *scope, const gantry_mo
 static gantry_status_t make_copies(const gantry_model_t *model, const gantry__weight_t *weight,
                                    const char *name, size_t *seeds, gantry_variable_t **copies) {
     gantry_scope_t *first = gantry__model_scope(model, NULL, 0);
-    if (!first) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!first) return gantry__train_no_scope(model->runtime);
     const gantry_tensor_t *value = first_value(first, model, weight, seeds);
     for (size_t r = 0; r < model->replica_count && value; ++r) {
         gantry_scope_t *scope = gantry__model_scope(model, first, r);
@@ -348,8 +348,14 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
                                   "dimension is the batch: gantry_dataset_batch",
                                   model->name);
     for (int32_t d = 0; d < sample.rank; ++d) sample.dims[d] = batch[0].shape.dims[d + 1];
-    if (model->is_sequential && model->batch_size == 0) model->batch_size = batch[0].shape.dims[0];
-    return gantry__model_fail(model, build_for_type(model, batch[0].dtype, &sample));
+    const int64_t batch_size = model->batch_size;
+    if (model->is_sequential && batch_size == 0) model->batch_size = batch[0].shape.dims[0];
+    const gantry_status_t status = build_for_type(model, batch[0].dtype, &sample);
+    if (status == GANTRY_OK || !model->is_sequential || model->variables)
+        return gantry__model_fail(model, status);
+    gantry__model_unchain(model); /* the data did not fit, and others may */
+    model->batch_size = batch_size;
+    return status;
 }
 
 /* ---- the optimizer's variables ---- */
@@ -377,7 +383,7 @@ static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *sc
 
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status = build_optimizer(model, scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
@@ -427,7 +433,7 @@ gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index, c
     for (size_t r = 0; r < model->replica_count; ++r) {
         gantry_variable_t *variable = model->variables[index].copies[r];
         gantry_scope_t *scope = gantry__model_scope(model, NULL, r);
-        if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+        if (!scope) return gantry__train_no_scope(model->runtime);
         const gantry_tensor_t *value =
             gantry_constant(scope, model->dtype, *gantry_variable_shape(variable), data, bytes);
         (void)gantry_variable_assign(scope, variable, value);

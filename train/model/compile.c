@@ -81,9 +81,10 @@ static gantry_status_t check_metrics(const char *name, gantry_metric_t *const *m
                                   name, count);
     for (size_t i = 0; i < count; ++i) {
         if (!metrics[i])
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "gantry_model_compile: %s[%zu] is NULL; a metric is accepted",
-                                      name, i);
+            return gantry__train_fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_model_compile: %s[%zu] is NULL; a metric is accepted%s", name, i,
+                gantry__train_before().text);
     }
     return GANTRY_OK;
 }
@@ -150,7 +151,8 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
     if (!w->options.optimizer)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_compile: the optimizer is NULL; one from "
-                                  "gantry_sgd or another constructor is accepted");
+                                  "gantry_sgd or another constructor is accepted%s",
+                                  gantry__train_before().text);
     if (w->options.optimizer->owner && w->options.optimizer->owner != model)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
@@ -378,6 +380,16 @@ void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *opti
     model->optimizer = optimizer;
 }
 
+/* Until the next call, which may have all that this one lacks; a built model keeps its weights, and
+ * what it was compiled for. */
+static void note_refusal(gantry_model_t *model, gantry_status_t status) {
+    gantry__train_free(model->refusal);
+    model->refusal = NULL;
+    if (status == GANTRY_OK || model->is_built) return;
+    model->refusal_status = status;
+    model->refusal = gantry__train_strdup(gantry_last_message());
+}
+
 static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     const gantry_compile_options_t *o = &w->options;
     GANTRY__TRAIN_TRY(read_wanted(model, w));
@@ -401,10 +413,10 @@ gantry_status_t gantry_model_compile(gantry_model_t *model,
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof w.options, &w.options, sizeof w.options,
                                             "gantry_model_compile: options"));
-    gantry_status_t status = model_compile(model, &w);
+    const gantry_status_t status = model_compile(model, &w);
+    if (model) note_refusal(model, status);
     if (status == GANTRY_OK) return GANTRY_OK;
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     release_given(&w);
-    status = gantry_fail(status, text);
-    return model ? gantry__model_fail(model, status) : status;
+    return gantry_fail(status, text);
 }

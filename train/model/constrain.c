@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The constraints of weights, after an update. */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/model/model_state.h"
 
 static void constrain_one(gantry_scope_t *scope, const gantry__weight_t *weight,
@@ -23,7 +24,7 @@ void gantry__model_constrain(const gantry_model_t *model, gantry_scope_t *scope,
     if (!has_constraints(model) || gantry_scope_status(scope) != GANTRY_OK) return;
     gantry_scope_t *inner = gantry__model_scope(model, scope, replica);
     if (!inner) {
-        (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(scope);
         return;
     }
     for (size_t i = 0; i < model->variable_count; ++i) {

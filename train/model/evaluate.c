@@ -4,6 +4,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/worker.h"
 
@@ -19,7 +20,7 @@ static gantry_status_t reset_in(const gantry_model_t *model, gantry_scope_t *sco
 
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     if (model->worker) model->worker->tested_batches = model->worker->tested_rows = 0;
     (void)reset_in(model, scope);
     return gantry_scope_end(scope);
@@ -33,7 +34,7 @@ static gantry_status_t read_one(gantry_metric_t *metric, gantry_scope_t *scope, 
 
 static gantry_status_t read_metrics(gantry_model_t *model, double *out_values, size_t count) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status = GANTRY_OK;
     for (size_t i = 0; i < count && status == GANTRY_OK; ++i)
         status = read_one(model->judges[i].metric, scope, &out_values[i]);
@@ -70,7 +71,7 @@ static gantry_status_t step_on(gantry_model_t *model, gantry__step_t step,
                                void *user) {
     const gantry_tensor_t *results[GANTRY_MAX_COMPONENTS] = {NULL};
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status = gantry__model_step(model, step, scope, batch, count, results);
     if (status == GANTRY_OK && take) status = take(results, user);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
@@ -112,7 +113,8 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
     gantry_dataset_iterator_t *iterator;
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the data set is NULL; one is accepted", name_call(step));
+                                  "%s: the data set is NULL; one is accepted%s", name_call(step),
+                                  gantry__train_before().text);
     if (gantry_dataset_cardinality(batches) == GANTRY_INFINITE_CARDINALITY)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: the data set never ends; gantry_dataset_take is accepted",

@@ -10,6 +10,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/backup.h"
@@ -175,7 +176,7 @@ static gantry_status_t say_step(const fit_t *fit, gantry_status_t status) {
 static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
     if (fit->model->worker) return take_shared_step(fit, batch, count);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(fit->model->runtime);
     gantry_status_t status =
         gantry__model_step(fit->model, GANTRY__STEP_TRAIN, scope, batch, count, NULL);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
@@ -394,7 +395,7 @@ static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
 static gantry_status_t validate(fit_t *fit) {
     if (!fit->options.backup) return run_validation(fit);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(fit->model->runtime);
     gantry_status_t status = validate_between(fit, scope);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
@@ -485,6 +486,11 @@ static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: steps_per_epoch %lld with a backup; gantry_dataset_take is accepted",
             (long long)o->steps_per_epoch);
+    if (o->columns < 0)
+        return gantry__train_fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_model_fit: columns is %d; 0, to ask the terminal, and more are accepted",
+            (int)o->columns);
     if ((o->class_weights != NULL) != (o->class_weight_count > 0))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -498,7 +504,8 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
     if (!batches)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_fit: the data set is NULL; one is accepted");
+                                  "gantry_model_fit: the data set is NULL; one is accepted%s",
+                                  gantry__train_before().text);
     if (o->epochs < 0 || o->initial_epoch < 0)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -517,7 +524,8 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     for (size_t i = 0; i < o->callback_count; ++i) {
         if (!o->callbacks[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "gantry_model_fit: callback %zu is NULL; one is accepted", i);
+                                      "gantry_model_fit: callback %zu is NULL; one is accepted%s",
+                                      i, gantry__train_before().text);
         if (o->callbacks[i]->struct_size < FIRST_CALLBACK_BYTES ||
             o->callbacks[i]->struct_size > sizeof *o->callbacks[i])
             return gantry__train_fail(
@@ -539,7 +547,7 @@ static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) 
     fit->model->validates = fit->options.validation != NULL;
     gantry__fit_progress_init(&fit->progress,
                               gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
-                              fit->options.write_user, fit->options.is_terminal);
+                              &fit->options);
     GANTRY__TRAIN_TRY(name_values(fit));
     GANTRY__TRAIN_TRY(agree_on_fit(fit));
     return run_epochs(fit);

@@ -1,18 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _DEFAULT_SOURCE /* TIOCGWINSZ */
 #include "train/model/fit_progress.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "train/base/clock.h"
 #include "train/base/fp_mode.h"
 
 #define SECONDS_BETWEEN 0.1
 #define MOST_SHOWN 32
+#define USUAL_COLUMNS 80
 
-void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn write, void *user,
-                               bool is_terminal) {
-    *progress = (gantry__fit_progress_t){.write = write, .user = user, .is_terminal = is_terminal};
+void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn write,
+                               const gantry_fit_options_t *options) {
+    *progress = (gantry__fit_progress_t){.write = write,
+                                         .user = options->write_user,
+                                         .is_terminal = options->is_terminal,
+                                         .columns = options->columns};
+}
+
+/* A program may write elsewhere, and says then how wide that is. */
+static size_t find_width(const gantry__fit_progress_t *progress) {
+    struct winsize size = {.ws_col = 0};
+    if (progress->columns > 0) return (size_t)progress->columns;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return USUAL_COLUMNS;
 }
 
 static void write_text(const gantry__fit_progress_t *progress, const char *text) {
@@ -55,6 +71,7 @@ void gantry__fit_progress_show(gantry__fit_progress_t *progress, const char *con
     if (count > MOST_SHOWN) count = MOST_SHOWN;
     for (size_t i = 0; i < count; ++i)
         insert(sorted, i, (gantry__progress_value_t){names[i], values[i]});
+    progress->bar.width = find_width(progress);
     if (gantry__progress_update(&progress->bar, progress->step, gantry__train_clock(), sorted,
                                 count, is_last, text, sizeof text) > 0)
         write_text(progress, text);

@@ -11,13 +11,14 @@ typedef struct gantry__fit_progress_t {
     gantry_write_fn write; /* NULL: nothing is written */
     void *user;
     bool is_terminal;
+    int32_t columns;     /* of the terminal; 0: it is asked */
     int64_t step, steps; /* steps 0: not known */
     double shown;        /* seconds of a clock that never goes back */
     gantry__progress_t bar;
 } gantry__fit_progress_t;
 
-void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn write, void *user,
-                               bool is_terminal);
+void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn write,
+                               const gantry_fit_options_t *options);
 void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch, int64_t epochs,
                                 int64_t steps);
 /* Whether values are to be read and shown: ten times a second at most, on a terminal. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/draws.h"
 #include "train/model/worker.h"
@@ -27,6 +28,7 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
                                   "%s: the model is NULL; one from gantry_sequential or "
                                   "gantry_functional is accepted",
                                   call);
+    GANTRY__TRAIN_TRY(gantry__train_check_runtime(model->runtime));
     if (model->status == GANTRY_OK) return GANTRY_OK;
     return gantry__train_fail(model->status, "%s", model->message ? model->message : "");
 }
@@ -90,7 +92,8 @@ static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_optio
     model->references = 1;
     model->runtime = runtime;
     model->is_sequential = is_sequential;
-    if (take_options(model, options) == GANTRY_OK) return model;
+    model->keeper = gantry_scope_begin(runtime, NULL);
+    if (model->keeper && take_options(model, options) == GANTRY_OK) return model;
     gantry_model_release(model);
     return NULL;
 }
@@ -128,7 +131,9 @@ void gantry_model_release(gantry_model_t *model) {
     gantry__train_free(model->replica_weights);
     gantry__worker_release(model->worker);
     gantry__train_free(model->message);
+    gantry__train_free(model->refusal);
     gantry__train_free(model->name);
+    if (model->keeper) (void)gantry_scope_end(model->keeper);
     gantry__train_free(model);
 }
 
@@ -317,4 +322,12 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
         GANTRY__TRAIN_TRY(gantry__model_apply(model, model->members[i], &last, 1));
     }
     return gantry__nested_note_chain(model);
+}
+
+void gantry__model_unchain(gantry_model_t *model) {
+    for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
+    gantry__nested_forget_calls(model);
+    model->value_count = 0;
+    model->input_count = 0;
+    model->output_count = 0;
 }

@@ -92,6 +92,8 @@ typedef struct gantry__worker_t gantry__worker_t;
 struct gantry_model_t {
     size_t references; /* the program's, and one of each model that has it as a block */
     gantry_runtime_t *runtime;
+    gantry_scope_t
+        *keeper; /* keeps the runtime in memory, so that calls after its release are refused */
     gantry__worker_t *worker; /* this process of several: worker.h; NULL: there is one */
     char *name;
     gantry_dtype_t dtype;
@@ -101,7 +103,9 @@ struct gantry_model_t {
     bool is_block;          /* of another model, so that no layers are added */
     gantry_status_t status; /* the first error of putting it together, with its text */
     char *message;
-    char **devices; /* of replicas; an entry may be NULL: no request */
+    gantry_status_t refusal_status; /* of the last gantry_model_compile, which failed: */
+    char *refusal;                  /* NULL: it did not */
+    char **devices;                 /* of replicas; an entry may be NULL: no request */
     size_t replica_count;
     bool has_nccl;              /* the strategy reduces by NCCL */
     double *replica_weights;    /* shares of a batch; NULL: equal */
@@ -166,6 +170,8 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
 /* Applies all layers of a sequential model, one after another. */
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample);
+/* Takes that back. */
+void gantry__model_unchain(gantry_model_t *model);
 
 /* ---- its layers: members.c ---- */
 
@@ -199,6 +205,8 @@ gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_
                                     const int32_t *values, size_t count);
 /* Of a sequential model, when it is put together: notes the values of blocks. */
 gantry_status_t gantry__nested_note_chain(gantry_model_t *model);
+/* Takes that back. */
+void gantry__nested_forget_calls(gantry_model_t *model);
 /* The name of the block that made a value; NULL: none did. */
 const char *gantry__nested_name(const gantry_model_t *model, size_t value);
 void gantry__nested_release(gantry_model_t *model);

@@ -20,13 +20,18 @@ enum { NAME_BYTES = 256 };
 
 /* ---- end ---- */
 
+void gantry__nested_forget_calls(gantry_model_t *model) {
+    for (size_t i = 0; i < model->nested_call_count; ++i)
+        gantry__train_free(model->nested_calls[i].inputs);
+    model->nested_call_count = 0;
+}
+
 void gantry__nested_release(gantry_model_t *model) {
     for (size_t i = 0; i < model->nested_count; ++i) {
         gantry_model_release(model->nested[i].model);
         gantry__train_free(model->nested[i].name);
     }
-    for (size_t i = 0; i < model->nested_call_count; ++i)
-        gantry__train_free(model->nested_calls[i].inputs);
+    gantry__nested_forget_calls(model);
     gantry__train_free(model->nested);
     gantry__train_free(model->nested_calls);
 }

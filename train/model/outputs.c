@@ -20,6 +20,7 @@ void gantry__model_choose_output(gantry_model_t *model) {
 }
 
 gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const char *call) {
+    if (model->refusal) return gantry__train_fail(model->refusal_status, "%s", model->refusal);
     if (!model->is_compiled)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION, "%s: model %s is not compiled", call,
                                   model->name);

@@ -32,7 +32,7 @@ typedef const gantry_tensor_t tensor;
 /* A scope on a replica's device for few ops, one result of which is kept. */
 static gantry_scope_t *begin_on(gantry__step_call_t *c, size_t replica) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, replica);
-    if (!scope) gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
+    if (!scope) (void)gantry__train_no_inner(c->scope);
     return scope;
 }
 

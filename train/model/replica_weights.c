@@ -151,7 +151,7 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
     }
     if (shares) specs[count].dtype = model->dtype;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, replica);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status =
         gantry_function_trace(model->runtime, "measured_step", measured_body, &measured, specs,
                               count + shares, results, NULL, &function);

@@ -2,6 +2,7 @@
 /* States that recurrent layers keep from batch to batch. They are variables of the layer, not of
  * the model: no optimizer, checkpoint or summary has them, as in Keras. */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
 
@@ -33,7 +34,7 @@ static gantry_status_t make_states(const gantry_model_t *model, gantry_layer_t *
     layer->states = gantry__train_alloc(layer->state_count, sizeof *layer->states);
     if (!layer->states) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     const gantry_tensor_t *zeros =
         gantry_zeros(scope, model->dtype, GANTRY_SHAPE(model->batch_size, layer->state_width));
     for (size_t i = 0; i < layer->state_count && zeros; ++i)
@@ -74,7 +75,7 @@ gantry_numerics_t *gantry__layer_numerics(const gantry_layer_call_t *call) {
 
 static gantry_status_t reset_states(const gantry_layer_t *layer) {
     gantry_scope_t *scope = gantry_scope_begin(layer->runtime, NULL);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(layer->runtime);
     for (size_t i = 0; i < layer->state_count; ++i) {
         gantry_variable_t *state = layer->states[i];
         (void)gantry_variable_assign(

@@ -130,7 +130,7 @@ static bool has_logits(const gantry_model_t *model) {
 void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
     replica->scope = gantry__model_scope(c->model, c->scope, replica->run.replica);
     if (!replica->scope) {
-        gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(c->scope);
         return;
     }
     if (c->step != GANTRY__STEP_PREDICT && has_logits(c->model))

@@ -8,6 +8,7 @@
 #include "train/base/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
 #include "train/model/own_callback.h"
@@ -130,7 +131,7 @@ static gantry_status_t restore_weights(gantry_model_t *model, void *user) {
     gantry__own_callback_t *own = user;
     if (!own->best_weights) return GANTRY_OK;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     for (size_t i = 0; i < own->best_weight_count; ++i) {
         for (size_t r = 0; r < model->replica_count; ++r)
             (void)gantry_variable_assign(scope, model->variables[i].copies[r],

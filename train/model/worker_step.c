@@ -130,7 +130,7 @@ static void apply_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     for (size_t r = 0; r < model->replica_count; ++r) {
         gantry_scope_t *inner = gantry__model_scope(model, scope, r);
         if (!inner) {
-            (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+            (void)gantry__train_no_inner(scope);
             return;
         }
         apply_to(model, inner, inputs[0], r);
@@ -164,7 +164,7 @@ static gantry_status_t apply_flat(gantry_model_t *model) {
     gantry__worker_t *worker = model->worker;
     GANTRY__TRAIN_TRY(trace_apply(model));
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     tensor *flat =
         gantry_constant(scope, model->dtype, GANTRY_SHAPE(worker->flat_elements), worker->flat,
                         (size_t)worker->flat_elements * gantry_dtype_size(model->dtype));
@@ -232,7 +232,7 @@ static gantry_status_t compute_flat(gantry_model_t *model, const gantry_array_t 
         (size_t)(model->worker->flat_elements - 1) * gantry_dtype_size(model->dtype);
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     tensor *flat = NULL;
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status =
         gantry__model_step(model, GANTRY__STEP_TRAIN, scope, batch, count, &flat);
     if (status == GANTRY_OK && flat) status = gantry_tensor_read(flat, model->worker->flat, bytes);

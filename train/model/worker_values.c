@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/draws.h"
 #include "train/model/worker.h"
@@ -40,7 +41,7 @@ static size_t bytes_of(const gantry_variable_t *variable) {
 static gantry_status_t read_variable(const gantry_model_t *model, gantry_variable_t *variable,
                                      void *out, size_t bytes) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     const gantry_tensor_t *value = gantry_variable_read(scope, variable);
     if (value) (void)gantry__train_hand_on(scope, gantry_tensor_read(value, out, bytes));
     return gantry_scope_end(scope);
@@ -49,7 +50,7 @@ static gantry_status_t read_variable(const gantry_model_t *model, gantry_variabl
 static gantry_status_t write_variable(const gantry_model_t *model, size_t replica,
                                       gantry_variable_t *variable, const void *data, size_t bytes) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, replica);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     const gantry_tensor_t *value = gantry_constant(scope, gantry_variable_dtype(variable),
                                                    *gantry_variable_shape(variable), data, bytes);
     (void)gantry_variable_assign(scope, variable, value);
@@ -206,7 +207,7 @@ static void write_metric(gantry_scope_t *scope, gantry_variable_t *variable, dou
 
 static gantry_status_t for_metrics(gantry_model_t *model, double *numbers, metric_fn call) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     for (size_t m = 0; m < model->judge_count; ++m) {
         for (size_t i = 0; i < gantry_metric_variable_count(model->judges[m].metric); ++i) {
             gantry_variable_t *variable = gantry_metric_variable(model->judges[m].metric, i);
@@ -238,7 +239,7 @@ gantry_status_t gantry__worker_join_metrics(gantry_model_t *model) {
 gantry_status_t gantry__worker_part_metrics(gantry_model_t *model) {
     if (model->worker->communicator.rank == 0) return GANTRY_OK;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(model->runtime);
     for (size_t i = 0; i < model->judge_count; ++i)
         (void)gantry_metric_reset(model->judges[i].metric, scope);
     return gantry_scope_end(scope);

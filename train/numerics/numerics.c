@@ -5,6 +5,7 @@
 
 #include "train/base/c_locale.h"
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/loss/fit.h"
 #include "train/numerics/finite.h"
@@ -187,7 +188,7 @@ gantry_numerics_t *gantry_check_numerics_begin(gantry_scope_t *scope) {
             NULL, "gantry_check_numerics_begin: the scope is NULL; one is accepted");
         return NULL;
     }
-    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    if (gantry__train_check_scope(scope) != GANTRY_OK) return NULL;
     (void)gantry__train_hand_on(scope, numerics_make(scope, &numerics));
     return numerics;
 }

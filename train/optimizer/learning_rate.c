@@ -6,6 +6,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/optimizer/learning_rate_state.h"
 #include "train/optimizer/options.h"
@@ -55,7 +56,7 @@ static bool is_scalar(const gantry_tensor_t *tensor, gantry_dtype_t dtype) {
 
 static gantry_status_t check_call(gantry_scope_t *scope, const gantry_schedule_t *schedule,
                                   const gantry_tensor_t *step, gantry_dtype_t dtype) {
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     if (!schedule)
         return gantry__train_refuse(
             scope, "gantry_schedule_rate: the schedule is NULL; one that was made is accepted");

@@ -5,6 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -18,7 +19,7 @@ void gantry_optimizer_release(gantry_optimizer_t *optimizer) {
 gantry_status_t gantry__train_check_lists(const gantry_optimizer_t *optimizer,
                                           gantry_scope_t *scope, const void *list, size_t count,
                                           const char *function) {
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     if (!optimizer)
         return gantry__train_refuse(
             scope, "%s: the optimizer is NULL; one that was made is accepted", function);
@@ -61,7 +62,7 @@ static gantry_status_t check_rate(const gantry_optimizer_t *optimizer, double ra
 static void assign_rate(const gantry__train_home_t *home, gantry_scope_t *outer, double rate) {
     gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
     if (!scope) {
-        (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(outer);
         return;
     }
     (void)gantry_variable_assign(
@@ -76,7 +77,7 @@ gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t *optimizer
     GANTRY__TRAIN_TRY(check_rate(optimizer, learning_rate));
     if (optimizer->runtime) {
         gantry_scope_t *scope = gantry_scope_begin(optimizer->runtime, NULL);
-        if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+        if (!scope) return gantry__train_no_scope(optimizer->runtime);
         for (size_t i = 0; i < optimizer->home_count; ++i)
             assign_rate(&optimizer->homes[i], scope, learning_rate);
         GANTRY__TRAIN_TRY(gantry_scope_end(scope));
@@ -122,7 +123,7 @@ gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer
     }
     gantry_scope_t *scope = gantry_scope_begin(
         optimizer->runtime, gantry_logical_device_name(optimizer->homes[0].device));
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(optimizer->runtime);
     double rate = 0;
     gantry_status_t read = read_rate(optimizer, scope, &rate);
     GANTRY__TRAIN_TRY(gantry_scope_end(scope));

@@ -13,6 +13,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/numerics/numerics.h"
 #include "train/optimizer/optimizer_state.h"
 #include "train/tape/slices.h"
@@ -142,7 +143,7 @@ static gantry_status_t begin_homes(gantry_optimizer_t *optimizer, gantry_scope_t
             .settings = &optimizer->settings,
             .dtype = home->dtype,
             .scalar_dtype = gantry__train_scalar_dtype(home->dtype)};
-        if (!home->step.scope) return gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        if (!home->step.scope) return gantry__train_no_inner(outer);
     }
     return GANTRY_OK;
 }
@@ -288,7 +289,7 @@ static void update_group(gantry_optimizer_t *optimizer, gantry__train_group_t *g
     gantry_scope_t *outer = optimizer->homes[group->home].step.scope;
     gantry_scope_t *scope = gantry_scope_begin_in(outer, NULL);
     if (!scope) {
-        (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(outer);
         return;
     }
     begin_check(optimizer, group, scope);
@@ -376,7 +377,7 @@ static gantry_status_t apply(gantry_optimizer_t *optimizer, gantry_scope_t *scop
         GANTRY__TRAIN_TRY(build_first(optimizer, scope, variables, count, given->call));
     GANTRY__TRAIN_TRY(give_gradients(optimizer, scope, variables, given, count));
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
-    if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!outer) return gantry__train_no_inner(scope);
     run_step(optimizer, outer);
     return gantry__train_hand_on(scope, gantry_scope_end(outer));
 }

@@ -15,6 +15,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/optimizer/optimizer_state.h"
 
 void gantry__train_add_slots(gantry_optimizer_t *optimizer) {
@@ -183,7 +184,7 @@ static void run_in_home(const gantry_optimizer_t *optimizer, const gantry__train
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
     if (!scope) {
-        (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(outer);
         return;
     }
     run(optimizer, group, scope);
@@ -193,7 +194,7 @@ static void run_in_home(const gantry_optimizer_t *optimizer, const gantry__train
 static gantry_status_t run_groups(const gantry_optimizer_t *optimizer, group_fn run,
                                   gantry_scope_t *scope) {
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
-    if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!outer) return gantry__train_no_inner(scope);
     for (size_t i = 0; i < optimizer->group_count; ++i)
         run_in_home(optimizer, &optimizer->groups[i], run, outer);
     return gantry__train_hand_on(scope, gantry_scope_end(outer));

@@ -174,7 +174,7 @@ static gantry_status_t make_home(gantry_optimizer_t *optimizer, gantry_scope_t *
                                  uint32_t index) {
     gantry__train_home_t *home = &optimizer->homes[index];
     gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
-    if (!scope) return gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+    if (!scope) return gantry__train_no_inner(outer);
     make_scalars(optimizer, scope, home);
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         if (optimizer->groups[i].home == index) make_slots(optimizer, scope, &optimizer->groups[i]);
@@ -187,7 +187,7 @@ static gantry_status_t make_all(gantry_optimizer_t *optimizer, gantry_scope_t *s
     gantry_status_t status = sort_variables(optimizer, variables, count);
     if (status != GANTRY_OK) return gantry__train_hand_on(scope, status);
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
-    if (!outer) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!outer) return gantry__train_no_inner(scope);
     for (uint32_t i = 0; i < optimizer->home_count && status == GANTRY_OK; ++i)
         status = make_home(optimizer, outer, i);
     return gantry__train_hand_on(scope, gantry_scope_end(outer));

@@ -6,6 +6,7 @@
  * A clip by the norm of all gradients adds slices of one row before they are squared, as in
  * Keras on TensorFlow, whose IndexedSlices become dense when they are multiplied by the scale. */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/optimizer/optimizer_slices.h"
 #include "train/optimizer/optimizer_state.h"
 #include "train/tape/slices.h"
@@ -76,7 +77,7 @@ void gantry__train_update_rows(const gantry_optimizer_t *optimizer,
     gantry_scope_t *outer = optimizer->homes[group->home].step.scope;
     gantry_scope_t *scope = gantry_scope_begin_in(outer, NULL);
     if (!scope) {
-        (void)gantry__train_hand_on(outer, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(outer);
         return;
     }
     update_rows(scope, optimizer, group);

@@ -4,12 +4,14 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "train/base/c_locale.h"
 #include "train/base/fail.h"
 
 #define BAR_COLUMNS 20
+#define TIME_COLUMNS 22    /* of the time left, and the time of a step */
 #define DRAW_INTERVAL 0.05 /* seconds */
 #define BAR_PIECE "\xe2\x94\x81"
 #define BOLD "\x1b[1m"
@@ -22,6 +24,8 @@ typedef struct line_t {
     size_t bytes;
     size_t used;    /* of the whole text, also what did not fit */
     size_t columns; /* that it takes on a terminal */
+    size_t most;    /* columns */
+    size_t covered; /* columns of the line that was there before; 0: none */
 } line_t;
 
 static void line_put(line_t *line, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
@@ -64,6 +68,17 @@ static int digits_of(int64_t number) {
     return digits;
 }
 
+/* Whether so many columns more fit. */
+static bool line_has_room(const line_t *line, size_t columns) {
+    return columns <= line->most && line->columns <= line->most - columns;
+}
+
+/* Spaces over what is left of the line before. */
+static void line_cover(line_t *line) {
+    while (line->columns < line->covered && line_has_room(line, 1)) line_put(line, " ");
+    line->covered = 0;
+}
+
 static void put_bar(line_t *line, int64_t current, int64_t target) {
     if (target <= 0) {
         line_put(line, "%7" PRId64 "/Unknown", current);
@@ -73,6 +88,7 @@ static void put_bar(line_t *line, int64_t current, int64_t target) {
     line_style(line, BOLD);
     line_put(line, "%*" PRId64 "/%" PRId64, digits_of(target), current, target);
     line_style(line, PLAIN);
+    if (!line_has_room(line, 1 + BAR_COLUMNS + TIME_COLUMNS)) return;
     line_put(line, " ");
     if (done > 0) {
         line_style(line, GREEN);
@@ -99,6 +115,7 @@ static void put_time_left(line_t *line, double seconds) {
 }
 
 static void put_step_time(line_t *line, double seconds) {
+    if (!line_has_room(line, TIME_COLUMNS / 2)) return;
     if (seconds >= 1 || seconds == 0)
         line_put(line, " %.0fs/step", seconds);
     else if (seconds >= 1e-3)
@@ -108,18 +125,36 @@ static void put_step_time(line_t *line, double seconds) {
 }
 
 /* Keras has one bound for bars, and another one for plain lines. */
+static void put_value(line_t *line, const gantry__progress_value_t *given, bool is_terminal) {
+    const double value = given->value;
+    const bool is_large = (is_terminal ? fabs(value) : value) > 1e-3;
+    line_put(line, " - %s:", given->name);
+    if (isnan(value))
+        line_put(line, " nan"); /* C may write -nan */
+    else if (is_large)
+        line_put(line, " %.4f", value);
+    else
+        line_put(line, " %.4e", value);
+}
+
+static size_t value_columns(const gantry__progress_value_t *given, bool is_terminal) {
+    line_t measured = {.out = NULL};
+    put_value(&measured, given, is_terminal);
+    return measured.columns;
+}
+
+/* Values that do not fit are left out of a line that is drawn again; of the last one they come on
+ * the next line. */
 static void put_values(line_t *line, const gantry__progress_value_t *values, size_t count,
-                       bool is_terminal) {
+                       bool is_terminal, bool is_last) {
     for (size_t i = 0; i < count; ++i) {
-        const double value = values[i].value;
-        const bool is_large = (is_terminal ? fabs(value) : value) > 1e-3;
-        line_put(line, " - %s:", values[i].name);
-        if (isnan(value))
-            line_put(line, " nan"); /* C may write -nan */
-        else if (is_large)
-            line_put(line, " %.4f", value);
-        else
-            line_put(line, " %.4e", value);
+        if (!line_has_room(line, value_columns(&values[i], is_terminal))) {
+            if (!is_last) continue;
+            line_cover(line);
+            line_put(line, "\n");
+            line->columns = 0;
+        }
+        put_value(line, &values[i], is_terminal);
     }
 }
 
@@ -138,10 +173,10 @@ static void put_redrawn(gantry__progress_t *progress, int64_t current, double no
         line_put(line, "%.0fs", now - progress->start);
     line_style(line, PLAIN);
     put_step_time(line, step_time);
-    put_values(line, values, count, true);
-    const size_t columns = line->columns;
-    for (size_t i = columns; i < progress->columns; ++i) line_put(line, " ");
-    progress->columns = columns;
+    line->covered = progress->columns;
+    put_values(line, values, count, true, is_last);
+    progress->columns = line->columns;
+    line_cover(line);
     if (is_last) line_put(line, "\n");
 }
 
@@ -151,7 +186,7 @@ static void put_plain(const gantry__progress_t *progress, int64_t current, doubl
     line_put(line, "%*" PRId64 "/%" PRId64 " - %.0fs -", digits_of(progress->target), current,
              progress->target, now - progress->start);
     put_step_time(line, step_time);
-    put_values(line, values, count, false);
+    put_values(line, values, count, false, true);
     line_put(line, "\n");
 }
 
@@ -177,7 +212,11 @@ void gantry__progress_begin(gantry__progress_t *progress, int64_t target, bool i
 size_t gantry__progress_update(gantry__progress_t *progress, int64_t current, double now,
                                const gantry__progress_value_t *values, size_t count, bool is_last,
                                char *out, size_t out_bytes) {
-    line_t line = {.out = out, .bytes = out_bytes};
+    /* without the last column, behind which some terminals go on to the next line */
+    line_t line = {
+        .out = out,
+        .bytes = out_bytes,
+        .most = progress->is_terminal && progress->width > 0 ? progress->width - 1 : SIZE_MAX};
     if (out_bytes > 0) out[0] = '\0';
     const double step_time = step_duration(progress, current, now);
     if (is_last && progress->target == 0) progress->target = current;

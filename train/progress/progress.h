@@ -5,6 +5,10 @@
  *
  *     100/938 ━━━━━━━━━━━━━━━━━━━━ 12s 13ms/step - accuracy: 0.5012 - loss: 1.2345
  *
+ * A line that is drawn again fits into the terminal: one that wraps could not be drawn over.
+ * Values that do not fit are left out, of narrow terminals also the bar and the time of a step. The
+ * line at an epoch's end has all values, on further lines if they do not fit.
+ *
  * Elsewhere the end of the epoch has one line, "938/938 - 12s - 13ms/step - loss: 1.2345". Time is
  * a number of seconds that the caller reads from a clock; the bar reads none. No ownership.
  * Externally synchronised. */
@@ -29,6 +33,7 @@ typedef struct gantry__progress_t {
     double after_first; /* when the first step ended */
     bool has_first, has_drawn;
     size_t columns; /* of the line that is on the terminal */
+    size_t width;   /* of the terminal, which may change at any time; 0: any */
 } gantry__progress_t;
 
 void gantry__progress_begin(gantry__progress_t *progress, int64_t target, bool is_terminal,

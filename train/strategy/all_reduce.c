@@ -31,7 +31,7 @@ typedef const gantry_tensor_t tensor;
 
 static gantry_scope_t *begin_on(const gantry__all_reduce_t *call, size_t replica) {
     gantry_scope_t *scope = gantry_scope_begin_in(call->scope, call->devices[replica]);
-    if (!scope) (void)gantry__train_hand_on(call->scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!scope) (void)gantry__train_no_inner(call->scope);
     return scope;
 }
 
@@ -140,7 +140,7 @@ static void reduce_parts(const gantry__all_reduce_t *call, tensor *const *values
 static void hold_together(const gantry__all_reduce_t *call, tensor **sums) {
     gantry_scope_t *scope = gantry_scope_begin_after(call->scope, sums, call->sum_count);
     if (!scope) {
-        (void)gantry__train_hand_on(call->scope, GANTRY_RESOURCE_EXHAUSTED);
+        (void)gantry__train_no_inner(call->scope);
         return;
     }
     for (size_t r = 0; r < call->sum_count; ++r)

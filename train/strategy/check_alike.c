@@ -2,6 +2,7 @@
 /* Comparison of processes in a loop of the program's own. */
 #include <inttypes.h>
 
+#include "train/base/inner_scope.h"
 #include "train/strategy/compare_optimizer.h"
 #include "train/strategy/strategy_state.h"
 
@@ -19,7 +20,7 @@ static gantry_status_t check_arguments(const gantry_strategy_t *strategy, gantry
             return gantry__train_refuse(scope, "%s: variables[%zu] is NULL; a variable is accepted",
                                         call, i);
     }
-    return gantry_scope_status(scope);
+    return gantry__train_check_scope(scope);
 }
 
 static void add_variable(gantry__lines_t *lines, gantry_scope_t *scope, size_t index,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 
+#include "train/base/inner_scope.h"
 #include "train/optimizer/learning_rate_state.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -75,7 +76,7 @@ static gantry_status_t read_steps(const gantry_optimizer_t *optimizer, int64_t *
     gantry_scope_t *scope = gantry_scope_begin(
         optimizer->runtime, gantry_logical_device_name(optimizer->homes[0].device));
     *out_steps = 0;
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!scope) return gantry__train_no_scope(optimizer->runtime);
     const gantry_tensor_t *steps = gantry_variable_read(scope, optimizer->homes[0].iteration);
     if (steps)
         (void)gantry__train_hand_on(scope, gantry_tensor_read(steps, out_steps, sizeof *out_steps));

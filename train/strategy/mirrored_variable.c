@@ -43,7 +43,7 @@ static gantry_status_t make_copy(gantry_mirrored_variable_t *variable, gantry_sc
                                  size_t replica, tensor *initial, const char *name) {
     char text[256];
     gantry_scope_t *own = gantry_scope_begin_in(scope, variable->strategy->devices[replica]);
-    if (!own) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!own) return gantry__train_no_inner(scope);
     if (name && replica > 0) {
         (void)snprintf(text, sizeof text, "%.200s/replica_%zu", name, replica);
         name = text;

@@ -15,7 +15,7 @@ static gantry_status_t check_strategy(const gantry_strategy_t *strategy, gantry_
         return gantry__train_refuse(scope, "%s: the %s is NULL; one from %s is accepted", call,
                                     scope ? "strategy" : "scope",
                                     scope ? "gantry_mirrored_strategy" : "gantry_scope_begin");
-    return gantry_scope_status(scope);
+    return gantry__train_check_scope(scope);
 }
 
 /* ---- run ---- */
@@ -28,7 +28,7 @@ gantry_status_t gantry_strategy_run(const gantry_strategy_t *strategy, gantry_sc
             scope, "gantry_strategy_run: the function is NULL; a function is accepted");
     for (size_t r = 0; r < strategy->count; ++r) {
         gantry_scope_t *own = gantry_scope_begin_in(scope, strategy->devices[r]);
-        if (!own) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+        if (!own) return gantry__train_no_inner(scope);
         if (gantry_scope_lend(own) == GANTRY_OK) {
             run(own, r, user);
             gantry_scope_take_back(own);

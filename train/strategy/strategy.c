@@ -166,7 +166,8 @@ static gantry_status_t copy_communicator(const gantry_communicator_t *given,
     if (!given)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_multi_worker_strategy: the communicator is NULL; one is accepted");
+            "gantry_multi_worker_strategy: the communicator is NULL; one is accepted%s",
+            gantry__train_before().text);
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
                                             "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)

@@ -275,7 +275,7 @@ static gantry_status_t end_rule(gantry_scope_t *inner, gantry_status_t status) {
 static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) {
     if (!prepare(b, record)) return GANTRY_OK;
     gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
-    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!inner) return gantry__train_no_inner(b->tape->scope);
     b->tape->running = record;
     gantry_status_t status = run_rule(b, inner, record);
     b->tape->running = NULL;

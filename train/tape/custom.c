@@ -2,13 +2,14 @@
 /* Gradients that the program gives, and no gradient: both run ops that no tape records. */
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/numerics/numerics.h"
 #include "train/tape/tape_state.h"
 
 const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    if (gantry__train_check_scope(scope) != GANTRY_OK) return NULL;
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
-    if (!inner) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED), NULL;
+    if (!inner) return gantry__train_no_inner(scope), NULL;
     const gantry_tensor_t *kept = gantry_scope_keep(inner, gantry_identity(inner, tensor));
     (void)gantry_scope_end(inner);
     return kept;
@@ -60,11 +61,11 @@ gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t
                                         const gantry_tensor_t **outputs, size_t output_count) {
     gantry_observer_t inside;
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     GANTRY__TRAIN_TRY(
         check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
-    if (!inner) return gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!inner) return gantry__train_no_inner(scope);
     if (gantry__numerics_look_into(numerics, inner, &inside) == GANTRY_OK)
         (void)run_forward(inner, forward, user, inputs, outputs, output_count);
     gantry_status_t status = gantry_scope_end(inner);

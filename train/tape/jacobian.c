@@ -184,7 +184,8 @@ static gantry_status_t allocate_rows(jacobian_t *j) {
     j->rows = gantry__train_alloc(j->source_count * (size_t)j->passes + 1, sizeof *j->rows);
     j->gradients = gantry__train_alloc(j->source_count + 1, sizeof *j->gradients);
     j->scope = gantry__train_begin(j->outer, j->call);
-    return j->rows && j->gradients && j->scope ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    if (!j->scope) return gantry_scope_status(j->outer);
+    return j->rows && j->gradients ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 /* The tape lends its scope, and what it recorded to several gradients. */

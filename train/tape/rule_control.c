@@ -8,6 +8,7 @@
  * left. */
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
 
@@ -107,7 +108,7 @@ static void run_branch(gantry__block_t *block, const gantry__rule_call_t *c, gan
 
 static gantry_status_t probe_branch(gantry__block_t *block, const gantry__rule_call_t *c) {
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
-    if (!probe) return gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!probe) return gantry__train_no_inner(c->scope);
     block->is_probing = true;
     run_branch(block, c, probe, NULL);
     return gantry__end_probe(block, c->scope, probe);

@@ -16,6 +16,7 @@
  * of the history is again a loop backwards, which takes up the gradient of vi at step i. Sums of
  * gradients are variables of the backward pass whose values no gradient needs: not kept. */
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
 #include "train/tape/rule_help.h"
@@ -326,7 +327,7 @@ static gantry_status_t probe_loop(gantry__block_t *block, const gantry__rule_cal
     const gantry_function_body_fn body = probe_step;
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
     block->is_probing = true;
-    if (!probe) return gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
+    if (!probe) return gantry__train_no_inner(c->scope);
     (void)gantry_case(probe, gantry_scalar_i32(probe, 0), &body, 1, block, block->tensors,
                       block->input_count, NULL, 0);
     return gantry__end_probe(block, c->scope, probe);

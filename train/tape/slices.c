@@ -53,7 +53,7 @@ static gantry_status_t check_slices(gantry_scope_t *scope, const gantry_gradient
 
 gantry_status_t gantry__slices_check(gantry_scope_t *scope, const gantry_gradient_t *gradient,
                                      const char *what) {
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     if (!gantry__is_sparse(gradient)) return GANTRY_OK;
     if (gradient->dense)
         return gantry__train_refuse(
@@ -110,7 +110,7 @@ static void sum_rows(gantry_scope_t *scope, gantry_gradient_t *gradient) {
 
 static gantry_status_t check_call(gantry_scope_t *scope, const gantry_gradient_t *gradient,
                                   const char *call) {
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     if (!gradient)
         return gantry__train_refuse(scope, "%s: the gradient is NULL; a pointer to one is accepted",
                                     call);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
 #include "train/tape/rule.h"
@@ -253,7 +254,7 @@ static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_option
 
 gantry_tape_t *gantry_tape_begin(gantry_scope_t *scope, const gantry_tape_options_t *options) {
     gantry_tape_t *tape = NULL;
-    if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
+    if (gantry__train_check_scope(scope) != GANTRY_OK) return NULL;
     (void)gantry__train_hand_on(scope, tape_make(scope, options, &tape));
     return tape;
 }
@@ -302,7 +303,7 @@ gantry_status_t gantry__tape_check_scope(const gantry_tape_t *tape, const char *
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: the tape is NULL; one from gantry_tape_begin is accepted",
                                   call);
-    if (tape->scope) return gantry_scope_status(tape->scope);
+    if (tape->scope) return gantry__train_check_scope(tape->scope);
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                               "%s: the tape's scope has ended; a tape of an open scope is accepted",
                               call);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes a C file from the preprocessed public headers. The file has one function for each exported one, and their table: the function calls
 # the exported one with NULL in chosen places. null_calls.h supplies the other arguments by type and name; a type that is missing there does
-# not compile. A second table says which public structs begin with struct_size. With a second file, the tables have what the first one
+# not compile. Pointers are made first, from the last one on, and then the test may do something (READY). A second table says which public structs begin with struct_size. With a second file, the tables have what the first one
 # does not declare; -v support=... names the header with the arguments.
 FILENAME == ARGV[1] { text = text " " $0; next }
 { more = more " " $0 }
@@ -26,7 +26,7 @@ function take_parameter(parameter) {
     type = trim(substr(parameter, 1, RSTART - 1)) (is_array ? " *" : "")
 }
 
-function emit(declaration,    open, head, function_name, result, count, parameters, i, places, names, arguments) {
+function emit(declaration,    open, head, function_name, result, count, parameters, i, places, names, made, arguments) {
     open = index(declaration, "(")
     head = trim(substr(declaration, 1, open - 1))
     match(head, /[A-Za-z_0-9]+$/)
@@ -40,7 +40,8 @@ function emit(declaration,    open, head, function_name, result, count, paramete
         take_parameter(parameters[i])
         if (type ~ /\*|_fn$/) {
             names = names (places ? ", " : "") "\"" name "\""
-            arguments = arguments (i > 1 ? ", " : "") "IS_NULL(" places ") ? NULL : given_" mangled(type) "(c, \"" name "\")"
+            made = "    __auto_type a" i " = IS_NULL(" places ") ? NULL : given_" mangled(type) "(c, \"" name "\");\n" made
+            arguments = arguments (i > 1 ? ", " : "") "a" i
             places++
         } else {
             arguments = arguments (i > 1 ? ", " : "") "given_" mangled(type) "(c, \"" name "\")"
@@ -48,7 +49,7 @@ function emit(declaration,    open, head, function_name, result, count, paramete
     }
     if (is_first && ARGC > 2) { known[function_name] = 1; return }
     if (function_name in known) return
-    printf "static void call_%s(null_call_t *c) {\n    (void)c;\n    RESULT_%s(%s(%s));\n}\n\n", function_name, result, function_name, arguments
+    printf "static void call_%s(null_call_t *c) {\n    (void)c;\n%s    READY(c);\n    RESULT_%s(%s(%s));\n}\n\n", function_name, made, result, function_name, arguments
     rows = rows sprintf("    {\"%s\", call_%s, %d, {%s}},\n", function_name, function_name, places, places ? names : "NULL")
 }
 

@@ -42,6 +42,7 @@ typedef enum null_result_t {
 struct null_call_t {
     const null_function_t *function;
     uint32_t nulls; /* bit i: place i is NULL */
+    void (*ready)(null_call_t *c);
     gantry_runtime_t *runtime;
     gantry_scope_t *scope;
     gantry_tensor_t *values[2]; /* to update */
@@ -58,6 +59,8 @@ struct null_call_t {
 };
 
 #define IS_NULL(place) (c->nulls >> (place)&1)
+/* What a test does between the arguments and the call; NULL: nothing. */
+#define READY(c) ((c)->ready ? (c)->ready(c) : (void)0)
 
 /* ---- results ---- */
 

@@ -182,7 +182,7 @@ static void every_place_that_may_be_null_exists(void **state) {
     }
 }
 
-static int null_test_main(void) {
+static inline int null_test_main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_place_that_may_be_null_exists),
         cmocka_unit_test(every_function_with_null_in_each_place_returns),

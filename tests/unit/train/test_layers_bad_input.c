@@ -463,7 +463,8 @@ static gantry_status_t train_once(gantry_scope_t *scope, gantry_layer_t *layer) 
     const gantry_tensor_t *x = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3, 2));
     gantry_model_t *model = gantry_sequential(gantry_scope_runtime(scope), NULL);
     (void)gantry_model_add(model, layer);
-    gantry_status_t status = gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
+    gantry_status_t status = model ? gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2))
+                                   : GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK) status = gantry_scope_status(scope);
     if (status == GANTRY_OK) {
         gantry_tape_t *tape = gantry_tape_begin(scope, NULL);

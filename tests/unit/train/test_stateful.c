@@ -264,7 +264,8 @@ static gantry_status_t train_looped(gantry_scope_t *scope) {
     chosen_unroll = GANTRY_OFF;
     gantry_model_t *model = gantry_sequential(runtime, &(gantry_model_options_t){.batch_size = 2});
     (void)gantry_model_add(model, gantry_lstm(1, &o));
-    gantry_status_t status = gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2, 1));
+    gantry_status_t status = model ? gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2, 1))
+                                   : GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK) {
         const gantry_tensor_t *x = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1));
         const gantry_source_t source = {.variable = gantry_model_variable(model, 0, NULL)};
