@@ -127,7 +127,10 @@ static void function_destroy(gantry_function_t *function) {
     while (function->attached) {
         gantry__attached_t *attached = function->attached;
         function->attached = attached->next;
-        attached->release(attached->data);
+        {
+            GANTRY__PROGRAM_FP_MODE(program);
+            attached->release(attached->data);
+        }
         gantry__heap_free(&runtime->heap, attached, sizeof *attached);
     }
     while (function->traced) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/data/stage.h"
 
@@ -124,6 +125,7 @@ void gantry__train_stage_close(gantry__train_stage_t *stage) {
 
 gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                          bool *out_end) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp); /* also on a thread that has the program's */
     *out_end = stage->has_ended;
     if (stage->has_ended) return GANTRY_OK;
     if (atomic_load_explicit(&stage->pass->is_cancelled, memory_order_relaxed))

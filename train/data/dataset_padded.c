@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 #include "train/data/stage.h"
 
@@ -292,7 +291,6 @@ static void keep_options(padded_t *self, const gantry_padded_batch_options_t *o)
 
 gantry_dataset_t *gantry_dataset_padded_batch(gantry_dataset_t *input, int64_t batch_size,
                                               const gantry_padded_batch_options_t *options) {
-    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_padded_batch_options_t o;
     if (!input) return NULL;
     if (gantry__train_options(options, sizeof o, &o, sizeof o,

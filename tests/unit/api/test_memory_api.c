@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public calls report memory, return unused memory to the driver, and attribute memory to the tags
- * of scopes. */
+ * of scopes.
+ *
+ * Promise: tensors of up to 64 bytes on the CPU backend lie in the host's heap, and no figure of
+ * the device counts them; longer ones, and those of other devices, are counted. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -305,12 +308,37 @@ static void bad_report_calls_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* What a tensor of so many floats adds to the figures of its device. */
+static void expect_counted(runtime_fixture_t *f, const char *device, int64_t floats, bool counted) {
+    gantry_scope_t *scope = runtime_fixture_scope(f, device);
+    const gantry_memory_info_t before = info_of(f, device);
+    assert_non_null(try_zeros(scope, GANTRY_SHAPE(floats)));
+    const gantry_memory_info_t after = info_of(f, device);
+    assert_int_equal(after.allocation_count - before.allocation_count, counted);
+    assert_int_equal(after.current_bytes > before.current_bytes, counted);
+    assert_int_equal(after.requested_bytes - before.requested_bytes,
+                     counted ? (uint64_t)floats * sizeof(float) : 0);
+    expect_ended_well(scope);
+}
+
+static void small_tensors_of_the_cpu_are_not_counted(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    expect_counted(&f, "CPU:0", 1, false);
+    expect_counted(&f, "CPU:0", 16, false);
+    expect_counted(&f, "CPU:0", 17, true);
+    expect_counted(&f, "GPU:0", 16, true);
+    runtime_fixture_close(&f);
+}
+
 int main(void) {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(info_follows_what_is_allocated),
         TEST(info_of_an_older_caller_ends_where_its_struct_ends),
+        TEST(small_tensors_of_the_cpu_are_not_counted),
         TEST(trim_returns_what_is_not_in_use),
         TEST(tags_mark_what_a_scope_allocates),
         TEST(tag_of_a_bad_scope_or_without_memory_is_refused),

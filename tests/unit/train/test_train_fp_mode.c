@@ -14,6 +14,7 @@ enum { MOST_BYTES = 1 << 16, ROWS = 48, WIDTH = 6 };
 typedef struct program_t {
     gantry__fp_mode_t mode;
     atomic_int map, filter, source, layer, loss, rate, fit, text, custom, later;
+    int rows, sequences; /* made */
     unsigned char bytes[MOST_BYTES];
     size_t count;
 } program_t;
@@ -39,7 +40,7 @@ static void keep(program_t *p, const void *bytes, size_t count) {
 static gantry_status_t next_row(void *state, gantry_element_t *element, bool *out_end) {
     program_t *p = state;
     note(p, &p->source);
-    const int row = p->source % (ROWS + 1);
+    const int row = ++p->rows % (ROWS + 1);
     *out_end = row == 0;
     if (*out_end) return GANTRY_OK;
     float *x = gantry_element_component(element, 0, GANTRY_FLOAT32, &GANTRY_SHAPE(4, WIDTH));
@@ -77,6 +78,38 @@ static gantry_dataset_t *rows_of(program_t *p) {
     rows = gantry_dataset_map(rows, copy_row, p, 3);
     return gantry_dataset_prefetch(
         gantry_dataset_batch(gantry_dataset_filter(rows, keep_all, p), 8, true), 2);
+}
+
+static gantry_status_t next_sequence(void *state, gantry_element_t *element, bool *out_end) {
+    program_t *p = state;
+    note(p, &p->source);
+    *out_end = p->sequences == 6;
+    if (*out_end) return GANTRY_OK;
+    const int64_t length = ++p->sequences % 3 + 1;
+    float *x = gantry_element_component(element, 0, GANTRY_FLOAT32, &GANTRY_SHAPE(length));
+    if (!x) return GANTRY_RESOURCE_EXHAUSTED;
+    memset(x, 0, (size_t)length * sizeof *x);
+    return GANTRY_OK;
+}
+
+/* The padding value is rounded to the type on the data set's thread. */
+static void run_padding(program_t *p) {
+    gantry_dataset_t *rows = gantry_dataset_from_callback(&(gantry_dataset_source_t){
+        .struct_size = sizeof(gantry_dataset_source_t), .next = next_sequence, .user = p});
+    rows = gantry_dataset_prefetch(
+        gantry_dataset_padded_batch(
+            rows, 3, &(gantry_padded_batch_options_t){.values = (const double[]){0.1}, .count = 1}),
+        1);
+    const gantry_array_t *components;
+    gantry_dataset_iterator_t *iterator;
+    size_t count;
+    bool ends = false;
+    p->sequences = 0;
+    must(gantry_dataset_iterator_create(rows, &iterator));
+    while (must(gantry_dataset_iterator_next(iterator, &components, &count, &ends)), !ends)
+        keep(p, components->data, 9 * sizeof(float));
+    gantry_dataset_iterator_release(iterator);
+    gantry_dataset_release(rows);
 }
 
 /* ---- the model ---- */
@@ -249,6 +282,7 @@ static void fit(program_t *p, gantry_model_t *model, bool has_schedule) {
 static void run_program(program_t *p) {
     gantry_set_seed(fixture.runtime, 7);
     p->count = 0;
+    run_padding(p);
     for (int i = 0; i < 2; ++i) {
         gantry_model_t *model = model_of(p);
         compile(p, model, i == 0);
