@@ -160,9 +160,7 @@ static bool refuse_problems(const convert_set_t *set, const char *path, size_t c
     const convert_tensor_t *first = set->tensors;
     while (!first->problem) ++first;
     (void)gantry_tool_fail(
-        "%s: %zu of its %zu entries cannot be read: \"%.200s\": %.400s%s; "
-        "--tensor chooses another one, --skip-unreadable leaves out what cannot "
-        "be read",
+        "%s: %zu of its %zu entries cannot be read: \"%.200s\": %.400s%s; --tensor chooses another one, --skip-unreadable leaves out what cannot be read",
         path, count, set->count, first->name, first->problem, count > 1 ? ", and others" : "");
     return false;
 }
