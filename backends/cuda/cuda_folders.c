@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In this order: the toolkit that a variable names, the active Python and conda environments, the
+ * environment of the python3 that PATH finds, the user's and the system's packages of Python, the
  * toolkits of the system, the newest version first, and the folders that a container and WSL mount
- * with the driver. pip has a folder for each wheel, or one for all of CUDA 13. */
-#define _POSIX_C_SOURCE 200809L
+ * with the driver. pip has a folder for each wheel, or one for all of CUDA 13. In a program with
+ * more rights than its caller (set-user-ID), variables have no value. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "cuda/cuda_folders.h"
 
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PATTERN_BYTES 1024
 #define WHEELS "/lib/python3*/site-packages/nvidia/*/lib"
+#define SYSTEM_WHEELS "/lib/python3*/dist-packages/nvidia/*/lib" /* of Debian and Ubuntu */
+#define PYTHON "PATH" /* the folder above that of python3, if it is a variable's name */
 
 typedef struct place_t {
     const char *variable; /* names the folder before the pattern; NULL: the root */
@@ -29,6 +34,12 @@ static const place_t places[] = {
     {"CONDA_PREFIX", "/lib"},
     {"CONDA_PREFIX", "/targets/*/lib"},
     {"CONDA_PREFIX", WHEELS},
+    {PYTHON, WHEELS},
+    {"PYTHONUSERBASE", WHEELS},
+    {"HOME", "/.local" WHEELS},
+    {NULL, "/usr/local" SYSTEM_WHEELS},
+    {NULL, "/usr/local" WHEELS},
+    {NULL, "/usr" SYSTEM_WHEELS},
     {NULL, "/usr/local/cuda/lib64"},
     {NULL, "/usr/local/cuda/lib"},
     {NULL, "/usr/local/cuda/targets/*/lib"},
@@ -61,14 +72,40 @@ static bool visit_place(const char *folder, const char *pattern,
     return is_done;
 }
 
+/* The folder that holds the bin of the first python3 of PATH. An environment's bin has a link,
+ * which is not followed. */
+static const char *python_prefix(char out[PATTERN_BYTES]) {
+    const char *at = secure_getenv(PYTHON);
+    char file[PATTERN_BYTES];
+    for (size_t length; at && *at; at += length + (at[length] == ':')) {
+        length = strcspn(at, ":");
+        const int bytes = snprintf(file, sizeof file, "%.*s/python3", (int)length, at);
+        if (*at != '/' || bytes < 0 || (size_t)bytes >= sizeof file || access(file, X_OK) != 0)
+            continue;
+        while (length > 1 && at[length - 1] == '/') --length;
+        (void)snprintf(out, PATTERN_BYTES, "%.*s", (int)length, at);
+        char *slash = strrchr(out, '/');
+        *slash = '\0';
+        return out;
+    }
+    return NULL;
+}
+
+/* The folder before the place's pattern; NULL: none. */
+static const char *place_folder(const place_t *place, const char *root, char out[PATTERN_BYTES]) {
+    if (!place->variable) return root;
+    if (strcmp(place->variable, PYTHON) == 0) return python_prefix(out);
+    const char *folder = secure_getenv(place->variable);
+    return folder && *folder ? folder : NULL;
+}
+
 bool gantry__cuda_folders_visit(const char *root, bool (*visit)(void *self, const char *folder),
                                 void *self) {
     bool is_done = false;
     for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_done; ++i) {
-        const place_t *place = &places[i];
-        const char *folder = place->variable ? getenv(place->variable) : root;
-        if (!folder || (place->variable && folder[0] == '\0')) continue;
-        is_done = visit_place(folder, place->pattern, visit, self);
+        char prefix[PATTERN_BYTES];
+        const char *folder = place_folder(&places[i], root, prefix);
+        is_done = folder && visit_place(folder, places[i].pattern, visit, self);
     }
     return is_done;
 }

@@ -10,7 +10,7 @@
 
 /* GANTRY__CUDA_FOLDERS_TEXT names them for messages. */
 #define GANTRY__CUDA_FOLDERS_TEXT \
-    "CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX or /usr/local/cuda*"
+    "CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX, the packages of python3 or /usr/local/cuda*"
 
 /* Calls visit for each folder that is there, in the order of the search, until it returns true;
  * returns whether it did. root stands before the folders of the system: "", but in tests. */

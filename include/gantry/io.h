@@ -30,6 +30,13 @@ GANTRY_API gantry_status_t gantry_save_npy(gantry_scope_t *scope, const gantry_t
 GANTRY_API gantry_status_t gantry_parse_npy(const void *npy, size_t npy_bytes,
                                             gantry_dtype_t *out_dtype, gantry_shape_t *out_shape,
                                             void *out, size_t out_bytes);
+/** Parses the beginning of a .npy file that has npy_bytes bytes: front_bytes of them, at front,
+ * which are to contain its header; 65547 always do. *out_offset is where the elements begin. An
+ * array may be in Fortran order or another byte order. Failures are those of gantry_load_npy, and
+ * InvalidArgument if the header is longer than front. Thread-safe. */
+GANTRY_API gantry_status_t gantry_parse_npy_header(const void *front, size_t front_bytes,
+                                                   uint64_t npy_bytes, gantry_dtype_t *out_dtype,
+                                                   gantry_shape_t *out_shape, uint64_t *out_offset);
 /** The most bytes that gantry_format_npy_header writes. */
 #define GANTRY_NPY_HEADER_BYTES 384
 /** Writes the bytes of a .npy file in front of the elements, which follow row-major and in this
@@ -39,6 +46,22 @@ GANTRY_API gantry_status_t gantry_format_npy_header(gantry_dtype_t dtype,
                                                     const gantry_shape_t *shape,
                                                     char out[GANTRY_NPY_HEADER_BYTES],
                                                     size_t *out_size);
+
+/** Loads the elements of a tensor from an open file, from byte offset on, onto the scope's device:
+ * row-major and in this machine's byte order. A bool that is not 0 becomes 1. The file is a plain
+ * one, its position stays, and path names it in messages. The elements are read directly into the
+ * tensor; a device gets them in blocks of 4 MiB, so that the host never holds all of them.
+ *
+ * Returns NULL after an error, and the scope keeps it: InvalidArgument: an offset below 0, no plain
+ * file or a shape that is none; DataLoss: the file ends before the elements do. */
+GANTRY_API const gantry_tensor_t *gantry_load_elements(gantry_scope_t *scope, int file,
+                                                       const char *path, int64_t offset,
+                                                       gantry_dtype_t dtype, gantry_shape_t shape);
+
+/** Says what a file is that was taken for a file of tensors, by its first bytes, of which 256 are
+ * enough: a Git LFS pointer or an HTML page. A constant text, such as "it is an HTML page, ...", or
+ * NULL: nothing known. Thread-safe. */
+GANTRY_API const char *gantry_recognize_file(const void *front, size_t front_bytes);
 
 #ifdef __cplusplus
 }

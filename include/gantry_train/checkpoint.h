@@ -60,8 +60,9 @@ GANTRY_API gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const c
 /** Opens a checkpoint and checks its header. *out_checkpoint is NULL after a failure.
  *
  * NotFound; InvalidArgument: no plain file, no safetensors file, or a header of more than 100 MB;
- * DataLoss: a damaged header, elements that are missing, overlap or belong to no tensor;
- * Unimplemented: a type or a rank that Gantry does not have. */
+ * DataLoss: a damaged header, elements that are missing, overlap or belong to no tensor. A Git LFS
+ * pointer and an HTML page are named as such. A tensor of a type or a rank that Gantry does not
+ * have, such as F8_E4M3, has its name in the list; only what asks for it is Unimplemented. */
 GANTRY_API gantry_status_t gantry_checkpoint_open(const char *path,
                                                   gantry_checkpoint_t **out_checkpoint);
 /** Closes a checkpoint; NULL does no harm. */
@@ -72,7 +73,8 @@ GANTRY_API size_t gantry_checkpoint_count(const gantry_checkpoint_t *checkpoint)
 /** The name of the tensor with this index, in the order of names; NULL beyond the last. The
  * checkpoint owns the text. */
 GANTRY_API const char *gantry_checkpoint_name(const gantry_checkpoint_t *checkpoint, size_t index);
-/** The type and shape of a tensor. NotFound lists some of the names. */
+/** The type and shape of a tensor. NotFound lists some of the names; Unimplemented names a type or
+ * a rank that Gantry does not have. */
 GANTRY_API gantry_status_t gantry_checkpoint_find(const gantry_checkpoint_t *checkpoint,
                                                   const char *name, gantry_dtype_t *out_dtype,
                                                   gantry_shape_t *out_shape);
@@ -88,7 +90,8 @@ GANTRY_API gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *che
                                                   const char *name, gantry_dtype_t dtype,
                                                   const gantry_shape_t *shape, void *out,
                                                   size_t out_bytes);
-/** Loads a tensor onto the scope's device. NULL after a failure, which the scope keeps. */
+/** Loads a tensor onto the scope's device. NULL after a failure, which the scope keeps. A device
+ * gets the elements in blocks of 4 MiB, so that the host never holds all of them. */
 GANTRY_API const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
                                                          const gantry_checkpoint_t *checkpoint,
                                                          const char *name);

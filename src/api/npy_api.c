@@ -4,14 +4,13 @@
 #include "base/files.h"
 #include "base/fp_mode.h"
 #include "device/device_open.h"
-#include "device/transfer.h"
+#include "io/file_kind.h"
 #include "io/npy.h"
 #include "run/dispatch.h"
+#include "run/tensor_stream.h"
 
 /* Larger files are refused before memory is allocated. */
 #define NPY_LARGEST ((size_t)1 << (sizeof(size_t) > 4 ? 40 : 30))
-/* A device gets a longer array in blocks of this size: the host never holds all of it. */
-#define NPY_BLOCK ((size_t)4 << 20)
 
 typedef struct npy_load_t {
     gantry_scope_t *scope;
@@ -19,54 +18,16 @@ typedef struct npy_load_t {
     gantry__npy_file_t file;
 } npy_load_t;
 
-static gantry_status_t make_tensor(npy_load_t *load, uint32_t first_stream,
-                                   gantry_tensor_t **out_tensor) {
-    const gantry__npy_view_t *array = &load->file.array;
-    const gantry__allocation_t purpose = {.owner = "Const", .tag = load->scope->tag};
-    return gantry__tensor_create(load->scope->runtime, load->device, array->dtype, &array->shape,
-                                 first_stream, &purpose, out_tensor);
-}
-
-static gantry_status_t read_in_place(npy_load_t *load, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(make_tensor(load, GANTRY_STREAM_TO_DEVICE, out_tensor));
-    return gantry__npy_read(&load->scope->runtime->heap, &load->file, (*out_tensor)->data,
-                            (*out_tensor)->size_bytes);
-}
-
-static gantry_status_t read_whole(npy_load_t *load, void *block, gantry_tensor_t **out_tensor) {
-    const gantry__npy_view_t *array = &load->file.array;
-    GANTRY__TRY(
-        gantry__npy_read(&load->scope->runtime->heap, &load->file, block, array->data_bytes));
-    return gantry__tensor_from_host(load->scope->runtime, load->device, array->dtype, &array->shape,
-                                    block, load->scope->tag, out_tensor);
-}
-
-static gantry_status_t read_by_blocks(npy_load_t *load, void *block, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(make_tensor(load, GANTRY_STREAM_TO_DEVICE, out_tensor));
-    gantry_tensor_t *tensor = *out_tensor;
-    for (uint64_t at = 0; at < tensor->size_bytes; at += NPY_BLOCK) {
-        const uint64_t left = tensor->size_bytes - at;
-        const size_t bytes = left < NPY_BLOCK ? (size_t)left : NPY_BLOCK;
-        GANTRY__TRY(gantry__npy_read(&load->scope->runtime->heap, &load->file, block, bytes));
-        GANTRY__TRY(gantry__copy_part_from_host(tensor->buffer, at, block, bytes, &tensor->ready));
-    }
-    return GANTRY_OK;
+static gantry_status_t npy_next(void *user, void *out, size_t bytes) {
+    npy_load_t *load = user;
+    return gantry__npy_read(&load->scope->runtime->heap, &load->file, out, bytes);
 }
 
 static gantry_status_t npy_read_elements(npy_load_t *load, gantry_tensor_t **out_tensor) {
     const gantry__npy_view_t *array = &load->file.array;
-    const gantry__heap_t *heap = &load->scope->runtime->heap;
-    if (load->device->host_addressable && load->device->synchronous)
-        return read_in_place(load, out_tensor);
-    const bool is_whole =
-        array->data_bytes <= NPY_BLOCK || (array->fortran_order && array->shape.rank > 1);
-    const size_t block_bytes = is_whole ? array->data_bytes : NPY_BLOCK;
-    void *block = gantry__heap_alloc(heap, block_bytes);
-    if (!block) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status =
-        is_whole ? read_whole(load, block, out_tensor) : read_by_blocks(load, block, out_tensor);
-    gantry__heap_free(heap, block, block_bytes);
-    return status;
+    return gantry__tensor_stream(load->scope, load->device, array->dtype, &array->shape,
+                                 array->fortran_order && array->shape.rank > 1, npy_next, load,
+                                 out_tensor);
 }
 
 static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
@@ -150,6 +111,28 @@ gantry_status_t gantry_parse_npy(const void *npy, size_t npy_bytes, gantry_dtype
     }
     gantry__npy_copy(&view, out);
     return GANTRY_OK;
+}
+
+gantry_status_t gantry_parse_npy_header(const void *front, size_t front_bytes, uint64_t npy_bytes,
+                                        gantry_dtype_t *out_dtype, gantry_shape_t *out_shape,
+                                        uint64_t *out_offset) {
+    gantry__npy_view_t view;
+    if (!front || !out_dtype || !out_shape || !out_offset) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_parse_npy_header: %s is NULL",
+                            !front       ? "front"
+                            : !out_dtype ? "out_dtype"
+                            : !out_shape ? "out_shape"
+                                         : "out_offset");
+    }
+    GANTRY__TRY(gantry__npy_parse_front(front, front_bytes, npy_bytes, &view));
+    *out_dtype = view.dtype;
+    *out_shape = view.shape;
+    *out_offset = view.data_offset;
+    return GANTRY_OK;
+}
+
+const char *gantry_recognize_file(const void *front, size_t front_bytes) {
+    return front ? gantry__file_kind(front, front_bytes) : NULL;
 }
 
 _Static_assert(GANTRY_NPY_HEADER_BYTES == GANTRY__NPY_HEADER_BYTES, "one size");

@@ -154,6 +154,27 @@ gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, 
     return got < 0 ? gantry__file_fail("read", path, errno) : GANTRY_OK;
 }
 
+gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset, void *bytes,
+                                     size_t size) {
+    char *at = bytes;
+    for (size_t left = size; left > 0;) {
+        const ssize_t got =
+            pread(file, at, left < LONGEST_TRANSFER ? left : LONGEST_TRANSFER, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return gantry__file_fail("read", path, errno);
+        if (got == 0) {
+            return gantry__fail(GANTRY_DATA_LOSS,
+                                "cannot read '%s': it ends at byte %" PRIu64
+                                ", %zu bytes too early",
+                                path, offset, left);
+        }
+        at += got;
+        offset += (uint64_t)got;
+        left -= (size_t)got;
+    }
+    return GANTRY_OK;
+}
+
 void gantry__file_close(int file) {
     if (file >= 0) (void)close(file);
 }

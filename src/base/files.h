@@ -27,6 +27,9 @@ gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_f
 /* The next bytes; fewer than size only at the end. */
 gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, size_t size,
                                        size_t *out_read);
+/* size bytes from offset on, wherever the file's position is. DataLoss if the file ends before. */
+gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset, void *bytes,
+                                     size_t size);
 void gantry__file_close(int file);
 /* For paths that another library opens: InvalidArgument if path exists and is no plain file. */
 gantry_status_t gantry__file_check_plain(const char *path);

@@ -24,6 +24,7 @@
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "io/file_kind.h"
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES ((size_t)6)
@@ -266,14 +267,21 @@ static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
                                               : "shape");
 }
 
+static bool has_magic(const void *bytes, size_t known) {
+    return known >= MAGIC_BYTES && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0;
+}
+
+static gantry_status_t fail_kind(const void *bytes, size_t known) {
+    const char *kind = gantry__file_kind(bytes, known);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "not an .npy file: %s",
+                        kind ? kind : "it does not begin with \\x93NUMPY");
+}
+
 /* Reads the bytes in front of the header, `known` of which are present: how many they are, and the
  * header's length. */
 static gantry_status_t read_front(const unsigned char *bytes, size_t known, size_t *out_fixed,
                                   size_t *out_length) {
-    if (known < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "not an .npy file: it does not begin with \\x93NUMPY");
-    }
+    if (!has_magic(bytes, known)) return fail_kind(bytes, known);
     size_t fixed = MAGIC_BYTES + 4;
     if (known < fixed)
         return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes",
@@ -343,14 +351,24 @@ static gantry_status_t parse_header(cursor_t cursor, size_t offset, uint64_t siz
         out->data_bytes, left, left < out->data_bytes ? "truncated" : "followed by something else");
 }
 
-gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out) {
+gantry_status_t gantry__npy_parse_front(const void *front, size_t front_bytes, uint64_t size,
+                                        gantry__npy_view_t *out) {
     size_t fixed, length;
     *out = (gantry__npy_view_t){.dtype = GANTRY_DTYPE_NONE};
-    GANTRY__TRY(read_front(bytes, size, &fixed, &length));
+    GANTRY__TRY(read_front(front, front_bytes, &fixed, &length));
     GANTRY__TRY(check_length(fixed, length, size));
-    const char *text = (const char *)bytes + fixed;
-    GANTRY__TRY(parse_header((cursor_t){text, text + length}, fixed + length, size, out));
-    out->data = text + length;
+    if (length > front_bytes - fixed) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%zu bytes of the .npy file are given; its header ends after %zu",
+                            front_bytes, fixed + length);
+    }
+    const char *text = (const char *)front + fixed;
+    return parse_header((cursor_t){text, text + length}, fixed + length, size, out);
+}
+
+gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out) {
+    GANTRY__TRY(gantry__npy_parse_front(bytes, size, size, out));
+    out->data = (const char *)bytes + out->data_offset;
     return GANTRY_OK;
 }
 
@@ -424,9 +442,14 @@ void gantry__npy_copy(const gantry__npy_view_t *view, void *target) {
 
 static gantry_status_t read_whole_header(const gantry__heap_t *heap, gantry__npy_file_t *file,
                                          uint64_t size) {
-    unsigned char front[FRONT_BYTES] = {0};
+    unsigned char front[GANTRY__FILE_KIND_BYTES] = {0};
     size_t known, fixed, length, got;
     GANTRY__TRY(gantry__file_read_next(file->file, file->path, front, FRONT_BYTES, &known));
+    if (known == FRONT_BYTES && !has_magic(front, known)) {
+        GANTRY__TRY(gantry__file_read_next(file->file, file->path, front + known,
+                                           sizeof front - known, &got));
+        return fail_kind(front, known + got);
+    }
     GANTRY__TRY(read_front(front, known, &fixed, &length));
     GANTRY__TRY(check_length(fixed, length, size));
     char *text = gantry__heap_alloc(heap, FRONT_BYTES + length);

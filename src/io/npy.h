@@ -32,6 +32,11 @@ typedef struct gantry__npy_view_t {
  * the header says. *out is defined only after OK. */
 gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out);
 
+/* The same of the file's first front_bytes, which are to contain its header; *out has no data.
+ * InvalidArgument if the header is longer. */
+gantry_status_t gantry__npy_parse_front(const void *front, size_t front_bytes, uint64_t size,
+                                        gantry__npy_view_t *out);
+
 /* Copies the elements to target (data_bytes, aligned for the type) in row-major order and this
  * machine's byte order; bools become 0 or 1. */
 void gantry__npy_copy(const gantry__npy_view_t *view, void *target);

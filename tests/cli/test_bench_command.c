@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs gantry bench for a moment as a user would: the table, the JSON and the picture agree, and a
- * machine without a GPU is told so. No figure is judged. */
+ * machine without a GPU is told so. No figure is judged.
+ * Promise: gantry bench judges no size that it did not measure. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -60,6 +61,63 @@ static void figures_and_winners_agree(void **state) {
     expect_run(0, "test -z \"$(ls | grep tmp)\"");
 }
 
+/* What "Crossover" says follows from rows that were measured. */
+static void check_verdict(const cJSON *all, const cJSON *verdict) {
+    const char *series = cJSON_GetObjectItem(verdict, "series")->valuestring,
+               *says = cJSON_GetObjectItem(verdict, "gpu_is_faster")->valuestring;
+    const cJSON *size = cJSON_GetObjectItem(verdict, "size"), *row;
+    double smallest = 0, largest = 0;
+    int wins = 0, losses = 0, wins_from = 0, losses_from = 0;
+    bool is_measured = false, wins_at_largest = false;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(all, "rows")) {
+        const char *winner = cJSON_GetStringValue(cJSON_GetObjectItem(row, "winner"));
+        if (strcmp(cJSON_GetObjectItem(row, "series")->valuestring, series) != 0 || !winner)
+            continue;
+        const double at = cJSON_GetObjectItem(row, "size")->valuedouble;
+        const bool is_win = strcmp(winner, "GPU:0") == 0;
+        if (smallest <= 0) smallest = at;
+        largest = at;
+        wins_at_largest = is_win;
+        wins += is_win;
+        losses += !is_win;
+        if (!cJSON_IsNumber(size) || at < size->valuedouble) continue;
+        is_measured = is_measured || !(at > size->valuedouble);
+        wins_from += is_win;
+        losses_from += !is_win;
+    }
+    assert_true(fabs(cJSON_GetObjectItem(verdict, "smallest_measured")->valuedouble - smallest) <
+                0.5);
+    assert_true(fabs(cJSON_GetObjectItem(verdict, "largest_measured")->valuedouble - largest) <
+                0.5);
+    assert_int_equal(strcmp(says, "unknown") == 0, wins + losses == 0);
+    assert_int_equal(strcmp(says, "always") == 0, wins > 0 && losses == 0);
+    assert_int_equal(strcmp(says, "never") == 0, wins == 0 && losses > 0);
+    assert_int_equal(strcmp(says, "at") == 0, wins > 0 && losses > 0 && wins_at_largest);
+    assert_int_equal(cJSON_IsNumber(size), strcmp(says, "at") == 0);
+    if (cJSON_IsNumber(size)) assert_true(is_measured && wins_from > 0 && losses_from == 0);
+}
+
+static void no_size_is_judged_that_was_not_measured(void **state) {
+    (void)state;
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
+    static const char *const seconds[] = {"0.01", "0.3"};
+    for (size_t i = 0; i < 2; ++i) {
+        char line[128];
+        (void)snprintf(line, sizeof line, "$BIN/gantry bench --seconds %s --json 2>/dev/null",
+                       seconds[i]);
+        expect_run(0, line);
+        cJSON *all = cJSON_Parse(output);
+        assert_non_null(all);
+        const cJSON *verdict;
+        cJSON_ArrayForEach(verdict, cJSON_GetObjectItem(all, "crossover"))
+            check_verdict(all, verdict);
+        cJSON_Delete(all);
+    }
+    expect_run(0, "$BIN/gantry bench --seconds 0.01 2>/dev/null | sed '1,/^Crossover/d' >lines");
+    expect_run(0, "grep -c . lines");
+    expect_run(1, "grep -v measured lines");
+}
+
 static void table_shows_both_devices(void **state) {
     (void)state;
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
@@ -91,6 +149,7 @@ int main(void) {
     if (!find_opencl(1, &has_opencl)) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_and_winners_agree),
+        cmocka_unit_test(no_size_is_judged_that_was_not_measured),
         cmocka_unit_test(table_shows_both_devices),
         cmocka_unit_test(machine_without_a_gpu_is_told),
     };

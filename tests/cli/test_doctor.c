@@ -239,7 +239,7 @@ static void faults_of_cards_are_told_with_their_remedies(void **state) {
     expect_in_output("failed        NVRTC: ");
     expect_in_output("remedy: pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12");
     expect_in_output("failed        cuda:0 computes: Add does not run there: no kernel for the op");
-    expect_in_output("remedy: mend the compiler of kernels");
+    expect_in_output("remedy: mend NVRTC, which a check above names");
     expect_run(0, CUDA NVRTC "GANTRY_STAND_IN_CUDA='driver=11080' " DOCTOR);
     expect_in_output("failed        cuda backend: the NVIDIA driver ");
     expect_in_output("remedy: install NVIDIA's driver 525 or newer");

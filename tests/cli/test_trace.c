@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GANTRY_TRACE and `gantry trace` as a user runs them: on the CPU, PoCL and the stand-in for CUDA,
- * as text, JSON and a page; and with broken and hostile files. */
+ * as text, JSON and a page; and with broken and hostile files.
+ * Promise: the page of gantry trace --html draws memory as steps that keep their peaks, over an
+ * axis of round times. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the page of `gantry trace --html` against a small document of its own, as a browser would: the picture has bars,
-// the search finds, the buttons and the mouse work, tables have rows, and no text of the trace becomes HTML.
+// the search finds, the buttons and the mouse work, tables have rows, and no text of the trace becomes HTML. Memory is
+// drawn as steps that keep their peaks, and the axis has round times.
 // node trace_page.js page.html TEXT: TEXT is an op that the trace has. Prints "page ok", or what is wrong.
 "use strict";
 const fs = require("fs"), vm = require("vm");
@@ -26,23 +27,27 @@ class Element {
   fire(kind, event) { for (const call of this.listeners[kind] || []) call(Object.assign({target: this, preventDefault() {}}, event)); }
   set innerHTML(text) { expect(false, "innerHTML is set"); }
 }
-const calls = {fillRect: [], fillText: []};
+const calls = {fillRect: [], fillText: [], moveTo: [], lineTo: []};
 const paint = new Proxy({}, {get: (o, name) => name in o ? o[name] : (...args) => { if (calls[name]) calls[name].push(args); }});
-const elements = new Map();
-for (const id of [...html.matchAll(/ id="([a-z]+)"/g)].map((m) => m[1])) elements.set(id, new Element(id));
-elements.get("data").textContent = data[1];
-const canvas = elements.get("picture");
-canvas.getContext = () => paint;
-canvas.clientWidth = 1000;
+const clear = () => { for (const name in calls) calls[name].length = 0; };
 const window = new Element("window");
 window.devicePixelRatio = 1;
 window.getComputedStyle = () => ({color: "#000"});
-const document = {getElementById: (id) => elements.get(id) || null, createElement: (tag) => new Element(tag), body: new Element("body")};
-vm.runInNewContext(scripts[0][1], {document, window, console});
+function open(text) {
+  const elements = new Map();
+  for (const id of [...html.matchAll(/ id="([a-z]+)"/g)].map((m) => m[1])) elements.set(id, new Element(id));
+  elements.get("data").textContent = text;
+  elements.get("picture").getContext = () => paint;
+  elements.get("picture").clientWidth = 1000;
+  const document = {getElementById: (id) => elements.get(id) || null, createElement: (tag) => new Element(tag), body: new Element("body")};
+  clear();
+  vm.runInNewContext(scripts[0][1], {document, window, console});
+  return elements;
+}
+const elements = open(data[1]), canvas = elements.get("picture");
 
 // ---- the picture ----
 const bars = () => calls.fillRect.filter((r) => r[0] >= 170 && r[3] === 14);
-const clear = () => { calls.fillRect.length = calls.fillText.length = 0; };
 expect(bars().length > 0, "no bars");
 for (const [x, y, w, h] of calls.fillRect) expect([x, y, w, h].every(Number.isFinite), "a bar without numbers");
 const first = bars()[0];
@@ -76,4 +81,47 @@ const titles = elements.get("tables").children.filter((e) => e.tag === "h2").map
 for (const title of ["Top ops by time", "Devices"]) expect(titles.includes(title), "no table " + title);
 const click = (element) => { if (element.tag === "tr") element.fire("click", {}); element.children.forEach(click); };
 click(elements.get("tables"));
+
+// ---- memory and the axis, of levels of the test's own ----
+const LABEL = 170, WIDTH = 830;
+function expectSteps(what) {
+  let [x, y] = calls.moveTo[calls.moveTo.length - 1];
+  expect(x === LABEL, what + ": the curve begins at " + x);
+  for (const [nextX, nextY] of calls.lineTo) {
+    expect(nextX === x || nextY === y, what + ": a line is neither level nor upright");
+    expect(nextX >= x, what + ": a line goes back");
+    [x, y] = [nextX, nextY];
+  }
+  expect(x === LABEL + WIDTH, what + ": the curve ends at " + x);
+}
+function expectRoundAxis(what) {
+  const texts = calls.fillText.map((t) => String(t[0])).filter((t) => /^[0-9.]+ (us|ms|s)$/.test(t));
+  const times = texts.map(parseFloat);
+  expect(times.length >= 3 && times.length <= 13, what + ": " + times.length + " ticks");
+  const step = times[1] - times[0], digits = (step / 10 ** Math.floor(Math.log10(step) + 1e-9));
+  expect([1, 2, 5].some((d) => Math.abs(digits - d) < 1e-6), what + ": a step of " + step + " in " + texts);
+  times.forEach((time, i) => {
+    expect(Math.abs(time / step - Math.round(time / step)) < 1e-6, what + ": " + time + " is no multiple of " + step);
+    expect(i === 0 || Math.abs(time - times[i - 1] - step) < 1e-6 * step, what + ": uneven ticks " + texts);
+  });
+}
+const own = JSON.parse(data[1]), long = 8300000; // 10 us for each column
+own.report.duration_ns = long;
+own.levels = [[0, 100], [1000000, 200], [4000000, 200], [4000100, 900], [4000200, 50], [4000300, 300], [6000000, 0]]
+  .flatMap(([ns, bytes]) => [0, ns, bytes]);
+const page = open(JSON.stringify(own));
+expectSteps("memory");
+expectRoundAxis("the whole trace");
+const ys = calls.lineTo.map((p) => p[1]), top = Math.min(...ys), bottom = Math.max(...ys);
+const yOf = (bytes) => bottom - bytes / 900 * (bottom - top);
+const has = (x, bytes) => calls.lineTo.some((p) => p[0] === x && Math.abs(p[1] - yOf(bytes)) < 1e-6);
+expect(has(LABEL + 400, 900) && has(LABEL + 400, 50) && has(LABEL + 400, 300), "a column lost its peak, its lowest or its last level");
+expect(has(LABEL + 100, 100) && has(LABEL + 100, 200), "no step at 1 ms");
+expect(has(LABEL + WIDTH, 0), "the last level does not hold");
+for (let i = 0; i < 30; ++i) {
+  clear();
+  page.get("picture").fire("wheel", {offsetX: LABEL + 300 + i, deltaY: -1});
+  expectSteps("zoom " + i);
+  expectRoundAxis("zoom " + i);
+}
 console.log("page ok");

@@ -30,6 +30,7 @@ static void crash(const gantry_host_t *host) {
     if (how) host->driver_enter(host->self, "/opt/a/longer/name");
     if (how) host->driver_enter(host->self, "libcrash\t.so");
     if (how && strcmp(how, "abort") == 0) abort();
+    if (how && strcmp(how, "exit") == 0) exit(3);
     if (how && strcmp(how, "wait") == 0) (void)nanosleep(&pause, NULL);
     if (how && strcmp(how, "hang") == 0) (void)nanosleep(&hang, NULL);
 }

@@ -64,30 +64,28 @@ char *bench_size_text(bench_series_t series, double size, char out[GANTRY_TOOL_T
 
 /* ---- crossings ---- */
 
-/* Interpolates where the logarithm of the ratio is 0. */
-static double crossing_between(const bench_cell_t *before, const bench_cell_t *after) {
-    const double low = log(bench_ratio(before)), high = log(bench_ratio(after));
-    const double part = high > low ? -low / (high - low) : 1;
-    return (double)before->size * pow((double)after->size / (double)before->size, part);
-}
-
-bench_crossing_t bench_crossing(const bench_t *bench, bench_series_t series, double *out_size) {
-    const bench_cell_t *last_loss = NULL, *first_win = NULL;
+bench_verdict_t bench_judge(const bench_t *bench, bench_series_t series) {
+    bench_verdict_t verdict = {.crossing = BENCH_CROSSING_UNKNOWN};
+    const bench_cell_t *first_win = NULL; /* of those without a loss after them */
+    size_t wins = 0, losses = 0;
     for (size_t i = 0; i < bench->cell_count; ++i) {
         const bench_cell_t *cell = &bench->cells[i];
         const double ratio = bench_ratio(cell);
         if (cell->series != series || !(ratio > 0)) continue;
-        if (ratio < 1) {
-            last_loss = cell;
-            first_win = NULL;
-        } else if (!first_win) {
-            first_win = cell;
-        }
+        if (wins + losses == 0) verdict.smallest = cell->size;
+        verdict.largest = cell->size;
+        wins += ratio >= 1;
+        losses += ratio < 1;
+        if (ratio < 1) first_win = NULL;
+        if (ratio >= 1 && !first_win) first_win = cell;
     }
-    if (!first_win) return last_loss ? BENCH_CROSSING_NEVER : BENCH_CROSSING_UNKNOWN;
-    if (!last_loss) return BENCH_CROSSING_ALWAYS;
-    *out_size = crossing_between(last_loss, first_win);
-    return BENCH_CROSSING_AT;
+    if (wins + losses == 0) return verdict;
+    verdict.crossing = losses == 0 ? BENCH_CROSSING_ALWAYS
+                       : wins == 0 ? BENCH_CROSSING_NEVER
+                       : first_win ? BENCH_CROSSING_AT
+                                   : BENCH_CROSSING_MIXED;
+    if (verdict.crossing == BENCH_CROSSING_AT) verdict.size = first_win->size;
+    return verdict;
 }
 
 /* ---- text ---- */
@@ -115,17 +113,25 @@ static void print_row(const bench_t *bench, const bench_cell_t *cell, bool is_fi
 }
 
 static void print_crossing(const bench_t *bench, bench_series_t series) {
-    char size[GANTRY_TOOL_TEXT_BYTES];
-    double at = 0;
+    char from[GANTRY_TOOL_TEXT_BYTES], smallest[GANTRY_TOOL_TEXT_BYTES],
+        largest[GANTRY_TOOL_TEXT_BYTES];
     const char *gpu = bench->sides[1].name, *cpu = bench->sides[0].name;
-    const bench_crossing_t crossing = bench_crossing(bench, series, &at);
-    if (crossing == BENCH_CROSSING_UNKNOWN) return;
+    const bench_verdict_t verdict = bench_judge(bench, series);
+    if (verdict.crossing == BENCH_CROSSING_UNKNOWN) return;
+    (void)bench_size_text(series, (double)verdict.size, from);
+    (void)bench_size_text(series, (double)verdict.smallest, smallest);
+    (void)bench_size_text(series, (double)verdict.largest, largest);
     (void)printf("%-27s  ", bench_series_title(series));
-    if (crossing == BENCH_CROSSING_AT)
-        (void)printf("%s is faster from about %s on\n", gpu, bench_size_text(series, at, size));
-    if (crossing == BENCH_CROSSING_ALWAYS) (void)printf("%s is faster at all sizes\n", gpu);
-    if (crossing == BENCH_CROSSING_NEVER)
-        (void)printf("%s is faster up to the largest size\n", cpu);
+    if (verdict.crossing == BENCH_CROSSING_AT)
+        (void)printf("%s is faster from %s to %s, the largest measured size\n", gpu, from, largest);
+    else if (verdict.crossing == BENCH_CROSSING_MIXED)
+        (void)printf("%s is faster at %s, the largest measured size, and not at all smaller ones\n",
+                     cpu, largest);
+    else
+        (void)printf(verdict.smallest == verdict.largest
+                         ? "%s is faster at the one measured size, %s\n"
+                         : "%s is faster at all measured sizes, %s to %s\n",
+                     verdict.crossing == BENCH_CROSSING_ALWAYS ? gpu : cpu, smallest, largest);
 }
 
 static void print_table(const bench_t *bench) {
@@ -177,16 +183,17 @@ static void cell_json(gantry_json_t *json, const bench_t *bench, const bench_cel
 }
 
 static void crossings_json(gantry_json_t *json, const bench_t *bench) {
-    static const char *const texts[] = {"unknown", "at", "always", "never"};
+    static const char *const texts[] = {"unknown", "at", "always", "never", "mixed"};
     gantry_json_array(json, "crossover");
     for (bench_series_t series = BENCH_STREAM; series < BENCH_SERIES; ++series) {
-        double at = NAN;
         if (series == BENCH_TO_DEVICE || series == BENCH_FROM_DEVICE) continue;
-        const bench_crossing_t crossing = bench_crossing(bench, series, &at);
+        const bench_verdict_t verdict = bench_judge(bench, series);
         gantry_json_object(json, NULL);
         gantry_json_text(json, "series", bench_series_name(series));
-        gantry_json_text(json, "gpu_is_faster", texts[crossing]);
-        gantry_json_number(json, "size", at);
+        gantry_json_text(json, "gpu_is_faster", texts[verdict.crossing]);
+        gantry_json_number(json, "size", verdict.size > 0 ? (double)verdict.size : NAN);
+        gantry_json_unsigned(json, "smallest_measured", verdict.smallest);
+        gantry_json_unsigned(json, "largest_measured", verdict.largest);
         gantry_json_end(json);
     }
     gantry_json_end(json);
@@ -285,7 +292,7 @@ const gantry_command_t gantry_command_bench = {
     .description =
         "Measures the launch of an op, sums and matrix products of many sizes, and copies, on CPU:0 and on GPU:0 in turn. "
         "Every run waits for its result. The table has medians, the faster device and by how much, and then the sizes from "
-        "which on the GPU is faster.\n\n"
+        "which on the GPU is faster, among those that were measured.\n\n"
         "When time is short, the largest sizes are not measured. Run it on an idle machine.",
     .options = {{"device", "DEVICE", "measures this device in place of GPU:0", false, NULL,
                  GANTRY_OFFER_DEVICES},

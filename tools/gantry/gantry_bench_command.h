@@ -61,12 +61,20 @@ const char *bench_series_title(bench_series_t series); /* "matrix product, with 
 char *bench_size_text(bench_series_t series, double size, char out[GANTRY_TOOL_TEXT_BYTES]);
 
 typedef enum bench_crossing_t {
-    BENCH_CROSSING_UNKNOWN,
-    BENCH_CROSSING_AT,     /* the GPU is faster from this size on */
-    BENCH_CROSSING_ALWAYS, /* at all measured sizes */
-    BENCH_CROSSING_NEVER
+    BENCH_CROSSING_UNKNOWN, /* nothing was measured */
+    BENCH_CROSSING_AT,      /* the GPU is faster from a size on, up to the largest measured one */
+    BENCH_CROSSING_ALWAYS,  /* at all measured sizes */
+    BENCH_CROSSING_NEVER,   /* at no measured size */
+    BENCH_CROSSING_MIXED    /* at some, but not at the largest measured one */
 } bench_crossing_t;
-bench_crossing_t bench_crossing(const bench_t *bench, bench_series_t series, double *out_size);
+
+/* What the measured sizes of a series say, and nothing about others. */
+typedef struct bench_verdict_t {
+    bench_crossing_t crossing;
+    uint64_t size;              /* measured: the GPU is faster from it on; 0 unless AT */
+    uint64_t smallest, largest; /* measured */
+} bench_verdict_t;
+bench_verdict_t bench_judge(const bench_t *bench, bench_series_t series);
 
 /* ---- gantry_bench_command_measure.c ---- */
 

@@ -139,12 +139,12 @@ static void draw_line(const panel_t *panel, int side) {
     }
 }
 
-/* The size from which on the GPU is faster. */
+/* The measured size from which on the GPU is faster. */
 static void draw_crossing(const panel_t *panel) {
     char size[GANTRY_TOOL_TEXT_BYTES], text[96];
-    double at;
-    if (bench_crossing(panel->bench, panel->series, &at) != BENCH_CROSSING_AT) return;
-    const double x = x_of(panel, at);
+    const bench_verdict_t verdict = bench_judge(panel->bench, panel->series);
+    if (verdict.crossing != BENCH_CROSSING_AT) return;
+    const double at = (double)verdict.size, x = x_of(panel, at);
     (void)fprintf(
         panel->file,
         "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#555\" stroke-dasharray=\"4 3\"/>\n",

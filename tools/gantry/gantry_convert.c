@@ -66,10 +66,7 @@ static bool choose_tensor(convert_set_t *set, const char *path, const char *want
         const convert_tensor_t other = set->tensors[0];
         set->tensors[0] = set->tensors[i];
         set->tensors[i] = other;
-        while (set->count > 1) {
-            free(set->tensors[--set->count].name);
-            free(set->tensors[set->count].data);
-        }
+        while (set->count > 1) convert_tensor_deinit(&set->tensors[--set->count]);
         return true;
     }
     (void)gantry_tool_fail("%s has no tensor \"%s\"; it has %s%s", path, wanted,
@@ -125,8 +122,7 @@ static bool check_count(const convert_set_t *set, const char *path, convert_form
 
 /* ---- bfloat16 as float32, which has all of its values ---- */
 
-static bool widen_tensor(convert_tensor_t *tensor) {
-    const size_t elements = tensor->bytes / 2;
+static bool widen_elements(convert_tensor_t *tensor, size_t elements) {
     uint32_t *wide = malloc(elements > 0 ? elements * sizeof *wide : 1);
     if (!wide) return false;
     for (size_t i = 0; i < elements; ++i) {
@@ -136,7 +132,14 @@ static bool widen_tensor(convert_tensor_t *tensor) {
     }
     free(tensor->data);
     tensor->data = wide;
-    tensor->bytes = elements * sizeof *wide;
+    return true;
+}
+
+/* A list has no elements. */
+static bool widen_tensor(convert_tensor_t *tensor) {
+    const size_t elements = tensor->bytes / 2;
+    if (tensor->data && !widen_elements(tensor, elements)) return false;
+    tensor->bytes = elements * sizeof(float);
     tensor->dtype = GANTRY_FLOAT32;
     return true;
 }
@@ -151,6 +154,38 @@ static bool widen(convert_set_t *set, const char *path) {
     return true;
 }
 
+/* ---- entries that cannot be read ---- */
+
+static bool refuse_problems(const convert_set_t *set, const char *path, size_t count) {
+    const convert_tensor_t *first = set->tensors;
+    while (!first->problem) ++first;
+    (void)gantry_tool_fail(
+        "%s: %zu of its %zu entries cannot be read: \"%.200s\": %.400s%s; --tensor chooses another one, --skip-unreadable leaves out what cannot be read",
+        path, count, set->count, first->name, first->problem, count > 1 ? ", and others" : "");
+    return false;
+}
+
+/* Before elements are read. Drops the entries that cannot be read if `skips`, and refuses them
+ * otherwise. */
+static bool check_problems(convert_set_t *set, const char *path, bool skips) {
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < set->count; ++i) count += set->tensors[i].problem != NULL;
+    if (count > 0 && !skips) return refuse_problems(set, path, count);
+    for (size_t i = 0; i < set->count; ++i) {
+        convert_tensor_t *tensor = &set->tensors[i];
+        if (!tensor->problem) {
+            set->tensors[kept++] = *tensor;
+            continue;
+        }
+        gantry_tool_make_printable(tensor->name);
+        gantry_tool_make_printable(tensor->problem);
+        (void)fprintf(stderr, "warning: %s is left out: %s\n", tensor->name, tensor->problem);
+        convert_tensor_deinit(tensor);
+    }
+    set->count = kept;
+    return true;
+}
+
 /* ---- what was read ---- */
 
 static void shape_text(const gantry_shape_t *shape, char out[256]) {
@@ -162,15 +197,36 @@ static void shape_text(const gantry_shape_t *shape, char out[256]) {
 }
 
 static void print_tensors(const convert_set_t *set) {
-    char name[1024], shape[256], size[GANTRY_TOOL_TEXT_BYTES];
+    char name[1024], problem[1024], shape[256], size[GANTRY_TOOL_TEXT_BYTES];
     for (size_t i = 0; i < set->count; ++i) {
         const convert_tensor_t *tensor = &set->tensors[i];
         (void)snprintf(name, sizeof name, "%s", tensor->name);
         gantry_tool_make_printable(name);
+        if (tensor->problem) {
+            (void)snprintf(problem, sizeof problem, "%s", tensor->problem);
+            gantry_tool_make_printable(problem);
+            (void)printf("  %-32s  cannot be read: %s\n", name, problem);
+            continue;
+        }
         shape_text(&tensor->shape, shape);
         (void)printf("  %-32s  %-9s  [%s]  %s\n", name, gantry_dtype_name(tensor->dtype), shape,
                      gantry_tool_size_text(tensor->bytes, size));
     }
+}
+
+static void print_tensor_json(gantry_json_t *json, const convert_tensor_t *tensor) {
+    gantry_json_object(json, NULL);
+    gantry_json_text(json, "name", tensor->name);
+    gantry_json_text(json, "problem", tensor->problem);
+    if (!tensor->problem) {
+        gantry_json_text(json, "dtype", gantry_dtype_name(tensor->dtype));
+        gantry_json_array(json, "shape");
+        for (int32_t d = 0; d < tensor->shape.rank; ++d)
+            gantry_json_integer(json, NULL, tensor->shape.dims[d]);
+        gantry_json_end(json);
+        gantry_json_unsigned(json, "size_bytes", tensor->bytes);
+    }
+    gantry_json_end(json);
 }
 
 static void print_json(const convert_set_t *set, const char *in, const char *out) {
@@ -180,18 +236,7 @@ static void print_json(const convert_set_t *set, const char *in, const char *out
     gantry_json_text(&json, "input", in);
     gantry_json_text(&json, "output", out);
     gantry_json_array(&json, "tensors");
-    for (size_t i = 0; i < set->count; ++i) {
-        const convert_tensor_t *tensor = &set->tensors[i];
-        gantry_json_object(&json, NULL);
-        gantry_json_text(&json, "name", tensor->name);
-        gantry_json_text(&json, "dtype", gantry_dtype_name(tensor->dtype));
-        gantry_json_array(&json, "shape");
-        for (int32_t d = 0; d < tensor->shape.rank; ++d)
-            gantry_json_integer(&json, NULL, tensor->shape.dims[d]);
-        gantry_json_end(&json);
-        gantry_json_unsigned(&json, "size_bytes", tensor->bytes);
-        gantry_json_end(&json);
-    }
+    for (size_t i = 0; i < set->count; ++i) print_tensor_json(&json, &set->tensors[i]);
     gantry_json_end(&json);
     gantry_json_end(&json);
 }
@@ -209,8 +254,17 @@ static void tell(const gantry_command_values_t *values, const convert_set_t *set
 
 /* ---- the command ---- */
 
-static bool prepare(const gantry_command_values_t *values, convert_set_t *set) {
+/* Loads the tensors of the source if there is an output for them. */
+static bool load(const convert_source_t *source, convert_set_t *set) {
+    for (size_t i = 0; i < set->count; ++i)
+        if (!convert_load(source, &set->tensors[i])) return false;
+    return true;
+}
+
+static bool prepare(const gantry_command_values_t *values, const convert_source_t *source,
+                    convert_set_t *set) {
     const char *in = values->operands[0], *tensor = gantry_command_value(values, "tensor");
+    const bool has_output = values->operand_count > 1;
     if (set->count > 0 && !name_array(set, in, NULL)) return false;
     if (tensor && !choose_tensor(set, in, tensor)) return false;
     const char *name = gantry_command_value(values, "name");
@@ -219,7 +273,11 @@ static bool prepare(const gantry_command_values_t *values, convert_set_t *set) {
                                set->count);
         return false;
     }
-    if (name && !name_array(set, in, name)) return false;
+    if (has_output &&
+        (!check_problems(set, in, !tensor && gantry_command_has(values, "skip-unreadable")) ||
+         !load(source, set)))
+        return false;
+    if (name && set->count > 0 && !name_array(set, in, name)) return false;
     return !gantry_command_has(values, "widen") || widen(set, in);
 }
 
@@ -236,12 +294,13 @@ static bool write_output(const convert_set_t *set, const char *path, convert_for
 static bool convert(const gantry_command_values_t *values, convert_format_t format) {
     const char *in = values->operands[0],
                *out = values->operand_count > 1 ? values->operands[1] : NULL;
-    convert_format_t from;
-    convert_set_t set = {.count = 0};
-    const bool good = convert_detect(in, &from) && convert_read(in, from, &set) &&
-                      prepare(values, &set) && (!out || write_output(&set, out, format));
+    convert_source_t source;
+    convert_set_t set;
+    const bool good = convert_open(in, &source, &set) && prepare(values, &source, &set) &&
+                      (!out || write_output(&set, out, format));
     if (good) tell(values, &set, out);
     convert_set_deinit(&set);
+    convert_close(&source);
     return good;
 }
 
@@ -262,8 +321,9 @@ const gantry_command_t gantry_command_convert = {
     .summary = "converts tensors between .npy, .npz and .safetensors",
     .description =
         "The content of IN tells its format, and the name of OUT that of OUT. Names of tensors stay. The array of a .npy file "
-        "is named after the file. Without OUT, the tensors of IN are listed.\n\n"
-        "All tensors are in memory at a time. OUT is replaced whole or not at all. A type that OUT cannot hold is refused, with "
+        "is named after the file. Without OUT, the tensors of IN are listed by its headers alone, whatever its size; what cannot "
+        "be read is listed with the reason.\n\n"
+        "All tensors that go to OUT are in memory at a time. OUT is replaced whole or not at all. A type that OUT cannot hold is refused, with "
         "the names of the tensors: .npy and .npz have no bfloat16.",
     .operands = "IN [OUT]",
     .operand_least = 1,
@@ -273,6 +333,8 @@ const gantry_command_t gantry_command_convert = {
                  "npy|npz|safetensors", GANTRY_OFFER_NOTHING},
                 {"tensor", "NAME", "converts this tensor alone"},
                 {"name", "NAME", "gives the one tensor another name"},
+                {"skip-unreadable", NULL,
+                 "leaves out entries that cannot be read, with a warning for each"},
                 {"widen", NULL, "writes bfloat16 as float32, which has all of its values"},
                 GANTRY_OPTION_JSON,
                 GANTRY_OPTION_VERBOSE},

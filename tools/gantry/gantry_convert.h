@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of `gantry convert`: named tensors in host memory, read from and written to files.
+/* The parts of `gantry convert`: named tensors of files, listed, read and written.
  *
  * Files are trusted in nothing. Functions that return false have told the reason on standard
  * error. Owns the set. Externally synchronised. */
@@ -23,12 +23,18 @@ typedef enum convert_format_t {
     CONVERT_FORMATS
 } convert_format_t;
 
+/* A tensor of a file. Its elements are read by convert_load. */
 typedef struct convert_tensor_t {
-    char *name; /* "" for the array of a .npy file */
+    char *name;    /* "" for the array of a .npy file */
+    char *problem; /* a sentence: why the entry cannot be read; NULL: it can */
     gantry_dtype_t dtype;
     gantry_shape_t shape;
-    void *data; /* row-major, in this machine's byte order; not NULL */
+    void *data; /* row-major, in this machine's byte order; NULL: not loaded */
     size_t bytes;
+    /* of an .npz file: where its .npy file is, and how */
+    uint64_t at, stored_bytes, npy_bytes;
+    uint32_t crc;
+    bool is_deflated;
 } convert_tensor_t;
 
 typedef struct convert_text_t {
@@ -43,24 +49,45 @@ typedef struct convert_set_t {
 } convert_set_t;
 
 void convert_set_deinit(convert_set_t *self);
-/* The new last tensor, with data of `bytes` bytes to fill; NULL: no memory. Copies the name. */
+/* The new last tensor, without elements; NULL: no memory. Copies the name. */
 convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const char *name,
                                   gantry_dtype_t dtype, const gantry_shape_t *shape);
+/* The same for an entry that cannot be read. */
+convert_tensor_t *convert_set_add_problem(convert_set_t *self, const char *path, const char *name,
+                                          const char *problem);
+void convert_tensor_deinit(convert_tensor_t *tensor);
 
 /* ".npz" */
 const char *convert_format_suffix(convert_format_t format);
-/* The format that the file's first bytes show. */
-bool convert_detect(const char *path, convert_format_t *out);
-/* Reads all tensors. Deinit the set also after a failure. */
-bool convert_read(const char *path, convert_format_t format, convert_set_t *out);
-/* Replaces the file whole or not at all. */
+/* Replaces the file whole or not at all. All tensors are loaded. */
 bool convert_write(const char *path, convert_format_t format, const convert_set_t *set);
+
+/* ---- gantry_convert_read.c ---- */
+
+/* An open input. Only its headers are read when it is opened. */
+typedef struct convert_source_t {
+    const char *path;
+    convert_format_t format; /* as the first bytes show it */
+    int file;                /* -1: none */
+    uint64_t size;
+    void *checkpoint; /* of a safetensors file */
+} convert_source_t;
+
+/* Opens a file and lists its tensors. Close the source and deinit the set also after a failure. */
+bool convert_open(const char *path, convert_source_t *out, convert_set_t *out_set);
+void convert_close(convert_source_t *source);
+/* Reads the elements of one tensor, which has no problem and its name in the file. */
+bool convert_load(const convert_source_t *source, convert_tensor_t *tensor);
+/* Exactly size bytes. */
+bool convert_read_at(const convert_source_t *source, uint64_t offset, void *bytes, size_t size);
 
 /* ---- gantry_convert_zip.c ---- */
 
-/* Adds the arrays of an .npz file, whose bytes are in memory. */
-bool convert_zip_read(const char *path, const unsigned char *bytes, size_t size,
-                      convert_set_t *out);
+/* The bytes of a .npy file that always contain its header. */
+#define CONVERT_NPY_FRONT ((size_t)65547)
+
+/* Lists the entries of an .npz file. */
+bool convert_zip_list(const convert_source_t *source, convert_set_t *out);
 /* Whether a tensor may have this name in a .zip: no unzip leaves its folder. Else why. */
 bool convert_zip_name_is_safe(const char *name, const char **out_why);
 
@@ -75,5 +102,10 @@ bool convert_zip_write(const convert_set_t *set, convert_sink_fn sink, void *use
 uint32_t convert_crc32(uint32_t crc, const void *bytes, size_t size);
 /* Decompresses a DEFLATE stream (RFC 1951) of exactly out_bytes bytes. */
 bool convert_inflate(const unsigned char *bytes, size_t size, unsigned char *out, size_t out_bytes);
+/* Decompresses the beginning of a stream. Returns how many bytes there are: wanted, unless the
+ * stream or the given part of it ends before. out has room for CONVERT_INFLATE_MORE bytes more. */
+#define CONVERT_INFLATE_MORE ((size_t)65536)
+size_t convert_inflate_front(const unsigned char *bytes, size_t size, unsigned char *out,
+                             size_t wanted);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and writes the files of `gantry convert`. A file is written under a temporary name beside
- * its path, flushed and renamed. A signal that ends the program removes the temporary file. */
+/* The set of tensors of `gantry convert`, and how it is written: under a temporary name beside its
+ * path, flushed and renamed. A signal that ends the program removes the temporary file. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -9,13 +9,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "gantry_convert.h"
-
-#define MAPPED_FROM ((size_t)64 << 20)
 
 /* ---- the set ---- */
 
@@ -27,11 +24,14 @@ static char *copy_text(const char *text) {
     return copy;
 }
 
+void convert_tensor_deinit(convert_tensor_t *tensor) {
+    free(tensor->name);
+    free(tensor->problem);
+    free(tensor->data);
+}
+
 void convert_set_deinit(convert_set_t *self) {
-    for (size_t i = 0; i < self->count; ++i) {
-        free(self->tensors[i].name);
-        free(self->tensors[i].data);
-    }
+    for (size_t i = 0; i < self->count; ++i) convert_tensor_deinit(&self->tensors[i]);
     for (size_t i = 0; i < self->text_count; ++i) {
         free(self->texts[i].key);
         free(self->texts[i].value);
@@ -41,201 +41,44 @@ void convert_set_deinit(convert_set_t *self) {
     *self = (convert_set_t){.count = 0};
 }
 
-convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const char *name,
-                                  gantry_dtype_t dtype, const gantry_shape_t *shape) {
+static convert_tensor_t *set_append(convert_set_t *self, const char *path,
+                                    const convert_tensor_t *made) {
     if (self->count == self->capacity) {
         const size_t wanted = self->capacity ? 2 * self->capacity : 16;
         convert_tensor_t *grown = realloc(self->tensors, wanted * sizeof *grown);
         if (grown) self->tensors = grown;
         if (grown) self->capacity = wanted;
     }
-    const size_t bytes = (size_t)gantry_shape_elements(shape) * gantry_dtype_size(dtype);
-    convert_tensor_t made = {
-        .name = copy_text(name), .dtype = dtype, .shape = *shape, .bytes = bytes};
-    made.data = made.name && self->count < self->capacity ? allocate(bytes) : NULL;
-    if (!made.data) {
-        free(made.name);
-        (void)gantry_tool_fail("%s: there is no memory for the %zu bytes of \"%.200s\"", path,
-                               bytes, name);
-        return NULL;
+    if (made->name && self->count < self->capacity) {
+        self->tensors[self->count] = *made;
+        return &self->tensors[self->count++];
     }
-    self->tensors[self->count] = made;
-    return &self->tensors[self->count++];
+    free(made->name);
+    free(made->problem);
+    (void)gantry_tool_fail("%s: there is no memory for its list of tensors", path);
+    return NULL;
 }
 
-/* ---- reading ---- */
+convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const char *name,
+                                  gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    const convert_tensor_t made = {
+        .name = copy_text(name),
+        .dtype = dtype,
+        .shape = *shape,
+        .bytes = (size_t)gantry_shape_elements(shape) * gantry_dtype_size(dtype)};
+    return set_append(self, path, &made);
+}
+
+convert_tensor_t *convert_set_add_problem(convert_set_t *self, const char *path, const char *name,
+                                          const char *problem) {
+    convert_tensor_t made = {.problem = copy_text(problem)};
+    if (made.problem) made.name = copy_text(name);
+    return set_append(self, path, &made);
+}
 
 static bool fail_errno(const char *what, const char *path, int error) {
     (void)gantry_tool_fail("cannot %s %s: %s", what, path, strerror(error));
     return false;
-}
-
-/* Opens a plain file; a pipe or a device is not opened, because that may wait. */
-static int open_plain(const char *path, size_t *out_size) {
-    struct stat info;
-    if (stat(path, &info) != 0) {
-        (void)fail_errno("read", path, errno);
-        return -1;
-    }
-    if (!S_ISREG(info.st_mode)) {
-        (void)gantry_tool_fail("cannot read %s: it is no plain file", path);
-        return -1;
-    }
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) (void)fail_errno("read", path, errno);
-    *out_size = (size_t)info.st_size;
-    return file;
-}
-
-/* Fewer bytes only at the end; -1 with errno. */
-static ssize_t read_fully(int file, unsigned char *bytes, size_t size) {
-    size_t used = 0;
-    while (used < size) {
-        ssize_t got = read(file, bytes + used, size - used);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return -1;
-        if (got == 0) break;
-        used += (size_t)got;
-    }
-    return (ssize_t)used;
-}
-
-bool convert_detect(const char *path, convert_format_t *out) {
-    unsigned char first[8] = {0};
-    size_t size;
-    int file = open_plain(path, &size);
-    if (file < 0) return false;
-    const ssize_t got = read_fully(file, first, sizeof first);
-    const int error = errno;
-    (void)close(file);
-    if (got < 0) return fail_errno("read", path, error);
-    const bool is_zip = memcmp(first, "PK\3\4", 4) == 0 || memcmp(first, "PK\5\6", 4) == 0;
-    *out = memcmp(first, "\x93NUMPY", 6) == 0 ? CONVERT_NPY
-           : is_zip                           ? CONVERT_NPZ
-                                              : CONVERT_SAFETENSORS;
-    return true;
-}
-
-static unsigned char *read_small_file(const char *path, int file, size_t size) {
-    unsigned char *bytes = allocate(size);
-    if (!bytes) (void)gantry_tool_fail("%s: there is no memory for its %zu bytes", path, size);
-    const ssize_t got = bytes ? read_fully(file, bytes, size) : 0;
-    if (bytes && got < 0) (void)fail_errno("read", path, errno);
-    if (bytes && got >= 0 && (size_t)got < size)
-        (void)gantry_tool_fail("%s: it became shorter while it was read", path);
-    if (bytes && got >= 0 && (size_t)got == size) return bytes;
-    free(bytes);
-    return NULL;
-}
-
-/* A large file is mapped, so that it does not take memory beside its tensors. Who cuts it meanwhile
- * ends this program by SIGBUS; no output is there yet. */
-static unsigned char *map_file(const char *path, int file, size_t size) {
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes != MAP_FAILED) return bytes;
-    (void)fail_errno("map", path, errno);
-    return NULL;
-}
-
-/* The whole file, for close_file. NULL after a failure. */
-static unsigned char *open_file(const char *path, size_t *out_size) {
-    int file = open_plain(path, out_size);
-    if (file < 0) return NULL;
-    unsigned char *bytes = *out_size < MAPPED_FROM ? read_small_file(path, file, *out_size)
-                                                   : map_file(path, file, *out_size);
-    (void)close(file);
-    return bytes;
-}
-
-static void close_file(unsigned char *bytes, size_t size) {
-    if (size < MAPPED_FROM) {
-        free(bytes);
-    } else {
-        (void)munmap(bytes, size);
-    }
-}
-
-static bool read_npy(const char *path, const unsigned char *bytes, size_t size,
-                     convert_set_t *out) {
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    if (gantry_parse_npy(bytes, size, &dtype, &shape, NULL, 0) != GANTRY_OK) {
-        (void)gantry_tool_fail("%s: %s", path, gantry_last_message());
-        return false;
-    }
-    convert_tensor_t *tensor = convert_set_add(out, path, "", dtype, &shape);
-    return tensor &&
-           gantry_parse_npy(bytes, size, &dtype, &shape, tensor->data, tensor->bytes) == GANTRY_OK;
-}
-
-#ifdef GANTRY_TOOL_HAS_TRAIN
-static bool read_texts(const gantry_checkpoint_t *checkpoint, convert_set_t *out) {
-    const char *key;
-    size_t count = 0;
-    while (gantry_checkpoint_key(checkpoint, count)) ++count;
-    out->texts = calloc(count + 1, sizeof *out->texts);
-    for (size_t i = 0; out->texts && (key = gantry_checkpoint_key(checkpoint, i)); ++i) {
-        convert_text_t *text = &out->texts[out->text_count++];
-        text->key = copy_text(key);
-        text->value = copy_text(gantry_checkpoint_text(checkpoint, key));
-        if (!text->key || !text->value) return false;
-    }
-    return out->texts != NULL;
-}
-
-static bool read_checkpoint(const char *path, const gantry_checkpoint_t *checkpoint,
-                            convert_set_t *out) {
-    for (size_t i = 0; i < gantry_checkpoint_count(checkpoint); ++i) {
-        const char *name = gantry_checkpoint_name(checkpoint, i);
-        gantry_dtype_t dtype;
-        gantry_shape_t shape;
-        if (gantry_checkpoint_find(checkpoint, name, &dtype, &shape) != GANTRY_OK) return false;
-        convert_tensor_t *tensor = convert_set_add(out, path, name, dtype, &shape);
-        if (!tensor) return false;
-        if (gantry_checkpoint_read(checkpoint, name, dtype, &shape, tensor->data, tensor->bytes) !=
-            GANTRY_OK) {
-            (void)gantry_tool_fail_last();
-            return false;
-        }
-    }
-    if (read_texts(checkpoint, out)) return true;
-    (void)gantry_tool_fail("%s: there is no memory for its texts", path);
-    return false;
-}
-
-static bool read_safetensors(const char *path, convert_set_t *out) {
-    gantry_checkpoint_t *checkpoint;
-    if (gantry_checkpoint_open(path, &checkpoint) != GANTRY_OK) {
-        (void)gantry_tool_fail_last();
-        return false;
-    }
-    const bool good = read_checkpoint(path, checkpoint, out);
-    gantry_checkpoint_release(checkpoint);
-    return good;
-}
-#else
-static bool has_no_safetensors(const char *path) {
-    (void)gantry_tool_fail(
-        "%s: this gantry command was built without libgantry_train, which reads and writes safetensors; build with GANTRY_TRAIN=ON",
-        path);
-    return false;
-}
-
-static bool read_safetensors(const char *path, convert_set_t *out) {
-    (void)out;
-    return has_no_safetensors(path);
-}
-#endif
-
-bool convert_read(const char *path, convert_format_t format, convert_set_t *out) {
-    size_t size;
-    if (format == CONVERT_SAFETENSORS) return read_safetensors(path, out);
-    unsigned char *bytes = open_file(path, &size);
-    if (!bytes) return false;
-    const bool good = format == CONVERT_NPY ? read_npy(path, bytes, size, out)
-                                            : convert_zip_read(path, bytes, size, out);
-    close_file(bytes, size);
-    return good;
 }
 
 /* ---- writing ---- */

@@ -219,6 +219,15 @@ static bool take_blocks(inflate_t *self) {
     return self->used == self->size;
 }
 
+size_t convert_inflate_front(const unsigned char *bytes, size_t size, unsigned char *out,
+                             size_t wanted) {
+    inflate_t self = {.in = {.at = bytes, .end = bytes + size},
+                      .out = out,
+                      .size = wanted + CONVERT_INFLATE_MORE};
+    (void)take_blocks(&self); /* it ends where out is full, at the latest */
+    return self.used < wanted ? self.used : wanted;
+}
+
 bool convert_inflate(const unsigned char *bytes, size_t size, unsigned char *out,
                      size_t out_bytes) {
     inflate_t self = {.in = {.at = bytes, .end = bytes + size}, .out = out, .size = out_bytes};

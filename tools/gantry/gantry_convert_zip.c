@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads .npz files: .zip archives of .npy files.
+/* Lists .npz files: .zip archives of .npy files.
  *
  *     local head, name, extra, data   for each entry
  *     central directory               for each entry its head again, with sizes and its offset
  *     (64-bit end record, locator)    if a number needs more than 32 bits
  *     end record
  *
- * The central directory is believed only where the rest agrees: entries lie in front of it, do not
- * overlap (an overlap is how small archives become huge), have the same name in their local head,
- * and have the checksum that is stated. Names that would leave a folder are refused although
- * nothing is unpacked: whoever unpacks a copy is safe, too. */
+ * Only the directory, the local heads and the headers of the .npy files are read. The central
+ * directory is believed only where the rest agrees: entries are in front of it, do not overlap (an
+ * overlap is how small archives become huge) and have the same name in their local head; loading
+ * compares the checksum. Names that would leave a folder are refused although nothing is unpacked:
+ * whoever unpacks a copy is safe, too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,27 +22,32 @@
 #define CENTRAL_BYTES 46u
 #define LOCAL_BYTES 30u
 #define MOST_COMMENT_BYTES 65535u
-#define MOST_RATIO 1032u /* the best that DEFLATE can do */
+#define MOST_NAME_BYTES 65535u
+#define MOST_CENTRAL_BYTES (CENTRAL_BYTES + 3u * 65535u) /* with name, extra and comment */
+#define MOST_RATIO 1032u                                 /* the best that DEFLATE can do */
+#define DEFLATED_FRONT ((size_t)512 << 10)               /* holds more than a header */
 
 typedef struct zip_t {
-    const char *path;
-    const unsigned char *bytes;
-    uint64_t size;
+    const convert_source_t *source;
     uint64_t directory, directory_bytes, count;
+    unsigned char *heads; /* the directory */
 } zip_t;
 
 typedef struct entry_t {
-    char *name; /* without ".npy"; owned */
-    const unsigned char *data;
+    char *name;          /* owned; without ".npy" */
+    const char *problem; /* constant text, or NULL */
     uint64_t begin, end; /* in the archive, with the local head */
+    uint64_t at;         /* of the data */
     uint64_t stored_bytes, bytes;
     uint32_t crc;
     unsigned method;
+    bool is_npy;
 } entry_t;
 
 typedef struct range_t {
     uint64_t begin, end;
     const char *name;
+    bool is_npy;
 } range_t;
 
 /* ---- numbers ---- */
@@ -57,43 +63,50 @@ static bool is_signature(const unsigned char *at, uint32_t signature) {
 }
 
 static bool refuse(const zip_t *zip, const char *name, const char *why) {
-    if (*name) (void)gantry_tool_fail("%s: the entry \"%.200s\" %s", zip->path, name, why);
-    if (!*name) (void)gantry_tool_fail("%s: it is no .npz file: %s", zip->path, why);
+    const char *path = zip->source->path;
+    if (*name) (void)gantry_tool_fail("%s: the entry \"%.200s\" %s", path, name, why);
+    if (!*name) (void)gantry_tool_fail("%s: it is no .npz file: %s", path, why);
     return false;
 }
 
 /* ---- the end records ---- */
 
-static bool find_end(const zip_t *zip, uint64_t *out_at) {
-    if (zip->size < END_BYTES) return false;
-    for (uint64_t comment = 0; comment <= MOST_COMMENT_BYTES && comment + END_BYTES <= zip->size;
+/* Searches the last bytes of the file, of which tail_bytes are at tail. */
+static bool find_end(const unsigned char *tail, size_t tail_bytes, size_t *out_at) {
+    if (tail_bytes < END_BYTES) return false;
+    for (size_t comment = 0; comment <= MOST_COMMENT_BYTES && comment + END_BYTES <= tail_bytes;
          ++comment) {
-        const unsigned char *at = zip->bytes + zip->size - END_BYTES - comment;
+        const unsigned char *at = tail + tail_bytes - END_BYTES - comment;
         if (!is_signature(at, 0x06054b50) || number(at + 20, 2) != comment) continue;
-        *out_at = zip->size - END_BYTES - comment;
+        *out_at = tail_bytes - END_BYTES - comment;
         return true;
     }
     return false;
 }
 
 static bool read_end64(zip_t *zip, uint64_t end, uint64_t *out_end) {
-    if (end < LOCATOR_BYTES + END64_BYTES) return false;
-    const unsigned char *locator = zip->bytes + end - LOCATOR_BYTES;
-    if (!is_signature(locator, 0x07064b50)) return false;
+    unsigned char locator[LOCATOR_BYTES], record[END64_BYTES];
+    if (end < LOCATOR_BYTES + END64_BYTES ||
+        !convert_read_at(zip->source, end - LOCATOR_BYTES, locator, sizeof locator) ||
+        !is_signature(locator, 0x07064b50))
+        return false;
     *out_end = number(locator + 8, 8);
-    if (*out_end > end - LOCATOR_BYTES - END64_BYTES) return false;
-    const unsigned char *at = zip->bytes + *out_end;
-    if (!is_signature(at, 0x06064b50)) return false;
-    zip->count = number(at + 32, 8);
-    zip->directory_bytes = number(at + 40, 8);
-    zip->directory = number(at + 48, 8);
+    if (*out_end > end - LOCATOR_BYTES - END64_BYTES ||
+        !convert_read_at(zip->source, *out_end, record, sizeof record) ||
+        !is_signature(record, 0x06064b50))
+        return false;
+    zip->count = number(record + 32, 8);
+    zip->directory_bytes = number(record + 40, 8);
+    zip->directory = number(record + 48, 8);
     return true;
 }
 
-static bool read_end(zip_t *zip) {
-    uint64_t end;
-    if (!find_end(zip, &end)) return refuse(zip, "", "it has no end record, or is cut");
-    const unsigned char *at = zip->bytes + end;
+static bool parse_end(zip_t *zip, const unsigned char *tail, size_t tail_bytes) {
+    size_t place;
+    if (!find_end(tail, tail_bytes, &place))
+        return refuse(zip, "", "it has no end record, or is cut");
+    const unsigned char *at = tail + place;
+    uint64_t end = zip->source->size - tail_bytes + place;
     zip->count = number(at + 10, 2);
     zip->directory_bytes = number(at + 12, 4);
     zip->directory = number(at + 16, 4);
@@ -102,9 +115,23 @@ static bool read_end(zip_t *zip) {
     if (is_long && !read_end64(zip, end, &end))
         return refuse(zip, "", "its 64-bit end record is damaged");
     if (zip->directory > end || zip->directory_bytes > end - zip->directory ||
-        zip->count > zip->directory_bytes / CENTRAL_BYTES)
+        zip->count > zip->directory_bytes / CENTRAL_BYTES ||
+        zip->directory_bytes / MOST_CENTRAL_BYTES > zip->count)
         return refuse(zip, "", "its directory does not fit into the file");
     return true;
+}
+
+static bool read_directory(zip_t *zip) {
+    const uint64_t size = zip->source->size, most = END_BYTES + MOST_COMMENT_BYTES;
+    const size_t tail_bytes = (size_t)(size < most ? size : most);
+    unsigned char *tail = malloc(tail_bytes + 1);
+    bool good = tail && convert_read_at(zip->source, size - tail_bytes, tail, tail_bytes) &&
+                parse_end(zip, tail, tail_bytes);
+    free(tail);
+    zip->heads = good ? malloc((size_t)zip->directory_bytes + 1) : NULL;
+    if (good && !zip->heads) return refuse(zip, "", "there is no memory for its directory");
+    return good &&
+           convert_read_at(zip->source, zip->directory, zip->heads, (size_t)zip->directory_bytes);
 }
 
 /* ---- names ---- */
@@ -142,6 +169,7 @@ bool convert_zip_name_is_safe(const char *name, const char **out_why) {
     }
 }
 
+/* A folder's entry ends with a slash. */
 static bool take_name(const zip_t *zip, const unsigned char *bytes, size_t length, entry_t *out) {
     const char *why;
     if (memchr(bytes, '\0', length)) return refuse(zip, "", "the name of an entry has a zero byte");
@@ -149,11 +177,13 @@ static bool take_name(const zip_t *zip, const unsigned char *bytes, size_t lengt
     if (!out->name) return refuse(zip, "", "there is no memory for the name of an entry");
     memcpy(out->name, bytes, length);
     out->name[length] = '\0';
-    if (length < 4 || strcmp(out->name + length - 4, ".npy") != 0)
-        return refuse(zip, out->name, "is no .npy file");
-    out->name[length - 4] = '\0';
+    out->is_npy = length >= 4 && strcmp(out->name + length - 4, ".npy") == 0;
+    if (out->is_npy) out->name[length - 4] = '\0';
+    if (!out->is_npy) out->problem = "it is no .npy file";
+    if (!out->is_npy && length > 1 && out->name[length - 1] == '/') out->name[length - 1] = '\0';
     if (convert_zip_name_is_safe(out->name, &why)) return true;
-    (void)gantry_tool_fail("%s: the name of the entry \"%.200s\" %s", zip->path, out->name, why);
+    (void)gantry_tool_fail("%s: the name of the entry \"%.200s\" %s", zip->source->path, out->name,
+                           why);
     return false;
 }
 
@@ -183,37 +213,45 @@ static bool take_long_sizes(const unsigned char *extra, size_t length, entry_t *
     return false;
 }
 
-/* The data lies behind the local head, whose extra field has a length of its own. */
+/* The data follows the local head, whose extra field has a length of its own. */
 static bool find_data(const zip_t *zip, const unsigned char *name, size_t name_bytes,
                       entry_t *entry) {
+    unsigned char local[LOCAL_BYTES];
+    char found[MOST_NAME_BYTES];
     if (zip->directory < LOCAL_BYTES || entry->begin > zip->directory - LOCAL_BYTES)
-        return refuse(zip, entry->name, "does not lie in front of the directory");
-    const unsigned char *local = zip->bytes + entry->begin;
+        return refuse(zip, entry->name, "is not in front of the directory");
+    if (!convert_read_at(zip->source, entry->begin, local, sizeof local)) return false;
     const uint64_t head = LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
-    if (!is_signature(local, 0x04034b50) || head > zip->directory - entry->begin ||
-        number(local + 26, 2) != name_bytes || memcmp(local + LOCAL_BYTES, name, name_bytes) != 0)
+    const bool has_name = is_signature(local, 0x04034b50) &&
+                          head <= zip->directory - entry->begin &&
+                          number(local + 26, 2) == name_bytes;
+    if (has_name && !convert_read_at(zip->source, entry->begin + LOCAL_BYTES, found, name_bytes))
+        return false;
+    if (!has_name || memcmp(found, name, name_bytes) != 0)
         return refuse(zip, entry->name, "has a damaged head, or one of another name");
     if (entry->stored_bytes > zip->directory - entry->begin - head)
         return refuse(zip, entry->name, "reaches beyond the directory");
-    entry->data = local + head;
-    entry->end = entry->begin + head + entry->stored_bytes;
+    entry->at = entry->begin + head;
+    entry->end = entry->at + entry->stored_bytes;
     return true;
 }
 
-static bool check_method(const zip_t *zip, const entry_t *entry, unsigned flags) {
-    if (flags & 1) return refuse(zip, entry->name, "is encrypted");
-    if (entry->method != 0 && entry->method != 8)
-        return refuse(zip, entry->name,
-                      "is compressed by another method than DEFLATE, which alone is accepted");
+static bool check_method(const zip_t *zip, entry_t *entry, unsigned flags) {
+    const bool is_known = entry->method == 0 || entry->method == 8;
+    if (flags & 1)
+        entry->problem = "it is encrypted";
+    else if (!is_known)
+        entry->problem = "it is compressed by another method than DEFLATE, which alone is accepted";
+    if (entry->problem) return true;
     const bool is_right = entry->method == 0 ? entry->bytes == entry->stored_bytes
                                              : entry->bytes / MOST_RATIO <= entry->stored_bytes;
     return is_right || refuse(zip, entry->name, "states an impossible size");
 }
 
-/* Reads the head at *at of the central directory, and moves *at behind it. */
+/* Reads the head at *at of the directory, and moves *at to the next one. */
 static bool read_entry(const zip_t *zip, uint64_t *at, entry_t *out) {
-    const unsigned char *head = zip->bytes + *at;
-    const uint64_t left = zip->directory + zip->directory_bytes - *at;
+    const unsigned char *head = zip->heads + *at;
+    const uint64_t left = zip->directory_bytes - *at;
     if (left < CENTRAL_BYTES || !is_signature(head, 0x02014b50))
         return refuse(zip, "", "its directory is damaged");
     const size_t name_bytes = (size_t)number(head + 28, 2), extra = (size_t)number(head + 30, 2);
@@ -234,39 +272,52 @@ static bool read_entry(const zip_t *zip, uint64_t *at, entry_t *out) {
 
 /* ---- arrays ---- */
 
-static bool add_array(const zip_t *zip, const char *name, const unsigned char *bytes, size_t size,
-                      convert_set_t *out) {
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    if (gantry_parse_npy(bytes, size, &dtype, &shape, NULL, 0) != GANTRY_OK) {
-        (void)gantry_tool_fail("%s: the entry \"%.200s\": %s", zip->path, name,
-                               gantry_last_message());
-        return false;
+/* The first bytes of the entry's .npy file, at most CONVERT_NPY_FRONT of them. NULL: a failure,
+ * which was told. */
+static unsigned char *read_front(const zip_t *zip, const entry_t *entry, size_t *out_bytes) {
+    const bool is_deflated = entry->method == 8;
+    const size_t most = is_deflated ? DEFLATED_FRONT : CONVERT_NPY_FRONT;
+    const size_t stored = (size_t)(entry->stored_bytes < most ? entry->stored_bytes : most);
+    unsigned char *bytes = malloc(stored + 1), *plain = NULL;
+    bool good = bytes && convert_read_at(zip->source, entry->at, bytes, stored);
+    *out_bytes = stored;
+    if (good && is_deflated) {
+        plain = malloc(CONVERT_NPY_FRONT + CONVERT_INFLATE_MORE);
+        good = plain != NULL;
+        if (good) *out_bytes = convert_inflate_front(bytes, stored, plain, CONVERT_NPY_FRONT);
+        if (good && *out_bytes > entry->bytes) *out_bytes = (size_t)entry->bytes;
     }
-    convert_tensor_t *tensor = convert_set_add(out, zip->path, name, dtype, &shape);
-    if (!tensor) return false;
-    if (gantry_parse_npy(bytes, size, &dtype, &shape, tensor->data, tensor->bytes) == GANTRY_OK)
-        return true;
-    (void)gantry_tool_fail_last();
-    return false;
+    if (good && !is_deflated) return bytes;
+    free(bytes);
+    if (good) return plain;
+    free(plain);
+    (void)refuse(zip, entry->name, "cannot be read");
+    return NULL;
 }
 
-static bool unpack(const zip_t *zip, const entry_t *entry, convert_set_t *out) {
-    const unsigned char *bytes = entry->data;
-    unsigned char *unpacked = NULL;
-    bool is_whole = true;
-    if (entry->method == 8) {
-        unpacked = malloc(entry->bytes > 0 ? (size_t)entry->bytes : 1);
-        if (!unpacked) return refuse(zip, entry->name, "needs more memory than there is");
-        is_whole = convert_inflate(entry->data, (size_t)entry->stored_bytes, unpacked,
-                                   (size_t)entry->bytes);
-        bytes = unpacked;
-    }
-    is_whole = is_whole && convert_crc32(0, bytes, (size_t)entry->bytes) == entry->crc;
-    const bool good = is_whole ? add_array(zip, entry->name, bytes, (size_t)entry->bytes, out)
-                               : refuse(zip, entry->name, "is damaged: its checksum is wrong");
-    free(unpacked);
-    return good;
+static bool list_entry(const zip_t *zip, const entry_t *entry, convert_set_t *out) {
+    const char *path = zip->source->path, *problem = entry->problem;
+    size_t bytes = 0;
+    gantry_dtype_t dtype = GANTRY_DTYPE_NONE;
+    gantry_shape_t shape = GANTRY_SCALAR;
+    uint64_t offset;
+    unsigned char *front = problem ? NULL : read_front(zip, entry, &bytes);
+    if (!front && !problem) return false;
+    if (front && bytes < CONVERT_NPY_FRONT && bytes < entry->bytes)
+        problem = "it is damaged: it has fewer bytes than it states";
+    if (front && !problem &&
+        gantry_parse_npy_header(front, bytes, entry->bytes, &dtype, &shape, &offset) != GANTRY_OK)
+        problem = gantry_last_message();
+    free(front);
+    if (problem) return convert_set_add_problem(out, path, entry->name, problem) != NULL;
+    convert_tensor_t *tensor = convert_set_add(out, path, entry->name, dtype, &shape);
+    if (!tensor) return false;
+    tensor->at = entry->at;
+    tensor->stored_bytes = entry->stored_bytes;
+    tensor->npy_bytes = entry->bytes;
+    tensor->crc = entry->crc;
+    tensor->is_deflated = entry->method == 8;
+    return true;
 }
 
 static int by_begin(const void *left, const void *right) {
@@ -274,8 +325,10 @@ static int by_begin(const void *left, const void *right) {
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
+/* An "a" and an "a.npy" are two entries. */
 static int by_name(const void *left, const void *right) {
-    return strcmp(((const range_t *)left)->name, ((const range_t *)right)->name);
+    const range_t *a = left, *b = right;
+    return a->is_npy != b->is_npy ? a->is_npy - b->is_npy : strcmp(a->name, b->name);
 }
 
 /* The names belong to the set. */
@@ -287,34 +340,39 @@ static bool check_ranges(const zip_t *zip, range_t *ranges, size_t count) {
     }
     if (count > 1) qsort(ranges, count, sizeof *ranges, by_name);
     for (size_t i = 1; i < count; ++i) {
-        if (strcmp(ranges[i].name, ranges[i - 1].name) == 0)
+        if (by_name(&ranges[i], &ranges[i - 1]) == 0)
             return refuse(zip, ranges[i].name, "is there twice");
     }
     return true;
 }
 
-/* All heads are checked before the first entry is unpacked. */
+/* All heads are checked before the first entry is read. */
 static bool read_entries(const zip_t *zip, entry_t *entries, range_t *ranges) {
-    uint64_t at = zip->directory;
+    uint64_t at = 0;
     for (size_t i = 0; i < zip->count; ++i) {
         if (!read_entry(zip, &at, &entries[i])) return false;
-        ranges[i] = (range_t){entries[i].begin, entries[i].end, entries[i].name};
+        ranges[i] = (range_t){entries[i].begin, entries[i].end, entries[i].name, entries[i].is_npy};
     }
     return check_ranges(zip, ranges, (size_t)zip->count);
 }
 
-bool convert_zip_read(const char *path, const unsigned char *bytes, size_t size,
-                      convert_set_t *out) {
-    zip_t zip = {.path = path, .bytes = bytes, .size = size};
-    if (!read_end(&zip)) return false;
-    entry_t *entries = calloc((size_t)zip.count + 1, sizeof *entries);
-    range_t *ranges = calloc((size_t)zip.count + 1, sizeof *ranges);
+static bool list_entries(const zip_t *zip, convert_set_t *out) {
+    entry_t *entries = calloc((size_t)zip->count + 1, sizeof *entries);
+    range_t *ranges = calloc((size_t)zip->count + 1, sizeof *ranges);
     bool good = entries && ranges;
-    if (!good) (void)gantry_tool_fail("%s: there is no memory for its directory", path);
-    good = good && read_entries(&zip, entries, ranges);
-    for (size_t i = 0; good && i < zip.count; ++i) good = unpack(&zip, &entries[i], out);
-    for (size_t i = 0; entries && i < zip.count; ++i) free(entries[i].name);
+    if (!good)
+        (void)gantry_tool_fail("%s: there is no memory for its directory", zip->source->path);
+    good = good && read_entries(zip, entries, ranges);
+    for (size_t i = 0; good && i < zip->count; ++i) good = list_entry(zip, &entries[i], out);
+    for (size_t i = 0; entries && i < zip->count; ++i) free(entries[i].name);
     free(entries);
     free(ranges);
+    return good;
+}
+
+bool convert_zip_list(const convert_source_t *source, convert_set_t *out) {
+    zip_t zip = {.source = source};
+    const bool good = read_directory(&zip) && list_entries(&zip, out);
+    free(zip.heads);
     return good;
 }

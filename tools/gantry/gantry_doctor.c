@@ -39,17 +39,26 @@ static bool list_views(doctor_t *doctor) {
 }
 
 /* Lets a process of its own open the drivers first. After its first crash the library's quarantine
- * leaves the driver out, unless it is off or has no folder. */
-static void try_drivers(doctor_t *doctor) {
-    char why[64];
-    if (doctor_try_drivers(why, sizeof why)) return;
-    doctor_add(doctor, DOCTOR_MACHINE, "drivers", DOCTOR_FAILED,
-               "install the driver again; GANTRY_BACKENDS=cpu leaves all drivers out",
-               "a process that opened the drivers %s", why)
-        ->is_required = true;
-    doctor->leaves_drivers_out = !doctor_try_drivers(why, sizeof why);
+ * leaves the driver out, unless it is off or has no folder. False if not even a process without
+ * drivers survives, as this one would not. */
+static bool try_drivers(doctor_t *doctor) {
+    char why[64], again[64];
+    if (doctor_try_drivers(false, why, sizeof why)) return true;
+    doctor->leaves_drivers_out = !doctor_try_drivers(false, again, sizeof again);
     /* for this process, and for the one that computes */
     if (doctor->leaves_drivers_out) (void)setenv("GANTRY_BACKENDS", "cpu", 1);
+    const bool is_library =
+        doctor->leaves_drivers_out && !doctor_try_drivers(true, again, sizeof again);
+    if (is_library)
+        doctor_add(doctor, DOCTOR_MACHINE, "library", DOCTOR_FAILED,
+                   "install Gantry again (cmake --install)", "a process without drivers %s", again)
+            ->is_required = true;
+    else
+        doctor_add(doctor, DOCTOR_MACHINE, DOCTOR_DRIVERS, DOCTOR_FAILED,
+                   "install the driver again; GANTRY_BACKENDS=cpu leaves all drivers out",
+                   "a process that opened the drivers %s", why)
+            ->is_required = true;
+    return !is_library;
 }
 
 static bool open_runtime(doctor_t *doctor) {
@@ -57,7 +66,7 @@ static bool open_runtime(doctor_t *doctor) {
                                               .log_level = GANTRY_LEVEL_INFO,
                                               .log = keep_line,
                                               .log_user = doctor};
-    try_drivers(doctor);
+    if (!try_drivers(doctor)) return false;
     if (gantry_runtime_create(&options, &doctor->runtime) == GANTRY_OK &&
         gantry_runtime_initialize(doctor->runtime) == GANTRY_OK && list_views(doctor))
         return true;
@@ -116,13 +125,42 @@ static unsigned count_good(doctor_t *doctor, const char *backend) {
     return count;
 }
 
+/* Whether the check may be why a device of the backend is missing; NULL: of any backend. */
+static bool concerns(const doctor_check_t *check, const char *backend) {
+    static const char *const names[] = {DOCTOR_DRIVERS, DOCTOR_RENDER_NODES, DOCTOR_ONE_DRIVER,
+                                        DOCTOR_OPENCL_DRIVER};
+    if (strcmp(check->kind, DOCTOR_HIDDEN) == 0) return true;
+    bool is_named = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        is_named = is_named || strcmp(check->name, names[i]) == 0;
+    if (strcmp(check->kind, DOCTOR_MACHINE) == 0) return is_named;
+    if (strcmp(check->kind, DOCTOR_LIBRARY) == 0 || strcmp(check->kind, DOCTOR_REQUIRED) == 0 ||
+        strcmp(check->kind, "cpu") == 0)
+        return false;
+    return !backend || strcmp(check->kind, backend) == 0;
+}
+
+/* A check above is named only where there is one that did not pass and says what to do. */
+static const char *wish_remedy(const doctor_t *doctor, const char *backend) {
+    bool has_failed = false, has_remedy = false;
+    for (size_t i = 0; i < doctor->count; ++i) {
+        const doctor_check_t *check = &doctor->checks[i];
+        if (check->state == DOCTOR_PASSED || !concerns(check, backend)) continue;
+        has_failed = has_failed || check->state == DOCTOR_FAILED;
+        has_remedy = has_remedy || *check->remedy;
+    }
+    if (has_failed) return "mend the checks above that failed";
+    if (has_remedy) return "see the remedies above";
+    return "require what this machine has, or install another device with its driver";
+}
+
 static void check_wish(doctor_t *doctor, const char *what, const char *backend, unsigned needed) {
     char name[96];
     const unsigned good = count_good(doctor, backend);
     (void)snprintf(name, sizeof name, "required: %u %s%s", needed, what, needed == 1 ? "" : "s");
     doctor_add(doctor, DOCTOR_REQUIRED, name, good >= needed ? DOCTOR_PASSED : DOCTOR_FAILED,
-               good >= needed ? NULL : "mend the checks above that did not pass", "%u %s right",
-               good, good == 1 ? "computes" : "compute")
+               good >= needed ? NULL : wish_remedy(doctor, backend), "%u %s right", good,
+               good == 1 ? "computes" : "compute")
         ->is_required = true;
 }
 

@@ -23,6 +23,12 @@
 #define DOCTOR_LIBRARY "library"
 #define DOCTOR_REQUIRED "required"
 
+/* Names of checks of the machine that may be why a device is missing. */
+#define DOCTOR_DRIVERS "drivers"
+#define DOCTOR_RENDER_NODES "render nodes"
+#define DOCTOR_ONE_DRIVER "one driver for each card"
+#define DOCTOR_OPENCL_DRIVER "OpenCL driver"
+
 typedef enum doctor_state_t { DOCTOR_PASSED, DOCTOR_FAILED, DOCTOR_NOT_POSSIBLE } doctor_state_t;
 
 typedef struct doctor_check_t {
@@ -92,11 +98,14 @@ void doctor_check_kernels(doctor_t *doctor);
 doctor_check_t *doctor_find_result(doctor_t *doctor, const char *alias);
 void doctor_check_wishes(doctor_t *doctor);
 
-/* Whether a process survives that opens the drivers. If not, writes how it ended. */
-bool doctor_try_drivers(char *why, size_t why_bytes);
+/* Whether a process survives that opens the drivers as this one will. If not, writes how it ended.
+ * is_patient: with all time, also in a test. */
+bool doctor_try_drivers(bool is_patient, char *why, size_t why_bytes);
 
-/* The hidden command that opens the drivers and computes on each device that it is given. It
- * prints a line for each: alias, state, text and note, with tabs between them. */
+/* The hidden command that computes on each device that it is given. It prints a line for each:
+ * alias, state, text and note, with tabs between them. Without a device it opens the drivers, asks
+ * what `gantry doctor` asks, and says at its end that it is there still: a driver may call exit. */
 #define DOCTOR_COMPUTE "doctor-compute"
+#define DOCTOR_SURVIVED "survived"
 
 #endif

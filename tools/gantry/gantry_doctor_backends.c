@@ -24,6 +24,15 @@ static bool has_nvidia(const doctor_machine_t *machine) {
     return machine->nvidia_cards > 0 || machine->nvidia_nodes > 0 || machine->has_nvidia_module;
 }
 
+/* Whether the loader found no file of this name: a file that is there and is wrong, or one that
+ * lacks another library, has a reason of its own. */
+static bool is_absent(const gantry_backend_status_t *status, const char *begin, const char *file) {
+    char missing[160];
+    (void)snprintf(missing, sizeof missing,
+                   "%s: cannot open shared object file: No such file or directory", file);
+    return strncmp(status->reason, begin, strlen(begin)) == 0 && strstr(status->reason, missing);
+}
+
 /* The machine has a card that this backend would serve, and nobody left the backend out. */
 static bool is_expected(const doctor_t *doctor, const gantry_backend_status_t *status) {
     const doctor_machine_t *machine = &doctor->machine;
@@ -31,10 +40,21 @@ static bool is_expected(const doctor_t *doctor, const gantry_backend_status_t *s
         return true; /* this build has it, and its file is gone */
     if (strncmp(status->reason, "not built", strlen("not built")) == 0) return false;
     if (strcmp(status->name, "cuda") == 0)
-        return has_nvidia(machine) || !strstr(status->reason, "no NVIDIA driver");
+        return has_nvidia(machine) || !is_absent(status, "no NVIDIA driver: ", "libcuda.so.1");
     if (strcmp(status->name, "opencl") == 0)
-        return machine->render_nodes > 0 || !strstr(status->reason, "no OpenCL loader");
+        return machine->render_nodes > 0 ||
+               !is_absent(status, "no OpenCL loader: ", "libOpenCL.so.1");
     return true;
+}
+
+/* Another remedy than that of a machine without the driver. */
+static const char *unusable_remedy(const gantry_backend_status_t *status) {
+    const bool is_wrong = strncmp(status->reason, "no NVIDIA driver: ", 18) == 0 &&
+                          !is_absent(status, "no NVIDIA driver: ", "libcuda.so.1");
+    return is_wrong
+               ? "install NVIDIA's driver again (apt-get install --reinstall libcuda1), or take "
+                 "the folder of this file out of LD_LIBRARY_PATH"
+               : doctor_remedy(status->reason);
 }
 
 static void tell_unusable(doctor_t *doctor, const gantry_backend_status_t *status,
@@ -53,7 +73,7 @@ static void tell_unusable(doctor_t *doctor, const gantry_backend_status_t *statu
     } else {
         (void)doctor_add(doctor, status->name, name,
                          is_expected(doctor, status) ? DOCTOR_FAILED : DOCTOR_NOT_POSSIBLE,
-                         doctor_remedy(status->reason), "%s", status->reason);
+                         unusable_remedy(status), "%s", status->reason);
     }
 }
 
@@ -160,7 +180,7 @@ static void tell_line(doctor_t *doctor, const char *line) {
     const bool has_no_devices = strstr(line, "it has no devices") != NULL;
     const bool is_driver = strstr(line, "OpenCL platform") || strstr(line, ".icd names") ||
                            strstr(line, "no OpenCL driver");
-    (void)doctor_add(doctor, DOCTOR_MACHINE, is_driver ? "OpenCL driver" : "log",
+    (void)doctor_add(doctor, DOCTOR_MACHINE, is_driver ? DOCTOR_OPENCL_DRIVER : "log",
                      has_no_devices ? DOCTOR_NOT_POSSIBLE : DOCTOR_FAILED, doctor_remedy(line),
                      "%s", line);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens the drivers, then builds and runs kernels on devices: Add, MatMul and Sum of whole numbers.
+/* Opens the drivers, or builds and runs kernels on devices: Add, MatMul and Sum of whole numbers.
  * float32 holds each result exactly, in any order of the sums and with inputs rounded to bfloat16,
  * so one wrong bit is a fault.
  *
@@ -122,6 +122,43 @@ static void print_line(gantry_runtime_t *runtime, const char *alias, char *why) 
     (void)fflush(stdout);
 }
 
+/* At this level, backends open their libraries. */
+static void ignore_line(void *user, gantry_log_level_t level, const char *text) {
+    (void)user, (void)level, (void)text;
+}
+
+static void ask_about(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    gantry_device_telemetry_t telemetry = {.struct_size = sizeof telemetry};
+    (void)gantry_get_device_details(runtime, device, &details);
+    (void)gantry_get_device_telemetry(runtime, device, &telemetry);
+}
+
+static void ask_backends(gantry_runtime_t *runtime) {
+    for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
+        gantry_backend_status_t status = {.struct_size = sizeof status};
+        (void)gantry_backend_status(runtime, i, &status);
+    }
+}
+
+/* An error is no end of the process: the doctor gets it, too. */
+static int open_drivers(void) {
+    const gantry_physical_device_t *views[DOCTOR_MOST_CHECKS];
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log_level = GANTRY_LEVEL_INFO, .log = ignore_line};
+    gantry_runtime_t *runtime;
+    size_t count = 0;
+    if (gantry_runtime_create(&options, &runtime) == GANTRY_OK &&
+        gantry_runtime_initialize(runtime) == GANTRY_OK &&
+        gantry_list_device_views(runtime, DOCTOR_MOST_CHECKS, views, &count) == GANTRY_OK) {
+        for (size_t i = 0; i < count && i < DOCTOR_MOST_CHECKS; ++i) ask_about(runtime, views[i]);
+        ask_backends(runtime);
+    }
+    gantry_runtime_release(runtime);
+    (void)printf(DOCTOR_SURVIVED "\n");
+    return fflush(stdout) == 0 ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
+}
+
 static int compute_run(const gantry_command_values_t *values) {
     static sample_t sample;
     const struct rlimit none = {0, 0}; /* a crash is a result here, and needs no core file */
@@ -131,6 +168,7 @@ static int compute_run(const gantry_command_values_t *values) {
                                               .placement_mode = GANTRY_PLACEMENT_REQUIRE};
     gantry_runtime_t *runtime;
     (void)setrlimit(RLIMIT_CORE, &none);
+    if (values->operand_count == 0) return open_drivers();
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return gantry_tool_fail_last();
     fill(&sample);
     for (size_t i = 0; i < values->operand_count; ++i) {

@@ -2,11 +2,13 @@
 /* OpenCL drivers: does a .icd file name each vendor's library that is installed? An OpenCL loader
  * finds a driver only through such a file, and containers often get the library without it. */
 #define _XOPEN_SOURCE 700
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "gantry_doctor.h"
 
@@ -85,18 +87,33 @@ static const char *value_of(const char *variable) {
     return value && *value ? value : NULL;
 }
 
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* A name without a folder is first looked for among the usual files. */
+static void read_one(names_t *names, const char *asked, const char *folder) {
+    char path[2 * DOCTOR_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%.1000s/%.1000s", folder, asked);
+    if (!strchr(asked, '/') && access(path, F_OK) == 0)
+        read_icd(names, path);
+    else if (access(asked, F_OK) == 0)
+        read_icd(names, asked);
+}
+
 /* By the loader's rules: backends/opencl/opencl_drivers.c has them in full. */
 static void read_listed(names_t *names) {
     char own[DOCTOR_PATH_BYTES];
     const char *asked = value_of("OCL_ICD_VENDORS"), *folder = value_of("OPENCL_VENDOR_PATH");
-    struct stat info;
+    if (!folder) folder = doctor_path(own, USUAL_FOLDER);
     *names = (names_t){.files = 0};
     if (!asked) {
-        read_folder(names, folder ? folder : doctor_path(own, USUAL_FOLDER));
-    } else if (stat(asked, &info) == 0 && S_ISDIR(info.st_mode)) {
+        read_folder(names, folder);
+    } else if (is_folder(asked)) {
         read_folder(names, asked);
     } else if (strlen(asked) > 4 && strcmp(asked + strlen(asked) - 4, ".icd") == 0) {
-        read_icd(names, asked);
+        read_one(names, asked, folder);
     } else {
         (void)snprintf(names->text, sizeof names->text, "%s\n", asked);
         names->files = 1;
@@ -120,10 +137,28 @@ static void tell_unlisted(doctor_t *doctor, size_t row, const char *library) {
 static void tell_hidden(doctor_t *doctor, size_t row, const char *library) {
     const char *variable = value_of("OCL_ICD_VENDORS") ? "OCL_ICD_VENDORS" : "OPENCL_VENDOR_PATH";
     char remedy[160];
-    (void)snprintf(remedy, sizeof remedy, "unset %s, or add %s to it", variable, vendors[row].file);
+    (void)snprintf(remedy, sizeof remedy,
+                   is_folder(getenv(variable)) ? "unset %s, or add %s to it"
+                                               : "unset %s, or name a folder that has %s, too",
+                   variable, vendors[row].file);
     (void)doctor_add(doctor, DOCTOR_HIDDEN, "OpenCL drivers", DOCTOR_NOT_POSSIBLE, remedy,
                      "%s=%.300s leaves out %s's OpenCL driver %s", variable, getenv(variable),
                      vendors[row].vendor, library);
+}
+
+/* The loader leaves a layer out without a word. Names without a folder are the loader's to find. */
+static void check_layers(doctor_t *doctor) {
+    const char *at = value_of("OPENCL_LAYERS");
+    char path[DOCTOR_PATH_BYTES];
+    for (size_t length; at && *at; at += length + (at[length] == ':')) {
+        length = strcspn(at, ":");
+        (void)snprintf(path, sizeof path, "%.*s", (int)length, at);
+        if (strchr(path, '/') && access(path, R_OK) != 0)
+            (void)doctor_add(doctor, "opencl", "OpenCL layers", DOCTOR_FAILED,
+                             "unset OPENCL_LAYERS, or correct the path in it",
+                             "OPENCL_LAYERS names %s, which cannot be opened: %s", path,
+                             strerror(errno));
+    }
 }
 
 void doctor_check_icd(doctor_t *doctor) {
@@ -132,6 +167,7 @@ void doctor_check_icd(doctor_t *doctor) {
     bool is_chosen = value_of("OCL_ICD_VENDORS") || value_of("OPENCL_VENDOR_PATH");
     size_t missing = 0;
     read_listed(&listed);
+    check_layers(doctor);
     if (is_chosen) read_folder(&usual, doctor_path(folder, USUAL_FOLDER));
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; ++i) {
         if (strstr(listed.text, vendors[i].stem) || !find_library(vendors[i].stem, library))

@@ -30,6 +30,7 @@ typedef struct asked_t {
 typedef struct worker_t {
     pid_t process;
     int output;
+    bool is_patient; /* whatever a test wants */
     char buffer[4 * DOCTOR_LINE_BYTES];
     size_t used;
 } worker_t;
@@ -66,8 +67,8 @@ static bool start_worker(worker_t *worker, const asked_t *asked) {
 }
 
 /* A test does not wait for a minute. */
-static int most_ms(void) {
-    const char *asked = getenv("GANTRY_TEST_DOCTOR_MS");
+static int most_ms(const worker_t *worker) {
+    const char *asked = worker->is_patient ? NULL : getenv("GANTRY_TEST_DOCTOR_MS");
     return asked ? atoi(asked) : MOST_MS;
 }
 
@@ -84,7 +85,7 @@ static char *read_line(worker_t *worker, char *line, size_t line_bytes, bool *ou
             return line;
         }
         struct pollfd waited = {.fd = worker->output, .events = POLLIN};
-        int ready = poll(&waited, 1, most_ms());
+        int ready = poll(&waited, 1, most_ms(worker));
         if (ready < 0 && errno == EINTR) continue;
         *out_late = ready == 0;
         ssize_t got = ready > 0 ? read(worker->output, worker->buffer + worker->used,
@@ -138,14 +139,39 @@ static void tell_arithmetic(doctor_t *doctor, const char *alias, const char *not
     if (faults) (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_FAILED, NULL, "%s", faults);
 }
 
+/* The check of the device's backend that failed before, or NULL. */
+static const doctor_check_t *find_cause(const doctor_t *doctor, const char *backend) {
+    for (size_t i = 0; i < doctor->count; ++i) {
+        const doctor_check_t *check = &doctor->checks[i];
+        if (check->state == DOCTOR_FAILED && strcmp(check->kind, backend) == 0) return check;
+    }
+    return NULL;
+}
+
+/* Who installs what again: the processor's backend has no driver. */
+static void write_remedy(const doctor_t *doctor, size_t view, const char *why, char *out,
+                         size_t out_bytes) {
+    const gantry_device_details_t details = doctor_details(doctor, view);
+    const doctor_check_t *cause = find_cause(doctor, details.backend);
+    const bool has_driver =
+        strcmp(details.backend, "opencl") == 0 || strcmp(details.backend, "cuda") == 0;
+    if (strstr(why, "does not run there: no kernel") && cause)
+        (void)snprintf(out, out_bytes, "mend %.90s, which a check above names", cause->name);
+    else if (strcmp(details.backend, "cpu") == 0)
+        (void)snprintf(out, out_bytes,
+                       "GANTRY_CPU_MATMUL=own and GANTRY_CPU_SIMD=base show what is at fault");
+    else
+        (void)snprintf(
+            out, out_bytes, "export GANTRY_VISIBLE_DEVICES=^%.60s leaves it out%s", details.alias,
+            has_driver && !strstr(why, "does not run there: ") ? "; install its driver again" : "");
+}
+
 static void tell_failure(doctor_t *doctor, size_t view, const char *why, const char *note) {
     char remedy[160];
     const char *known = NULL;
     /* the card's other view serves it now, and the note says why */
     if (*note && strstr(why, "does not run there: ")) why = note;
-    (void)snprintf(remedy, sizeof remedy,
-                   "export GANTRY_VISIBLE_DEVICES=^%.60s leaves it out; install its driver again",
-                   doctor_details(doctor, view).alias);
+    write_remedy(doctor, view, why, remedy, sizeof remedy);
     if (!strstr(why, "gives a wrong result")) known = doctor_remedy(why);
     (void)add_result(doctor, view, DOCTOR_FAILED, known ? known : remedy, why);
 }
@@ -186,26 +212,29 @@ static void describe_end(int state, bool is_late, char *out, size_t out_bytes) {
 }
 
 static void tell_end(doctor_t *doctor, const asked_t *asked, int state, bool is_late) {
-    char end[64], text[160], remedy[160];
+    char end[64], text[160], own[160], remedy[320];
     describe_end(state, is_late, end, sizeof end);
     (void)snprintf(text, sizeof text, "a process that computed on it %s", end);
-    (void)snprintf(remedy, sizeof remedy,
-                   "`gantry probe %.60s` shows the driver's own messages; install the driver again",
-                   asked->aliases[asked->next]);
+    write_remedy(doctor, asked->views[asked->next], text, own, sizeof own);
+    (void)snprintf(
+        remedy, sizeof remedy, "`gantry probe %.60s` shows %s; %s", asked->aliases[asked->next],
+        strncmp(asked->aliases[asked->next], "cpu:", 4) == 0 ? "more" : "the driver's own messages",
+        own);
     (void)add_result(doctor, asked->views[asked->next], DOCTOR_FAILED, remedy, text);
 }
 
-bool doctor_try_drivers(char *why, size_t why_bytes) {
+bool doctor_try_drivers(bool is_patient, char *why, size_t why_bytes) {
     const asked_t nothing = {.count = 0};
     worker_t worker;
     char line[DOCTOR_LINE_BYTES];
-    bool is_late = false;
+    bool is_late = false, has_survived = false;
     if (!start_worker(&worker, &nothing)) return true; /* not known */
-    while (read_line(&worker, line, sizeof line, &is_late)) {
-    }
+    worker.is_patient = is_patient;
+    while (!has_survived && read_line(&worker, line, sizeof line, &is_late))
+        has_survived = strcmp(line, DOCTOR_SURVIVED) == 0;
     int state = stop_worker(&worker, is_late);
     describe_end(state, is_late, why, why_bytes);
-    return !is_late && !WIFSIGNALED(state);
+    return has_survived;
 }
 
 /* Returns false if no process can be started. */

@@ -149,11 +149,11 @@ static void tell_missing_nvidia(doctor_t *doctor) {
 static void tell_missing_render(doctor_t *doctor) {
     const doctor_machine_t *machine = &doctor->machine;
     if (machine->is_container)
-        (void)doctor_add(doctor, DOCTOR_MACHINE, "render nodes", DOCTOR_FAILED,
+        (void)doctor_add(doctor, DOCTOR_MACHINE, DOCTOR_RENDER_NODES, DOCTOR_FAILED,
                          "start the container with docker run --device /dev/dri",
                          "this container has no /dev/dri/renderD*, though the machine has a GPU");
     else
-        (void)doctor_add(doctor, DOCTOR_MACHINE, "render nodes", DOCTOR_FAILED,
+        (void)doctor_add(doctor, DOCTOR_MACHINE, DOCTOR_RENDER_NODES, DOCTOR_FAILED,
                          machine->amd_cards ? "sudo modprobe amdgpu" : "sudo modprobe i915 (or xe)",
                          "the machine has a GPU, but there is no /dev/dri/renderD*");
 }
@@ -162,7 +162,7 @@ void doctor_check_nodes(doctor_t *doctor) {
     const doctor_machine_t *machine = &doctor->machine;
     check_nodes(doctor, "cuda", "NVIDIA device nodes", "/dev/nvidia*[0-9ml]",
                 "docker run --gpus all");
-    check_nodes(doctor, DOCTOR_MACHINE, "render nodes", "/dev/dri/renderD*",
+    check_nodes(doctor, DOCTOR_MACHINE, DOCTOR_RENDER_NODES, "/dev/dri/renderD*",
                 "docker run --device /dev/dri");
     if (machine->nvidia_nodes == 0 && (machine->nvidia_cards > 0 || machine->has_nvidia_module))
         tell_missing_nvidia(doctor);

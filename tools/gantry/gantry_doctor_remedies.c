@@ -84,10 +84,10 @@ static const struct {
     /* devices */
     {"a process of its own that tried this driver first",
      "install the driver again; GANTRY_DEVICE_PROBE=off opens it without a try"},
-    {"does not run there: no kernel",
-     "mend the compiler of kernels, which a check above names: NVRTC for CUDA"},
     {"cannot be built",
      "install the driver again; GANTRY_LOG_LEVEL=debug shows its compiler's log"},
+    {"ran out of memory",
+     "free memory of this device, which gantry top shows, or raise its GANTRY_MEMORY_LIMIT"},
     {"Tuning file", "gantry tune --reset, then gantry tune"},
     {"GANTRY_LOG=", "name a plain file that this user may write by its absolute path, or stderr"},
     {"is no setting of Gantry", "correct the variable's name, or unset it"},

@@ -64,7 +64,7 @@ static void check_twins(doctor_t *doctor, size_t view, const gantry_device_detai
         char remedy[160];
         if (!is_card(&other) || !may_be_one(details, &other)) continue;
         (void)snprintf(remedy, sizeof remedy, "export GANTRY_VISIBLE_DEVICES=^%.60s", other.alias);
-        (void)doctor_add(doctor, DOCTOR_MACHINE, "one driver for each card", DOCTOR_FAILED, remedy,
+        (void)doctor_add(doctor, DOCTOR_MACHINE, DOCTOR_ONE_DRIVER, DOCTOR_FAILED, remedy,
                          "%s (%.30s) and %s (%.30s) seem to be one card, which counts as two",
                          details->alias, details->platform, other.alias, other.platform);
     }
@@ -72,7 +72,7 @@ static void check_twins(doctor_t *doctor, size_t view, const gantry_device_detai
 
 static void check_other_view(doctor_t *doctor, const gantry_device_details_t *details) {
     if (details->listed && *details->other_view)
-        (void)doctor_add(doctor, DOCTOR_MACHINE, "one driver for each card", DOCTOR_PASSED, NULL,
+        (void)doctor_add(doctor, DOCTOR_MACHINE, DOCTOR_ONE_DRIVER, DOCTOR_PASSED, NULL,
                          "%s and %s are one card, which %s serves", details->alias,
                          details->other_view, details->alias);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gantry_train/checkpoint.h"
 
+#include <gantry/io.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/checkpoint/safetensors.h"
 
-#define LISTED_NAMES 8 /* of a message */
+#define LISTED_NAMES 8  /* of a message */
+#define FRONT_BYTES 256 /* that show what a file is */
 
 struct gantry_checkpoint_t {
     gantry__safetensors_t header;
@@ -21,9 +23,21 @@ struct gantry_checkpoint_t {
 
 /* ---- opening ---- */
 
+/* Files that downloads leave in place of others. */
+static gantry_status_t check_kind(const gantry_checkpoint_t *checkpoint, uint64_t file_bytes) {
+    unsigned char front[FRONT_BYTES];
+    const size_t bytes = file_bytes < sizeof front ? (size_t)file_bytes : sizeof front;
+    GANTRY__TRAIN_TRY(
+        gantry__train_file_read_at(checkpoint->file, checkpoint->path, 0, front, bytes));
+    const char *kind = gantry_recognize_file(front, bytes);
+    if (!kind) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "it is no safetensors file: %s", kind);
+}
+
 static gantry_status_t read_header(gantry_checkpoint_t *checkpoint, uint64_t file_bytes) {
     unsigned char length_bytes[GANTRY__SAFETENSORS_LENGTH_BYTES];
     uint64_t length;
+    GANTRY__TRAIN_TRY(check_kind(checkpoint, file_bytes));
     if (file_bytes < sizeof length_bytes) {
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "it is no safetensors file: it has %" PRIu64
@@ -131,7 +145,8 @@ static gantry_status_t find_tensor(const char *call, const gantry_checkpoint_t *
                                   checkpoint ? "the name" : "the checkpoint");
     }
     *out = gantry__safetensors_find(&checkpoint->header, name);
-    return *out ? GANTRY_OK : fail_name(checkpoint, name);
+    if (!*out) return fail_name(checkpoint, name);
+    return fail_with_path("read", checkpoint->path, gantry__safetensors_check_readable(*out));
 }
 
 gantry_status_t gantry_checkpoint_find(const gantry_checkpoint_t *checkpoint, const char *name,
@@ -196,20 +211,13 @@ gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *checkpoint, co
     return read_elements(checkpoint, tensor, out);
 }
 
+/* The library reads the elements by blocks, so that the host never holds those of a device. */
 static const gantry_tensor_t *load_tensor(gantry_scope_t *scope,
                                           const gantry_checkpoint_t *checkpoint,
                                           const gantry__safetensors_tensor_t *tensor) {
-    const size_t bytes = (size_t)(tensor->end - tensor->begin);
-    unsigned char *elements = gantry__train_alloc(bytes, 1);
-    gantry_status_t status =
-        elements ? read_elements(checkpoint, tensor, elements) : GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_tensor_t *result = NULL;
-    if (status == GANTRY_OK)
-        result = gantry_constant(scope, tensor->dtype, tensor->shape, elements, bytes);
-    else
-        (void)gantry__train_hand_on(scope, status);
-    gantry__train_free(elements);
-    return result;
+    return gantry_load_elements(scope, checkpoint->file, checkpoint->path,
+                                (int64_t)(checkpoint->data_offset + tensor->begin), tensor->dtype,
+                                tensor->shape);
 }
 
 static gantry_status_t check_scope(const char *call, gantry_scope_t *scope) {

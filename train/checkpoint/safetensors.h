@@ -13,6 +13,8 @@
 #ifndef GANTRY_TRAIN_SAFETENSORS_H
 #define GANTRY_TRAIN_SAFETENSORS_H
 
+#include <stdbool.h>
+
 #include <gantry_train/checkpoint.h>
 
 #define GANTRY__SAFETENSORS_LENGTH_BYTES 8
@@ -22,8 +24,10 @@
 /* A tensor of a file. begin and end count from the first element. */
 typedef struct gantry__safetensors_tensor_t {
     const char *name;
-    gantry_dtype_t dtype;
+    gantry_dtype_t dtype; /* GANTRY_DTYPE_NONE: type_name is none of Gantry's */
+    const char *type_name;
     gantry_shape_t shape;
+    bool has_more_dims; /* than shape can hold */
     uint64_t begin, end;
     size_t source; /* the index of the entry that is saved */
 } gantry__safetensors_tensor_t;
@@ -43,10 +47,13 @@ gantry_status_t gantry__safetensors_check_machine(void);
 /* Checks the first 8 bytes of a file of file_bytes. */
 gantry_status_t gantry__safetensors_length(const unsigned char bytes[8], uint64_t file_bytes,
                                            uint64_t *out_header_bytes);
-/* Parses a header, which data_bytes of elements follow. Deinit also after a failure. */
+/* Parses a header, which data_bytes of elements follow. A tensor of a foreign type does not hide
+ * the others. Deinit also after a failure. */
 gantry_status_t gantry__safetensors_parse(const char *header, size_t header_bytes,
                                           uint64_t data_bytes, gantry__safetensors_t *out);
 void gantry__safetensors_deinit(gantry__safetensors_t *header);
+/* Unimplemented, with the reason, for a tensor of a type or a rank that Gantry does not have. */
+gantry_status_t gantry__safetensors_check_readable(const gantry__safetensors_tensor_t *tensor);
 /* The tensor of that name, or NULL. */
 const gantry__safetensors_tensor_t *gantry__safetensors_find(const gantry__safetensors_t *header,
                                                              const char *name);

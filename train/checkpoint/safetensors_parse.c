@@ -200,32 +200,35 @@ static gantry_status_t json_string(json_t *json, const char *wanted, const char 
 enum { HAS_DTYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_EVERYTHING = 7 };
 
 static gantry_status_t parse_dtype(json_t *json, gantry__safetensors_tensor_t *tensor) {
-    const char *name;
-    GANTRY__TRAIN_TRY(json_string(json, "the name of a type", &name));
-    tensor->dtype = gantry__safetensors_type(name);
-    if (tensor->dtype != GANTRY_DTYPE_NONE) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_UNIMPLEMENTED,
-        "the dtype of tensor '" NAME_FORMAT
-        "' is %.20s; BOOL, U8 to U64, I8 to I64, F16, BF16, F32, F64 and C64 are accepted",
-        tensor->name, name);
+    GANTRY__TRAIN_TRY(json_string(json, "the name of a type", &tensor->type_name));
+    tensor->dtype = gantry__safetensors_type(tensor->type_name);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__safetensors_check_readable(const gantry__safetensors_tensor_t *tensor) {
+    if (tensor->dtype == GANTRY_DTYPE_NONE) {
+        return gantry__train_fail(
+            GANTRY_UNIMPLEMENTED,
+            "the dtype of tensor '" NAME_FORMAT
+            "' is %.20s; BOOL, U8 to U64, I8 to I64, F16, BF16, F32, F64 and C64 are accepted",
+            tensor->name, tensor->type_name);
+    }
+    if (!tensor->has_more_dims) return GANTRY_OK;
+    return gantry__train_fail(GANTRY_UNIMPLEMENTED,
+                              "tensor '" NAME_FORMAT "' has more than the %d dimensions accepted",
+                              tensor->name, GANTRY_MAX_RANK);
 }
 
 static gantry_status_t parse_shape(json_t *json, gantry__safetensors_tensor_t *tensor) {
     bool more;
     uint64_t dim;
     GANTRY__TRAIN_TRY(json_expect(json, '[', "'['"));
-    for (tensor->shape.rank = 0;; ++tensor->shape.rank) {
+    for (tensor->shape.rank = 0;;) {
         GANTRY__TRAIN_TRY(json_more(json, ']', tensor->shape.rank == 0, &more));
         if (!more) return GANTRY_OK;
         GANTRY__TRAIN_TRY(json_number(json, &dim));
-        if (tensor->shape.rank == GANTRY_MAX_RANK) {
-            return gantry__train_fail(GANTRY_UNIMPLEMENTED,
-                                      "tensor '" NAME_FORMAT
-                                      "' has more than the %d dimensions accepted",
-                                      tensor->name, GANTRY_MAX_RANK);
-        }
-        tensor->shape.dims[tensor->shape.rank] = (int64_t)dim;
+        tensor->has_more_dims = tensor->shape.rank == GANTRY_MAX_RANK;
+        if (!tensor->has_more_dims) tensor->shape.dims[tensor->shape.rank++] = (int64_t)dim;
     }
 }
 
@@ -266,19 +269,21 @@ static gantry_status_t check_tensor(const gantry__safetensors_tensor_t *tensor, 
                                   : !(seen & HAS_SHAPE) ? "shape"
                                                         : "data_offsets");
     }
+    /* a size that Gantry does not know */
+    const bool is_foreign = tensor->dtype == GANTRY_DTYPE_NONE || tensor->has_more_dims;
     const int64_t elements = gantry_shape_elements(&tensor->shape);
     const size_t item = gantry_dtype_size(tensor->dtype);
-    const bool has_size = elements >= 0 && (uint64_t)elements <= SIZE_MAX / 2 / item;
-    if (has_size && tensor->end >= tensor->begin &&
-        tensor->end - tensor->begin == (uint64_t)elements * item)
+    const bool has_size = !is_foreign && elements >= 0 && (uint64_t)elements <= SIZE_MAX / 2 / item;
+    if (tensor->end >= tensor->begin &&
+        (is_foreign || (has_size && tensor->end - tensor->begin == (uint64_t)elements * item)))
         return GANTRY_OK;
     char shape[GANTRY_MAX_RANK * 24];
     (void)gantry_shape_format(&tensor->shape, shape, sizeof shape);
-    return gantry__train_fail(
-        GANTRY_DATA_LOSS,
-        "the data_offsets of tensor '" NAME_FORMAT "' are %" PRIu64 " and %" PRIu64
-        "; offsets that differ by the size of %s %s are accepted",
-        tensor->name, tensor->begin, tensor->end, gantry_dtype_name(tensor->dtype), shape);
+    return gantry__train_fail(GANTRY_DATA_LOSS,
+                              "the data_offsets of tensor '" NAME_FORMAT "' are %" PRIu64
+                              " and %" PRIu64
+                              "; offsets that differ by the size of %s %s are accepted",
+                              tensor->name, tensor->begin, tensor->end, tensor->type_name, shape);
 }
 
 static gantry_status_t parse_tensor(json_t *json, const char *name) {

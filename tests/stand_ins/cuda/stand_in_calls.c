@@ -121,6 +121,7 @@ static int ordered_fault(const function_t *function) {
     for (int i = 0; i < fault_count; ++i) {
         if ((faults[i].at == 0 || faults[i].at == function->calls) &&
             strcmp(faults[i].function, function->name) == 0) {
+            if (faults[i].code < 0) exit(0); /* as a driver does that should not */
             return faults[i].code;
         }
     }

@@ -35,7 +35,8 @@
  *                              calls return 719
  *   fail=cuMemAlloc_v2:3:2       the third call of that function fails with code 2, in the
  *                                function's own codes; :* for every call. A code that no context
- *                                survives (700, 719, 214...) loses the card too. Several:
+ *                                survives (700, 719, 214...) loses the card too, and -1
+ *                                ends the process by exit(0). Several:
  *                                "fail=...;fail=..."
  *   report=1                     errors that no real driver survives, and objects that live at
  *                              the end, are also written to stderr

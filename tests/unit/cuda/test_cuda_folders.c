@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA backend searches the folders of versioned toolkits, newest first, of WSL and of
  * containers, on a tree that the test writes. A missing library and one that cannot be opened have
- * their own message. */
+ * their own message.
+ * Promise: pip's wheels are found outside an active environment, too: in the environment of the
+ * python3 on PATH, and among the user's and the system's packages. */
 #define _GNU_SOURCE
 #include <ftw.h>
 #include <sys/stat.h>
@@ -105,6 +107,45 @@ static void signs_of_patterns_in_a_name_stand_for_themselves(void **state) {
     (void)unsetenv("VIRTUAL_ENV");
 }
 
+static void packages_of_python_outside_an_environment_are_found(void **state) {
+    static const char *const wanted[] = {
+        "/base/lib/python3.11/site-packages/nvidia/cublas/lib",
+        "/home/me/.local/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib",
+        "/usr/local/lib/python3.11/dist-packages/nvidia/cuda_nvrtc/lib",
+        "/usr/local/lib/python3.13/site-packages/nvidia/cu13/lib",
+        "/usr/lib/python3/dist-packages/nvidia/cuda_nvrtc/lib"};
+    char home[200], base[200];
+    (void)state;
+    for (int i = 0; i < 5; ++i) make(wanted[i]);
+    (void)snprintf(home, sizeof home, "%s/home/me", root);
+    (void)snprintf(base, sizeof base, "%s/base", root);
+    (void)setenv("HOME", home, 1);
+    (void)setenv("PYTHONUSERBASE", base, 1);
+    expect_folders(wanted, 5);
+    (void)unsetenv("HOME");
+    (void)unsetenv("PYTHONUSERBASE");
+}
+
+/* Relative folders and folders without python3 are left out. */
+static void the_first_python_of_the_path_names_its_environment(void **state) {
+    static const char *const wanted[] = {"/env/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib"};
+    char path[500], file[300];
+    (void)state;
+    make(wanted[0]);
+    make("/env/bin");
+    make("/other/bin");
+    make("/other/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib");
+    (void)snprintf(path, sizeof path, "bin::%s/none:%s/env/bin/:%s/other/bin", root, root, root);
+    (void)setenv("PATH", path, 1);
+    expect_folders(NULL, 0);
+    for (int i = 0; i < 2; ++i) {
+        (void)snprintf(file, sizeof file, "%s/%s/bin/python3", root, i ? "other" : "env");
+        assert_int_equal(symlink("/bin/sh", file), 0);
+    }
+    expect_folders(wanted, 1);
+    (void)unsetenv("PATH");
+}
+
 static void visit_ends_where_it_is_told(void **state) {
     visits_t visits = {.stop_at = 0};
     (void)state;
@@ -137,7 +178,7 @@ static void library_that_is_nowhere_is_told_with_where_it_could_be(void **state)
     open_and_fail(reason);
     assert_string_equal(
         reason,
-        "A library cannot be opened: libgantry_test_nowhere.so.9: cannot open shared object file: No such file or directory; nor in CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX or /usr/local/cuda*");
+        "A library cannot be opened: libgantry_test_nowhere.so.9: cannot open shared object file: No such file or directory; nor in CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX, the packages of python3 or /usr/local/cuda*");
 }
 
 /* The loader's "no such file" would mislead: the file is there. */
@@ -164,12 +205,14 @@ int main(void) {
         TEST(versioned_toolkits_come_newest_first),
         TEST(containers_and_wsl_come_last),
         TEST(signs_of_patterns_in_a_name_stand_for_themselves),
+        TEST(packages_of_python_outside_an_environment_are_found),
+        TEST(the_first_python_of_the_path_names_its_environment),
         TEST(visit_ends_where_it_is_told),
         TEST(library_that_is_nowhere_is_told_with_where_it_could_be),
         TEST(library_that_cannot_be_opened_is_told_with_its_own_reason),
     };
-    static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV",
-                                            "CONDA_PREFIX"};
+    static const char *const variables[] = {
+        "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PATH", "HOME", "PYTHONUSERBASE"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i)
         (void)unsetenv(variables[i]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -447,6 +447,7 @@ static inline gantry_dtype_t *given_gantry_dtype_t_p(null_call_t *c, const char 
 }
 #define given_size_t(c, name) given_size(name)
 #define given_bool(c, name) true
+#define given_int(c, name) 0 /* a file */
 #define given_int32_t(c, name) 0
 #define given_int64_t(c, name) 1
 #define given_uint64_t(c, name) 1

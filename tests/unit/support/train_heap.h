@@ -15,6 +15,8 @@
 void train_heap_reset(long fail_at);
 /* Blocks that live; may be negative if blocks of before the reset were freed. */
 long train_heap_live(void);
+/* The most bytes that lived at a time since the reset. */
+long train_heap_peak_bytes(void);
 /* Allocations since the reset, and whether one of them failed. */
 long train_heap_count(void);
 /* Runs work until it is OK: in run n, allocation n fails, and work must return ResourceExhausted.

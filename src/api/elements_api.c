@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gantry_load_elements: the elements of one tensor from a place in an open file. */
+#include <gantry/io.h>
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "api/api.h"
+#include "base/files.h"
+#include "device/device_open.h"
+#include "run/dispatch.h"
+#include "run/tensor_stream.h"
+#include "run/traced.h"
+
+typedef struct elements_t {
+    int file;
+    const char *path;
+    uint64_t at; /* of the next element */
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    uint64_t bytes;
+} elements_t;
+
+static gantry_status_t elements_next(void *user, void *out, size_t bytes) {
+    elements_t *self = user;
+    GANTRY__TRY(gantry__file_read_at(self->file, self->path, self->at, out, bytes));
+    self->at += bytes;
+    unsigned char *flags = out;
+    for (size_t i = 0; self->dtype == GANTRY_BOOL && i < bytes; ++i) flags[i] = flags[i] != 0;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_shape(elements_t *self) {
+    const int64_t count = gantry_shape_elements(&self->shape);
+    const size_t item = gantry_dtype_size(self->dtype);
+    if (item == 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_load_elements: type %d is none of gantry_dtype_t",
+                            (int)self->dtype);
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / item) {
+        char text[GANTRY_MAX_RANK * 24];
+        (void)gantry_shape_format(&self->shape, text, sizeof text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_load_elements: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a size that fits into memory are accepted",
+            text, self->shape.rank, GANTRY_MAX_RANK);
+    }
+    self->bytes = (uint64_t)count * item;
+    return GANTRY_OK;
+}
+
+/* Before memory is taken. */
+static gantry_status_t check_file(const elements_t *self, int64_t offset) {
+    struct stat info;
+    if (!self->path)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_elements: the path is NULL");
+    if (fstat(self->file, &info) != 0 || !S_ISREG(info.st_mode))
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_load_elements: the descriptor %d of '%s' is no open plain file",
+                            self->file, self->path);
+    if (offset < 0)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_load_elements: the offset is %" PRId64 "; 0 and more are accepted", offset);
+    const uint64_t size = (uint64_t)info.st_size;
+    if (self->at <= size && self->bytes <= size - self->at) return GANTRY_OK;
+    return gantry__fail(GANTRY_DATA_LOSS,
+                        "cannot read '%s': it ends at byte %" PRIu64 ", %" PRIu64
+                        " bytes too early",
+                        self->path, size, self->at + self->bytes - size);
+}
+
+/* In host memory, as gantry_constant has it. */
+static gantry_status_t load_traced(gantry_scope_t *scope, elements_t *self,
+                                   gantry_tensor_t **out_tensor) {
+    gantry_runtime_t *runtime = scope->runtime;
+    GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
+    GANTRY__TRY(gantry__logical_device_open(runtime->host));
+    GANTRY__TRY(gantry__tensor_stream(scope, runtime->host, self->dtype, &self->shape, false,
+                                      elements_next, self, out_tensor));
+    return gantry__trace_constant(scope, *out_tensor);
+}
+
+static gantry_status_t elements_load(gantry_scope_t *scope, elements_t *self, int64_t offset,
+                                     gantry_tensor_t **out_tensor) {
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
+    GANTRY__TRY(check_shape(self));
+    GANTRY__TRY(check_file(self, offset));
+    if (scope->trace) return load_traced(scope, self, out_tensor);
+    gantry_logical_device_t *device;
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", self->dtype, false,
+                                      NULL, &device));
+    recorded.device = device;
+    GANTRY__TRY(gantry__logical_device_open(device));
+    return gantry__tensor_stream(scope, device, self->dtype, &self->shape, false, elements_next,
+                                 self, out_tensor);
+}
+
+const gantry_tensor_t *gantry_load_elements(gantry_scope_t *scope, int file, const char *path,
+                                            int64_t offset, gantry_dtype_t dtype,
+                                            gantry_shape_t shape) {
+    if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
+    gantry_tensor_t *tensor = NULL;
+    elements_t self = {file, path, (uint64_t)offset, dtype, shape, 0};
+    gantry_status_t status = elements_load(scope, &self, offset, &tensor);
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(tensor);
+        (void)gantry__scope_fail(scope, status);
+        return NULL;
+    }
+    gantry__scope_adopt(scope, tensor);
+    return tensor;
+}
