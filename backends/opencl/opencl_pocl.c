@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "opencl/opencl_status.h"
+#include "driver/host_call.h"
 #include "driver/process_limit.h"
 
 #define PATH_BYTES GANTRY__POCL_PATH_BYTES
@@ -124,8 +125,9 @@ static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) 
     return code;
 }
 
-static bool check_folder(const gantry__pocl_folder_t *folder, char *reason, size_t reason_bytes) {
-    char problem[512];
+static bool check_folder(const gantry_host_t *host, const gantry__pocl_folder_t *folder,
+                         char *reason, size_t reason_bytes) {
+    char problem[512], others[440];
     const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
     char limit[160];
     uint64_t free_bytes = 0;
@@ -138,6 +140,9 @@ static bool check_folder(const gantry__pocl_folder_t *folder, char *reason, size
     } else if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
         (void)snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
                        (int)(length < 300 ? length : 300), folder->path, strerror(code));
+    } else if (gantry__host_others_may_write(host, folder->path, others, sizeof others)) {
+        cure = "name a folder of your own with POCL_CACHE_DIR";
+        (void)snprintf(problem, sizeof problem, "and runs what it finds there: %s", others);
     } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {
         (void)snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
     } else if (!runs) {
@@ -223,9 +228,10 @@ bool gantry__pocl_can_be_asked(char *reason, size_t reason_bytes) {
            has_memory_and_threads(reason, reason_bytes);
 }
 
-bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
+bool gantry__pocl_can_start(const gantry_host_t *host, gantry__pocl_folder_t *out_folder,
+                            char *reason, size_t reason_bytes) {
     return find_folder(out_folder, reason, reason_bytes) &&
-           check_folder(out_folder, reason, reason_bytes) &&
+           check_folder(host, out_folder, reason, reason_bytes) &&
            has_memory_and_threads(reason, reason_bytes);
 }
 
@@ -251,7 +257,7 @@ int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__po
     const uint64_t needed_bytes =
         grown_bytes < START_BYTES - COMPILER_BYTES ? START_BYTES - grown_bytes : COMPILER_BYTES;
     char reason[GANTRY__POCL_REASON_BYTES];
-    if (!check_folder(folder, reason, sizeof reason))
+    if (!check_folder(host, folder, reason, sizeof reason))
         return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s%s", what, reason);
     return check_memory(host, needed_bytes, what);
 }

@@ -197,6 +197,7 @@ void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_
 static gantry_status_t try_in_child(const gantry__view_probe_t *self,
                                     const struct gantry_physical_device_t *view) {
     const gantry__child_call_t call = {.heap = self->heap,
+                                       .log = self->log,
                                        .alias = view->alias,
                                        .module = view->backend->path,
                                        .cache = self->store->folder};
