@@ -12,6 +12,7 @@
 
 #include "backend/builtin.h"
 #include "backend/module.h"
+#include "backend/slot_failure.h"
 #include "backend/tuning_key.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -186,8 +187,9 @@ static int32_t open_drivers(gantry__backend_set_t *set, gantry__backend_t *item,
     if (has_drivers)
         GANTRY__TRY(gantry__quarantine_begin(&set->quarantine, &set->host, table, path, &trial));
     set->trial = has_drivers ? &trial : NULL;
-    (void)gantry__fail(GANTRY_OK, "the backend gave no reason");
+    const uint32_t before = gantry__failures();
     int32_t code = table->open(&set->host, &item->instance);
+    if (code != 0) (void)gantry__slot_failure(code, before);
     if (code == 0) item->device_count = table->device_count(item->instance);
     set->trial = NULL;
     if (has_drivers) gantry__quarantine_end(&set->quarantine, &trial);
