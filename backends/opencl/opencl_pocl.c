@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -264,7 +265,10 @@ int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__po
 
 /* ---- the linker ---- */
 
-static bool is_program(const char *path) { return access(path, R_OK | X_OK) == 0; }
+static bool is_program(const char *path) {
+    struct stat info;
+    return access(path, R_OK | X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
 
 static bool matches(const char *pattern) {
     glob_t found;
@@ -295,15 +299,51 @@ static bool is_in_folders(const char *name, const char *const *folders, size_t c
     return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
 }
 
-/* As Clang looks for it: beside itself, beside GCC's parts, in PATH. */
-static bool find_linker(char *out_path, size_t path_bytes) {
-    if (find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes)) return true;
+/* Clang looks for ld beside the parts of the GCC that it uses, /usr/<triple>/bin of
+ * /usr/lib/gcc/<triple>, then in PATH. Other folders of that form belong to cross compilers:
+ * MinGW's ld makes programs for Windows, and PoCL ends the process when a link fails. */
+static bool find_linker_of_gcc(const char *machine, char *out_path, size_t path_bytes) {
+    char pattern[sizeof((struct utsname *)0)->machine + 32];
+    glob_t found;
+    bool is_found = false;
+    (void)snprintf(pattern, sizeof pattern, "/usr/lib*/gcc/%s-*linux*", machine);
+    if (glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return false;
+    for (size_t i = 0; i < found.gl_pathc && !is_found; ++i) {
+        (void)snprintf(out_path, path_bytes, "/usr/%s/bin/ld", strrchr(found.gl_pathv[i], '/') + 1);
+        is_found = is_program(out_path);
+    }
+    globfree(&found);
+    return is_found;
+}
+
+static bool find_linker(const char *machine, char *out_path, size_t path_bytes) {
+    if (find_linker_of_gcc(machine, out_path, path_bytes) ||
+        find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes))
+        return true;
     out_path[0] = '\0';
-    struct utsname system;
-    if (uname(&system) != 0) return false;
-    char beside[sizeof system.machine + 32];
-    (void)snprintf(beside, sizeof beside, "/usr/%s*/bin/ld", system.machine);
-    return matches("/usr/lib*/llvm*/bin/ld") || matches(beside);
+    return false;
+}
+
+/* Whether it links programs of this machine. A linker has the names of all its formats in it; a
+ * script, which some systems have around their linker, has none. */
+static bool links_here(const char *machine, const char *path) {
+    static const char *const formats[][2] = {{"x86_64", "elf_x86_64"}, {"aarch64", "aarch64linux"}};
+    const char *format = NULL;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
+        if (strcmp(machine, formats[i][0]) == 0) format = formats[i][1];
+    }
+    int file = format ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    struct stat info;
+    if (file < 0) return true;
+    void *bytes = fstat(file, &info) == 0 && info.st_size > 4
+                      ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0)
+                      : MAP_FAILED;
+    (void)close(file);
+    if (bytes == MAP_FAILED) return true;
+    const bool links = memcmp(bytes, "\177ELF", 4) != 0 ||
+                       memmem(bytes, (size_t)info.st_size, format, strlen(format)) != NULL;
+    (void)munmap(bytes, (size_t)info.st_size);
+    return links;
 }
 
 /* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where
@@ -329,12 +369,21 @@ static const char *find_missing_library(void) {
 
 bool gantry__pocl_can_link(char *reason, size_t reason_bytes) {
     const char *path = getenv("PATH");
+    struct utsname system = {.machine = ""};
     char linker[PATH_BYTES];
-    if (!find_linker(linker, sizeof linker)) {
+    (void)uname(&system);
+    if (!find_linker(system.machine, linker, sizeof linker)) {
         (void)snprintf(
             reason, reason_bytes,
             "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install binutils, or mend PATH",
             path ? "\"" : "", path ? path : "not set", path ? "\"" : "");
+        return false;
+    }
+    if (!links_here(system.machine, linker)) {
+        (void)snprintf(
+            reason, reason_bytes,
+            "PoCL links each kernel with the first program ld that is found, %.300s, which makes no programs for %s: mend PATH, so that the system's ld comes first",
+            linker, system.machine);
         return false;
     }
     const char *missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0
