@@ -206,7 +206,7 @@ static void folder_that_is_full_fails_the_op_with_the_cause(void **state) {
     if (!has_mounts()) skip();
     expect_run(
         0,
-        "unshare -m sh -c 'mount -t tmpfs -o size=8m tmpfs mounted && POCL_CACHE_DIR=$PWD/mounted $SELF op add \"sh:head -c 7800000 /dev/zero > mounted/full\" exp \"sh:rm mounted/full\" exp'");
+        "unshare -m sh -c 'mount -t tmpfs -o mode=700,size=8m tmpfs mounted && POCL_CACHE_DIR=$PWD/mounted $SELF op add \"sh:head -c 7800000 /dev/zero > mounted/full\" exp \"sh:rm mounted/full\" exp'");
     expect_in_output("add on /device:GPU:0: 2, OK");
     expect_in_output("exp on no device: 0, FailedPrecondition");
     expect_in_output("KiB are free and one program may take 4096 KiB; make room there");
@@ -236,7 +236,7 @@ static void folder_that_nothing_runs_from_is_named(void **state) {
     if (!has_mounts()) skip();
     expect_run(
         0,
-        "unshare -m sh -c 'mount -t tmpfs -o size=8m,noexec tmpfs mounted && export POCL_CACHE_DIR=$PWD/mounted; "
+        "unshare -m sh -c 'mount -t tmpfs -o mode=700,size=8m,noexec tmpfs mounted && export POCL_CACHE_DIR=$PWD/mounted; "
         "$BIN/gantry devices; $SELF op add'");
     expect_in_output("mounted (by POCL_CACHE_DIR), whose file system is mounted noexec");
     expect_in_output("add on /device:CPU:0: 2, OK");
@@ -616,10 +616,11 @@ static void disk_of_any_size_ends_no_process(void **state) {
     (void)state;
     if (!has_mounts()) skip();
     for (int kib = 4; kib <= 8192; kib += kib < 1024 ? 100 : 512)
-        expect_survived(run("unshare -m sh -c 'mount -t tmpfs -o size=%dk tmpfs mounted && "
-                            "POCL_CACHE_DIR=$PWD/mounted $SELF op exp sum product'",
-                            kib),
-                        "KiB of disk", kib);
+        expect_survived(
+            run("unshare -m sh -c 'mount -t tmpfs -o mode=700,size=%dk tmpfs mounted && "
+                "POCL_CACHE_DIR=$PWD/mounted $SELF op exp sum product'",
+                kib),
+            "KiB of disk", kib);
 }
 
 /* ---- words ---- */
