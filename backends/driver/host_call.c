@@ -20,6 +20,12 @@ void gantry__host_driver_enter(const gantry_host_t *host, const char *driver) {
         host->driver_enter(host->self, driver);
 }
 
+bool gantry__host_others_may_write(const gantry_host_t *host, const char *path, char *reason,
+                                   size_t reason_bytes) {
+    return GANTRY_ABI_HAS(host, check_writers) && host->check_writers &&
+           host->check_writers(host->self, path, reason, reason_bytes) != GANTRY_OK;
+}
+
 const char *gantry__host_option(const gantry_host_t *host, const char *name) {
     const char *value =
         GANTRY_ABI_HAS(host, option) && host->option ? host->option(host->self, name) : NULL;

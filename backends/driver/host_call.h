@@ -22,6 +22,9 @@ void gantry__host_log(const gantry_host_t *host, int32_t level, const char *form
 
 /* For `open`: whose code it runs next. */
 void gantry__host_driver_enter(const gantry_host_t *host, const char *driver);
+/* Whether others may write the file or folder, with the reason. */
+bool gantry__host_others_may_write(const gantry_host_t *host, const char *path, char *reason,
+                                   size_t reason_bytes);
 
 /* The option's value; NULL if unset or empty. */
 const char *gantry__host_option(const gantry_host_t *host, const char *name);

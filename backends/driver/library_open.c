@@ -3,6 +3,7 @@
 #include "driver/library_open.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +43,26 @@ static bool library_open_is_cut_elf(int file, uint64_t size) {
 }
 #endif
 
+FILE *gantry__library_text_open(const char *path) {
+    struct stat info;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file >= 0 && (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))) {
+        (void)close(file);
+        errno = EINVAL;
+        return NULL;
+    }
+    FILE *text = file >= 0 ? fdopen(file, "r") : NULL;
+    if (file >= 0 && !text) (void)close(file);
+    return text;
+}
+
+bool gantry__library_is_no_file(const char *path) {
+    struct stat info;
+    return strchr(path, '/') && stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
 bool gantry__library_is_cut(const char *path) {
-    int file = strchr(path, '/') ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int file = strchr(path, '/') ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (file < 0) return false;
     struct stat info;
     bool is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
@@ -72,6 +91,10 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
     out_reasons[0] = '\0';
     for (size_t i = 0; i < count; ++i) {
         bool is_cut = gantry__library_is_cut(candidates[i]);
+        if (gantry__library_is_no_file(candidates[i])) {
+            add_reason(out_reasons, reasons_bytes, candidates[i], "it is no plain file");
+            continue;
+        }
         void *library = is_cut ? NULL : dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
         if (library) {
             (void)snprintf(out_name, name_bytes, "%s", candidates[i]);

@@ -11,6 +11,7 @@
 #include <gantry/backend_abi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct gantry__library_symbol_t {
     const char *name;
@@ -22,6 +23,13 @@ typedef struct gantry__library_files_t {
     char *text;
     uint64_t capacity, length; /* length: of the whole list */
 } gantry__library_files_t;
+
+/* Whether the path names a pipe, a folder or a device: a loader would wait for a pipe's writer. */
+bool gantry__library_is_no_file(const char *path);
+
+/* Opens a text to be read. NULL with errno; EINVAL if it is no plain file: a device may never end,
+ * and a pipe waits for its writer. */
+FILE *gantry__library_text_open(const char *path);
 
 /* Opens the file that the option names, or else the first candidate that can be opened. Returns
  * NULL and the reason for each file if none can. The versioned name comes first among the

@@ -130,7 +130,8 @@ static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id 
                             const char *name, cl_device_id *devices, char *reason,
                             size_t reason_bytes) {
     bool is_pocl = gantry__pocl_is(name);
-    if (is_pocl && !gantry__pocl_can_start(&instance->compiler.folder, reason, reason_bytes))
+    if (is_pocl &&
+        !gantry__pocl_can_start(instance->host, &instance->compiler.folder, reason, reason_bytes))
         return 0;
     cl_int native;
     cl_uint count = 0;

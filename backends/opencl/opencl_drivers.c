@@ -63,6 +63,14 @@ static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *
         from, name);
 }
 
+/* A pipe, for example. from: NULL for the .icd file itself. */
+static int32_t fail_no_file(const drivers_t *drivers, const char *from, const char *name) {
+    return gantry__driver_fail(
+        drivers->host, GANTRY_UNAVAILABLE, 0,
+        "%.200s%s%.200s%s no plain file: a loader that opens it may wait for ever; remove it, or leave it out of OCL_ICD_VENDORS",
+        from ? from : "", from ? " names " : "", name, from ? ", which is" : " is");
+}
+
 /* What dlopen needs so that the driver is not bound to another LLVM. */
 static int32_t find_binding(const gantry_host_t *host, const char *name, int *out_flag) {
     *out_flag = 0;
@@ -76,6 +84,8 @@ static int32_t find_binding(const gantry_host_t *host, const char *name, int *ou
  * is a note, or must not be, which is the status. */
 static int32_t open_library(const drivers_t *drivers, const char *from, const char *name,
                             void **out_library) {
+    *out_library = NULL;
+    if (gantry__library_is_no_file(name)) return fail_no_file(drivers, from, name);
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (*out_library) { /* by somebody before */
         return GANTRY_OK;
@@ -124,8 +134,11 @@ static bool ends_with_icd(const char *name) {
 
 /* The first line, as ocl-icd reads it, is the library's name. */
 static int32_t open_icd(const drivers_t *drivers, const char *path) {
-    FILE *file = fopen(path, "r");
+    FILE *file = gantry__library_text_open(path);
     char line[PATH_BYTES] = "";
+    struct stat info;
+    if (!file && stat(path, &info) == 0 && S_ISFIFO(info.st_mode) && !drivers->files)
+        return fail_no_file(drivers, NULL, path);
     if (!file || !fgets(line, sizeof line, file)) {
         gantry__opencl_note(
             drivers->host, drivers->notes, GANTRY_LEVEL_INFO, "%.300s %s%s", path,
@@ -214,8 +227,8 @@ static bool is_called_loader(const char *path) {
 
 int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
-    if (!asked || is_called_loader(asked) || gantry__library_is_cut(asked) ||
-        dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
+    if (!asked || is_called_loader(asked) || gantry__library_is_no_file(asked) ||
+        gantry__library_is_cut(asked) || dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
         return GANTRY_OK;
     }
     int binding;

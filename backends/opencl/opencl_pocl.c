@@ -21,12 +21,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "opencl/opencl_status.h"
+#include "driver/host_call.h"
 #include "driver/process_limit.h"
 
 #define PATH_BYTES GANTRY__POCL_PATH_BYTES
@@ -124,8 +126,9 @@ static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) 
     return code;
 }
 
-static bool check_folder(const gantry__pocl_folder_t *folder, char *reason, size_t reason_bytes) {
-    char problem[512];
+static bool check_folder(const gantry_host_t *host, const gantry__pocl_folder_t *folder,
+                         char *reason, size_t reason_bytes) {
+    char problem[512], others[440];
     const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
     char limit[160];
     uint64_t free_bytes = 0;
@@ -138,6 +141,9 @@ static bool check_folder(const gantry__pocl_folder_t *folder, char *reason, size
     } else if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
         (void)snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
                        (int)(length < 300 ? length : 300), folder->path, strerror(code));
+    } else if (gantry__host_others_may_write(host, folder->path, others, sizeof others)) {
+        cure = "name a folder of your own with POCL_CACHE_DIR";
+        (void)snprintf(problem, sizeof problem, "and runs what it finds there: %s", others);
     } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {
         (void)snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
     } else if (!runs) {
@@ -223,9 +229,10 @@ bool gantry__pocl_can_be_asked(char *reason, size_t reason_bytes) {
            has_memory_and_threads(reason, reason_bytes);
 }
 
-bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
+bool gantry__pocl_can_start(const gantry_host_t *host, gantry__pocl_folder_t *out_folder,
+                            char *reason, size_t reason_bytes) {
     return find_folder(out_folder, reason, reason_bytes) &&
-           check_folder(out_folder, reason, reason_bytes) &&
+           check_folder(host, out_folder, reason, reason_bytes) &&
            has_memory_and_threads(reason, reason_bytes);
 }
 
@@ -251,14 +258,17 @@ int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__po
     const uint64_t needed_bytes =
         grown_bytes < START_BYTES - COMPILER_BYTES ? START_BYTES - grown_bytes : COMPILER_BYTES;
     char reason[GANTRY__POCL_REASON_BYTES];
-    if (!check_folder(folder, reason, sizeof reason))
+    if (!check_folder(host, folder, reason, sizeof reason))
         return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s%s", what, reason);
     return check_memory(host, needed_bytes, what);
 }
 
 /* ---- the linker ---- */
 
-static bool is_program(const char *path) { return access(path, R_OK | X_OK) == 0; }
+static bool is_program(const char *path) {
+    struct stat info;
+    return access(path, R_OK | X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
 
 static bool matches(const char *pattern) {
     glob_t found;
@@ -289,15 +299,51 @@ static bool is_in_folders(const char *name, const char *const *folders, size_t c
     return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
 }
 
-/* As Clang looks for it: beside itself, beside GCC's parts, in PATH. */
-static bool find_linker(char *out_path, size_t path_bytes) {
-    if (find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes)) return true;
+/* Clang looks for ld beside the parts of the GCC that it uses, /usr/<triple>/bin of
+ * /usr/lib/gcc/<triple>, then in PATH. Other folders of that form belong to cross compilers:
+ * MinGW's ld makes programs for Windows, and PoCL ends the process when a link fails. */
+static bool find_linker_of_gcc(const char *machine, char *out_path, size_t path_bytes) {
+    char pattern[sizeof((struct utsname *)0)->machine + 32];
+    glob_t found;
+    bool is_found = false;
+    (void)snprintf(pattern, sizeof pattern, "/usr/lib*/gcc/%s-*linux*", machine);
+    if (glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return false;
+    for (size_t i = 0; i < found.gl_pathc && !is_found; ++i) {
+        (void)snprintf(out_path, path_bytes, "/usr/%s/bin/ld", strrchr(found.gl_pathv[i], '/') + 1);
+        is_found = is_program(out_path);
+    }
+    globfree(&found);
+    return is_found;
+}
+
+static bool find_linker(const char *machine, char *out_path, size_t path_bytes) {
+    if (find_linker_of_gcc(machine, out_path, path_bytes) ||
+        find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes))
+        return true;
     out_path[0] = '\0';
-    struct utsname system;
-    if (uname(&system) != 0) return false;
-    char beside[sizeof system.machine + 32];
-    (void)snprintf(beside, sizeof beside, "/usr/%s*/bin/ld", system.machine);
-    return matches("/usr/lib*/llvm*/bin/ld") || matches(beside);
+    return false;
+}
+
+/* Whether it links programs of this machine. A linker has the names of all its formats in it; a
+ * script, which some systems have around their linker, has none. */
+static bool links_here(const char *machine, const char *path) {
+    static const char *const formats[][2] = {{"x86_64", "elf_x86_64"}, {"aarch64", "aarch64linux"}};
+    const char *format = NULL;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
+        if (strcmp(machine, formats[i][0]) == 0) format = formats[i][1];
+    }
+    int file = format ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    struct stat info;
+    if (file < 0) return true;
+    void *bytes = fstat(file, &info) == 0 && info.st_size > 4
+                      ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0)
+                      : MAP_FAILED;
+    (void)close(file);
+    if (bytes == MAP_FAILED) return true;
+    const bool links = memcmp(bytes, "\177ELF", 4) != 0 ||
+                       memmem(bytes, (size_t)info.st_size, format, strlen(format)) != NULL;
+    (void)munmap(bytes, (size_t)info.st_size);
+    return links;
 }
 
 /* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where
@@ -323,12 +369,21 @@ static const char *find_missing_library(void) {
 
 bool gantry__pocl_can_link(char *reason, size_t reason_bytes) {
     const char *path = getenv("PATH");
+    struct utsname system = {.machine = ""};
     char linker[PATH_BYTES];
-    if (!find_linker(linker, sizeof linker)) {
+    (void)uname(&system);
+    if (!find_linker(system.machine, linker, sizeof linker)) {
         (void)snprintf(
             reason, reason_bytes,
             "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install binutils, or mend PATH",
             path ? "\"" : "", path ? path : "not set", path ? "\"" : "");
+        return false;
+    }
+    if (!links_here(system.machine, linker)) {
+        (void)snprintf(
+            reason, reason_bytes,
+            "PoCL links each kernel with the first program ld that is found, %.300s, which makes no programs for %s: mend PATH, so that the system's ld comes first",
+            linker, system.machine);
         return false;
     }
     const char *missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0

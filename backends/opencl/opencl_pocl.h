@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define GANTRY__POCL_PATH_BYTES 1024 /* PoCL's own limit */
-#define GANTRY__POCL_REASON_BYTES 768
+#define GANTRY__POCL_REASON_BYTES 1024
 
 /* Where PoCL keeps what it compiles. It reads the environment once, so a program may change that
  * later. */
@@ -30,9 +30,10 @@ bool gantry__pocl_is(const char *platform_name);
 /* Whether the question for its devices leaves the process alive: memory and threads, and a folder
  * that is named. 0 with the reason. */
 bool gantry__pocl_can_be_asked(char *reason, size_t reason_bytes);
-/* Before its devices are listed: a folder for what it compiles, memory to compile in, a thread for
- * each core. 0 with the reason; *out_folder is then not to be used. */
-bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes);
+/* Before its devices are listed: a folder for what it compiles, which others may not write, memory
+ * to compile in, a thread for each core. 0 with the reason; *out_folder is then not to be used. */
+bool gantry__pocl_can_start(const gantry_host_t *host, gantry__pocl_folder_t *out_folder,
+                            char *reason, size_t reason_bytes);
 /* Whether its processor devices can link kernels. 0 with the reason. */
 bool gantry__pocl_can_link(char *reason, size_t reason_bytes);
 /* Whether memory is limited or the folder's disk nearly full, so that compilations must not share

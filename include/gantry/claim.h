@@ -5,7 +5,8 @@
  *
  * A claim is a lock of a file in a folder that all users share: GANTRY_CLAIMS_DIR, else
  * /run/lock/gantry or /tmp/gantry-claims. It ends with the last process that holds it, however that
- * process ends. Claims bind claimants only: they hide no card from others. Waiting claimants stand
+ * process ends; a child of fork holds it, too, until it ends or the claimant gives the device back.
+ * Claims bind claimants only: they hide no card from others. Waiting claimants stand
  * in a queue:
  *
  *     create, begin_turn, claim_device..., end_turn, [inherit, fork and exec], release
@@ -25,7 +26,8 @@ extern "C" {
 typedef struct gantry_claim_t gantry_claim_t;
 
 /** A device's claim. All but held and device is what the claimant wrote: information, no
- * evidence. Texts are cut to their arrays and have no control characters. */
+ * evidence. Texts are cut to their arrays, are UTF-8 and have neither control characters nor
+ * controls of the direction of text. */
 typedef struct gantry_claim_info_t {
     uint32_t struct_size;  /**< Its sizeof. */
     bool held;             /**< The device is claimed. */

@@ -112,6 +112,9 @@ static bool claim_name_of(const char *file, char out_name[GANTRY__CLAIM_NAME_BYT
     if (length <= end || length - end >= GANTRY__CLAIM_NAME_BYTES ||
         strcmp(file + length - end, ".claim") != 0)
         return false;
+    for (const char *at = file; *at; ++at) {
+        if (*at <= ' ' || *at > '~') return false; /* no device has such a name */
+    }
     (void)snprintf(out_name, GANTRY__CLAIM_NAME_BYTES, "%.*s", (int)(length - end), file);
     return true;
 }

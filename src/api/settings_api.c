@@ -6,6 +6,7 @@
 
 #include "device/device_config.h"
 #include "api/api.h"
+#include "base/trust.h"
 #include "device/logical_device.h"
 
 /* ---- the log ---- */
@@ -15,6 +16,13 @@ gantry_status_t gantry_runtime_log(gantry_runtime_t *runtime, gantry_log_level_t
     GANTRY__TRY(gantry__runtime_check(runtime));
     gantry__log(&runtime->log, level, "%s", text ? text : "");
     return GANTRY_OK;
+}
+
+/* ---- files ---- */
+
+gantry_status_t gantry_check_writers(const char *path) {
+    if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_check_writers: path is NULL");
+    return gantry__trust_check(path);
 }
 
 /* ---- backends ---- */

@@ -12,8 +12,11 @@
 
 #include "backend/builtin.h"
 #include "backend/module.h"
+#include "backend/slot_failure.h"
 #include "backend/tuning_key.h"
 #include "base/nearest.h"
+#include "base/text.h"
+#include "base/trust.h"
 
 #define MOST_NAMES 32
 
@@ -67,6 +70,18 @@ static int32_t host_tuning(void *self, const gantry_device_info_t *device, const
 static void host_driver_enter(void *self, const char *driver) {
     const gantry__backend_set_t *set = self;
     if (set->trial) gantry__quarantine_enter(set->trial, driver);
+}
+
+static int32_t host_check_writers(void *self, const char *path, char *out_reason,
+                                  uint64_t reason_bytes) {
+    (void)self;
+    const uint32_t before = gantry__failures();
+    const gantry_status_t status = gantry__trust_check(path);
+    if (reason_bytes > 0)
+        gantry__text_copy(out_reason, (size_t)reason_bytes,
+                          status == GANTRY_OK ? "" : gantry__message());
+    gantry__forget_since(before);
+    return (int32_t)status;
 }
 
 /* ---- the list ---- */
@@ -172,8 +187,9 @@ static int32_t open_drivers(gantry__backend_set_t *set, gantry__backend_t *item,
     if (has_drivers)
         GANTRY__TRY(gantry__quarantine_begin(&set->quarantine, &set->host, table, path, &trial));
     set->trial = has_drivers ? &trial : NULL;
-    (void)gantry__fail(GANTRY_OK, "the backend gave no reason");
+    const uint32_t before = gantry__failures();
     int32_t code = table->open(&set->host, &item->instance);
+    if (code != 0) (void)gantry__slot_failure(code, before);
     if (code == 0) item->device_count = table->device_count(item->instance);
     set->trial = NULL;
     if (has_drivers) gantry__quarantine_end(&set->quarantine, &trial);
@@ -230,6 +246,26 @@ static gantry_status_t visit_module(void *user, const char *file) {
     return open_backend(search->set, table, file, search->only);
 }
 
+static gantry_status_t search_own_folder(search_t *search) {
+    const gantry__backend_set_t *set = search->set;
+    const uint32_t before = gantry__failures();
+    char *own;
+    GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
+    gantry_status_t status = own ? gantry__module_check_own_folder(own) : GANTRY_OK;
+    if (status == GANTRY_OK) {
+        status = gantry__module_search_folder(set->heap, own, visit_module, search);
+    } else {
+        gantry__log(
+            set->log, GANTRY_LEVEL_WARNING,
+            "The modules beside the library are not opened: %s; GANTRY_BACKEND_PATH=%s opens them all the same",
+            gantry__message(), own);
+        gantry__forget_since(before);
+        status = GANTRY_OK;
+    }
+    gantry__heap_free_text(set->heap, own);
+    return status;
+}
+
 static gantry_status_t open_builtins(gantry__backend_set_t *set, const char *only) {
     for (size_t i = 0; i < gantry__builtin_backend_count; ++i) {
         const gantry_backend_t *table = NULL;
@@ -275,10 +311,7 @@ static gantry_status_t backend_set_open_all(gantry__backend_set_t *set, const ch
     GANTRY__TRY(gantry__module_search(set->heap, setting->value, visit_module, &search));
     /* an option goes in front of the environment's path and does not replace it */
     GANTRY__TRY(gantry__module_search(set->heap, setting->environment, visit_module, &search));
-    char *own;
-    GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
-    gantry_status_t status = gantry__module_search_folder(set->heap, own, visit_module, &search);
-    gantry__heap_free_text(set->heap, own);
+    gantry_status_t status = search_own_folder(&search);
     if (status == GANTRY_OK) status = state_absent(set);
     if (status != GANTRY_OK) return status;
     warn_of_unknown(set, wanted->value, gantry__setting_by(wanted));
@@ -298,7 +331,8 @@ gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantr
                                 .reallocate = host_reallocate,
                                 .option = host_option,
                                 .tuning = host_tuning,
-                                .driver_enter = host_driver_enter};
+                                .driver_enter = host_driver_enter,
+                                .check_writers = host_check_writers};
     GANTRY__TRY(gantry__tuning_store_init(&set->tuning, heap, log, settings));
     gantry_status_t status = gantry__quarantine_init(&set->quarantine, heap, log, settings);
     if (status == GANTRY_OK) status = backend_set_open_all(set, path, only);

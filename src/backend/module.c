@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "backend/backend_set.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/trust.h"
 
 #define MODULE_PREFIX "libgantry_backend_"
 
@@ -104,6 +106,24 @@ gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out
     return status;
 }
 
+gantry_status_t gantry__module_check_own_folder(const char *folder) {
+    gantry__trust_t writers;
+    char library[GANTRY__TRUST_PATH_BYTES], why[GANTRY__MESSAGE_BYTES];
+    int file;
+    const uint32_t before = gantry__failures();
+    if (!gantry__trust_of_library(&writers, library)) return GANTRY_OK;
+    gantry_status_t status = gantry__trust_open_folder(folder, &writers, &file);
+    gantry__file_close(file);
+    if (status == GANTRY_FAILED_PRECONDITION) {
+        (void)snprintf(why, sizeof why, "%s", gantry__message());
+        status = gantry__trust_open_file(library, &writers, NULL, &file);
+        gantry__file_close(file);
+        if (status == GANTRY_OK) return gantry__fail(GANTRY_FAILED_PRECONDITION, "%s", why);
+    }
+    gantry__forget_since(before);
+    return GANTRY_OK;
+}
+
 #if defined(__ELF__)
 static bool module_is_cut_elf(int descriptor, uint64_t size) {
     ElfW(Ehdr) header;
@@ -132,7 +152,7 @@ static bool module_is_cut_elf(int descriptor, uint64_t size) {
  * dies. The loader itself reports other faults of the file. */
 static bool is_cut(const char *file) {
     struct stat info;
-    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    int descriptor = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return false;
     bool cut = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
                module_is_cut_elf(descriptor, (uint64_t)info.st_size);

@@ -28,6 +28,10 @@ gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const c
  * heap text; NULL if unknown. */
 gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder);
 
+/* FailedPrecondition if others may write the library's own folder of modules (base/trust.h), who
+ * may not write the library itself. */
+gantry_status_t gantry__module_check_own_folder(const char *folder);
+
 /* Opens the file and queries its table. Unavailable carries the loader's own text;
  * FailedPrecondition: of another ABI. */
 gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table);

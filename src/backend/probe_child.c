@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* dladdr, environ */
+#define _GNU_SOURCE /* environ */
 #include "backend/probe_child.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -14,6 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/trust.h"
+
 #define MOST_SECONDS 65 /* the command ends itself by an alarm after 60 */
 #define POLL_NS 2000000L
 
@@ -21,17 +23,26 @@
 static const char *const places[] = {"/../bin/gantry", "/../../bin/gantry", "/gantry",
                                      "/../gantry"};
 
-static bool find_command(char file[PATH_MAX], char out[PATH_MAX]) {
-    static const char here;
-    Dl_info info;
-    if (dladdr(&here, &info) == 0 || !info.dli_fname || !realpath(info.dli_fname, file))
-        return false;
-    char *slash = strrchr(file, '/');
-    if (!slash) return false;
-    *slash = '\0';
+/* The first of the places that has a program. One that others may write is not started: the
+ * library's own writers may, because they can write the library, too. */
+static bool find_command(const gantry__log_t *log, char file[GANTRY__TRUST_PATH_BYTES],
+                         char out[GANTRY__TRUST_PATH_BYTES]) {
+    gantry__trust_t writers;
+    char place[GANTRY__TRUST_PATH_BYTES + 32];
+    if (!gantry__trust_of_library(&writers, file)) return false;
+    *strrchr(file, '/') = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
-        int length = snprintf(out, PATH_MAX, "%s%s", file, places[i]);
-        if (length > 0 && length < PATH_MAX && access(out, X_OK) == 0) return true;
+        const uint32_t before = gantry__failures();
+        int program;
+        (void)snprintf(place, sizeof place, "%s%s", file, places[i]);
+        if (access(place, X_OK) != 0) continue;
+        const gantry_status_t status = gantry__trust_open_file(place, &writers, out, &program);
+        gantry__file_close(program);
+        if (status == GANTRY_OK) return true;
+        if (status == GANTRY_FAILED_PRECONDITION)
+            gantry__log(log, GANTRY_LEVEL_WARNING,
+                        "Drivers are not tried in a process of its own: %s", gantry__message());
+        gantry__forget_since(before);
     }
     return false;
 }
@@ -42,8 +53,8 @@ static bool find_command(char file[PATH_MAX], char out[PATH_MAX]) {
 
 /* On the heap, because it is too large for a caller's stack. */
 typedef struct child_environment_t {
-    char file[PATH_MAX]; /* of the library */
-    char command[PATH_MAX];
+    char file[GANTRY__TRUST_PATH_BYTES]; /* of the library */
+    char command[GANTRY__TRUST_PATH_BYTES];
     char texts[OWN_VARIABLES][PATH_MAX + 32];
     size_t own;
     char **all; /* of count + 1 entries, heap memory */
@@ -93,16 +104,24 @@ static bool make_environment(const gantry__child_call_t *call, child_environment
 static bool start_child(const gantry__child_call_t *call, child_environment_t *environment,
                         pid_t *out_child) {
     char *command = environment->command, name[64];
-    if (!find_command(environment->file, command)) return false;
+    if (!find_command(call->log, environment->file, command)) return false;
     (void)snprintf(name, sizeof name, "%s", call->alias);
     char word[] = "probe", *arguments[] = {command, word, name, NULL};
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0) return false;
+    posix_spawnattr_t attributes;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return false;
+    }
+    /* a process group of its own: Ctrl-C and Ctrl-Z concern the program, not the trial */
     bool is_started =
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP) == 0 &&
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0) == 0 &&
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0) == 0 &&
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0) == 0 &&
-        posix_spawn(out_child, command, &actions, NULL, arguments, environment->all) == 0;
+        posix_spawn(out_child, command, &actions, &attributes, arguments, environment->all) == 0;
+    (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return is_started;
 }
@@ -121,7 +140,33 @@ static child_wait_t wait_for_child(pid_t child, int *out_state) {
         (void)nanosleep(&pause, NULL);
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
     } while (now.tv_sec - begin.tv_sec < MOST_SECONDS);
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, out_state, 0);
     return CHILD_LATE;
+}
+
+/* Signals that the process caused itself. All others are sent: by a terminal, a user, a service
+ * manager, or a kernel that lacks memory. */
+static bool is_own_signal(int number) {
+    return number == SIGSEGV || number == SIGABRT || number == SIGBUS || number == SIGILL ||
+           number == SIGFPE || number == SIGSYS || number == SIGTRAP;
+}
+
+/* Exit codes of the command itself, and of a loader that could not start it. */
+static bool is_own_exit(int code) { return code == 2 || code == 3 || code == 126 || code == 127; }
+
+static gantry__child_end_t probe_child_judge(bool is_late, int state, char *why, size_t why_bytes) {
+    if (is_late || (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM)) {
+        (void)snprintf(why, why_bytes, "it did not answer for a minute");
+    } else if (WIFSIGNALED(state)) {
+        if (!is_own_signal(WTERMSIG(state))) return GANTRY__CHILD_NONE;
+        (void)snprintf(why, why_bytes, "it ended by signal %d", WTERMSIG(state));
+    } else if (WEXITSTATUS(state) == 0 || is_own_exit(WEXITSTATUS(state))) {
+        return WEXITSTATUS(state) == 0 ? GANTRY__CHILD_WELL : GANTRY__CHILD_NONE;
+    } else {
+        (void)snprintf(why, why_bytes, "a driver ended it with exit code %d", WEXITSTATUS(state));
+    }
+    return GANTRY__CHILD_CRASHED;
 }
 
 gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, char *why,
@@ -136,13 +181,6 @@ gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, ch
         gantry__heap_free(call->heap, environment->all, (environment->count + 1) * sizeof(char *));
     gantry__heap_free(call->heap, environment, sizeof *environment);
     child_wait_t end = is_started ? wait_for_child(child, &state) : CHILD_COLLECTED;
-    if (end == CHILD_COLLECTED) return GANTRY__CHILD_NONE;
-    if (end == CHILD_LATE || (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM)) {
-        (void)snprintf(why, why_bytes, "it did not answer for a minute");
-    } else if (WIFSIGNALED(state)) {
-        (void)snprintf(why, why_bytes, "it ended by signal %d", WTERMSIG(state));
-    } else {
-        return WEXITSTATUS(state) == 0 ? GANTRY__CHILD_WELL : GANTRY__CHILD_NONE;
-    }
-    return GANTRY__CHILD_CRASHED;
+    return end == CHILD_COLLECTED ? GANTRY__CHILD_NONE
+                                  : probe_child_judge(end == CHILD_LATE, state, why, why_bytes);
 }

@@ -2,7 +2,8 @@
 /* Tries a device, or a backend's drivers, in a process of its own, before this process relies on
  * them.
  *
- * The process is the gantry command beside the library: `gantry probe ALIAS`. Keeps nothing.
+ * The process is the gantry command beside the library: `gantry probe ALIAS`. It is not started if
+ * others may write it (base/trust.h). Keeps nothing.
  * Thread-safe. */
 #ifndef GANTRY_BACKEND_PROBE_CHILD_H
 #define GANTRY_BACKEND_PROBE_CHILD_H
@@ -11,15 +12,17 @@
 #include <stddef.h>
 
 #include "base/heap.h"
+#include "base/log.h"
 
 typedef enum gantry__child_end_t {
-    GANTRY__CHILD_NONE = 0,   /* there is no such command, or no process: the result is unknown */
+    GANTRY__CHILD_NONE = 0,   /* no command, no process, or one that was killed: nothing is known */
     GANTRY__CHILD_WELL = 1,   /* the device works, or its driver reported the error */
     GANTRY__CHILD_CRASHED = 2 /* the text has the reason */
 } gantry__child_end_t;
 
 typedef struct gantry__child_call_t {
     const gantry__heap_t *heap;
+    const gantry__log_t *log;
     const char *alias;  /* "opencl:0"; or "opencl", which opens no device */
     const char *module; /* the backend's file, "" or "built in" */
     const char *cache;  /* the folder in which the child keeps its findings */

@@ -4,8 +4,8 @@
  *   opencl.<number>.try       a note: the version of the drivers that a process opens now. The
  *                             process locks the file before it has this name, and removes it. The
  *                             name of the driver whose code runs follows.
- *   opencl.crashed            the version, the number of crashes in a row, and how the last one
- *                             ended: a line each
+ *   opencl.crashed            the version, the second (UTC) in which a process of its own crashed,
+ *                             and how it ended: a line each
  *
  * A version is a hash of the names, sizes and times of the drivers' files and of the module. */
 #define _XOPEN_SOURCE 700
@@ -26,9 +26,11 @@
 #include "base/entropy.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/printable.h"
+#include "base/trust.h"
 #include "base/user_folder.h"
 
-#define MOST_CRASHES 2
+#define RECORD_SECONDS (24 * 60 * 60)
 #define VERSION_DIGITS 32
 #define WHY_BYTES 384
 #define DRIVER_BYTES 256
@@ -123,38 +125,47 @@ static void read_version(const gantry_host_t *host, const gantry_backend_t *tabl
                    version.low);
 }
 
-/* ---- the record of crashes ---- */
+/* ---- the record of a crash ---- */
 
-/* A line of a file, which anybody may have written, for a message. */
+typedef struct record_t {
+    time_t when; /* 0: there is none of this version */
+    bool is_in_force;
+    char why[WHY_BYTES];
+} record_t;
+
+/* A line of a file, for a message. */
 static void quarantine_copy_line(char *out, size_t out_bytes, const char *line) {
     (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
-    for (char *c = out; *c; ++c) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
-    }
+    gantry__make_printable(out);
 }
 
-/* The number of crashes of this version, and how the last one ended. */
-static uint32_t read_record(const gantry__quarantine_t *quarantine, const char *path,
-                            const char *version, char why[WHY_BYTES]) {
-    char line[VERSION_DIGITS + 16 + WHY_BYTES] = "";
+static void read_record(const gantry__quarantine_t *quarantine, const char *path,
+                        const char *version, record_t *out) {
+    char text[VERSION_DIGITS + 32 + WHY_BYTES] = "", *end;
     void *bytes;
     size_t size;
-    if (gantry__file_read(quarantine->heap, path, sizeof line - 1, &bytes, &size) != GANTRY_OK)
-        return 0;
-    memcpy(line, bytes, size);
-    gantry__heap_free(quarantine->heap, bytes, size);
-    char *number = strchr(line, '\n'), *end;
-    if (!number || strncmp(line, version, VERSION_DIGITS) != 0) return 0;
-    unsigned long count = strtoul(number + 1, &end, 10);
-    quarantine_copy_line(why, WHY_BYTES, *end ? end + 1 : end);
-    return count > MOST_CRASHES ? MOST_CRASHES : (uint32_t)count;
+    int file;
+    *out = (record_t){0};
+    if (gantry__trust_open_file(path, NULL, NULL, &file) != GANTRY_OK) return;
+    if (gantry__file_read_open(quarantine->heap, file, path, sizeof text - 1, &bytes, &size) ==
+        GANTRY_OK) {
+        memcpy(text, bytes, size);
+        gantry__heap_free(quarantine->heap, bytes, size);
+    }
+    gantry__file_close(file);
+    if (strncmp(text, version, VERSION_DIGITS) != 0 || text[VERSION_DIGITS] != '\n') return;
+    const time_t now = time(NULL);
+    out->when = (time_t)strtoll(text + VERSION_DIGITS + 1, &end, 10);
+    out->is_in_force = *end == '\n' && out->when <= now && now - out->when < RECORD_SECONDS;
+    quarantine_copy_line(out->why, sizeof out->why, *end ? end + 1 : end);
 }
 
-static void write_record(const char *path, const char *version, uint32_t crashes, const char *why) {
-    char text[VERSION_DIGITS + 16 + WHY_BYTES];
-    int length = snprintf(text, sizeof text, "%s\n%u\n%s\n", version, crashes, why);
+static void write_record(const char *path, const char *version, const record_t *record) {
+    char text[VERSION_DIGITS + 32 + WHY_BYTES];
+    int length = snprintf(text, sizeof text, "%s\n%lld\n%s\n", version, (long long)record->when,
+                          record->why);
     const gantry__file_piece_t piece = {text, (size_t)length};
-    (void)gantry__file_write(path, &piece, 1, 0);
+    (void)gantry__file_write(path, &piece, 1, GANTRY__FILE_OWN);
 }
 
 /* ---- notes ---- */
@@ -242,65 +253,96 @@ static void write_note(const gantry__quarantine_t *quarantine, const char *backe
 
 /* ---- one opening ---- */
 
-/* After one crash. The child opens no quarantine of its own. */
-static void try_drivers_in_child(const gantry__quarantine_t *quarantine,
-                                 const gantry_backend_t *table, const char *module,
-                                 const char *version, gantry__driver_trial_t *trial,
-                                 char why[WHY_BYTES]) {
-    const gantry__child_call_t call = {
-        .heap = quarantine->heap, .alias = table->name, .module = module, .cache = ""};
-    char end[WHY_BYTES / 4], before[WHY_BYTES];
-    gantry__log(
-        quarantine->log, GANTRY_LEVEL_WARNING,
-        "The last process that opened the drivers of backend %s did not survive it (%s): a process of its own tries them first",
-        table->name, why);
-    if (gantry__probe_child_run(&call, end, sizeof end) != GANTRY__CHILD_CRASHED) return;
-    (void)snprintf(before, sizeof before, "%s", why);
-    (void)snprintf(why, WHY_BYTES, "%s; %.280s", end, before);
-    write_record(trial->record, version, ++trial->crashes, why);
+static void remove_note(const gantry__driver_trial_t *trial) {
+    if (trial->lock < 0) return;
+    (void)unlink(trial->note);
+    (void)close(trial->lock);
 }
 
-static gantry_status_t fail_left_out(const gantry_backend_t *table, const driver_version_t *version,
-                                     const char *record, const char *why) {
-    return gantry__fail(
+/* The child opens no quarantine of its own. Whether it crashed; the record then says how. */
+static bool crashes_in_child(const gantry__quarantine_t *quarantine, const gantry_backend_t *table,
+                             const char *module, const char *driver, record_t *record) {
+    const gantry__child_call_t call = {.heap = quarantine->heap,
+                                       .log = quarantine->log,
+                                       .alias = table->name,
+                                       .module = module,
+                                       .cache = ""};
+    char end[WHY_BYTES / 4];
+    gantry__log(
+        quarantine->log, GANTRY_LEVEL_INFO,
+        "The last process that opened the drivers of backend %s ended meanwhile%s%s%s: a process of its own tries them first",
+        table->name, *driver ? " (the code of " : "", driver, *driver ? " ran last)" : "");
+    if (gantry__probe_child_run(&call, end, sizeof end) != GANTRY__CHILD_CRASHED) return false;
+    (void)snprintf(record->why, sizeof record->why, "%s%s%.200s%s", end,
+                   *driver ? "; the code of " : "", driver, *driver ? " ran last" : "");
+    record->when = time(NULL);
+    return true;
+}
+
+static gantry_status_t fail_left_out(const gantry__quarantine_t *quarantine,
+                                     const gantry_backend_t *table, const driver_version_t *version,
+                                     const char *path, const record_t *record) {
+    char again[32] = "";
+    struct tm utc;
+    const time_t end = record->when + RECORD_SECONDS;
+    if (gmtime_r(&end, &utc)) (void)strftime(again, sizeof again, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)gantry__fail(
         GANTRY_FAILED_PRECONDITION,
-        "left out: %s%s%.600s%s ended the process twice in a row while backend %s opened them (%s); install them again, set GANTRY_DRIVER_QUARANTINE=0, or remove %s to try them again",
+        "left out: %s%s%.600s%s ended the process that tried to open backend %s first (%s); the next try is after %s, or when the record is removed: rm '%s'; GANTRY_DRIVER_QUARANTINE=0 tries it in this process",
         *version->files ? "its drivers" : "it", *version->files ? " (" : "", version->files,
-        *version->files ? ")" : "", table->name, why, record);
+        *version->files ? ")" : "", table->name, record->why, again, path);
+    gantry__log(quarantine->log, GANTRY_LEVEL_WARNING, "Backend %s is %s", table->name,
+                gantry__message());
+    return GANTRY_FAILED_PRECONDITION;
 }
 
 static gantry_status_t quarantine_begin(const gantry__quarantine_t *quarantine,
                                         const gantry_backend_t *table, const char *module,
                                         const driver_version_t *version,
                                         gantry__driver_trial_t *trial) {
-    char why[WHY_BYTES] = "", driver[DRIVER_BYTES] = "";
+    char driver[DRIVER_BYTES] = "";
     uint32_t found;
+    record_t record;
     (void)snprintf(trial->record, sizeof trial->record, "%.1000s/%s.crashed", quarantine->folder,
                    table->name);
     GANTRY__TRY(count_notes(quarantine, table->name, version->text, &found, driver));
-    trial->crashes = read_record(quarantine, trial->record, version->text, why);
-    if (found > 0) { /* several are of processes that started at the same time: one crash */
-        (void)snprintf(why, sizeof why,
-                       *driver ? "the code of %s ran last" : "nothing is known of it", driver);
-        write_record(trial->record, version->text, ++trial->crashes, why);
-    }
-    if (trial->crashes == 1)
-        try_drivers_in_child(quarantine, table, module, version->text, trial, why);
-    if (trial->crashes >= MOST_CRASHES) return fail_left_out(table, version, trial->record, why);
+    read_record(quarantine, trial->record, version->text, &record);
+    /* before the child, so that a suspicion survives this process */
     write_note(quarantine, table->name, version->text, trial);
-    return GANTRY_OK;
+    const bool is_suspected = found > 0 || record.when > 0;
+    if (!record.is_in_force) {
+        if (!is_suspected || !crashes_in_child(quarantine, table, module, driver, &record))
+            return GANTRY_OK;
+        write_record(trial->record, version->text, &record);
+    }
+    remove_note(trial);
+    trial->lock = -1;
+    return fail_left_out(quarantine, table, version, trial->record, &record);
 }
 
-gantry_status_t gantry__quarantine_begin(const gantry__quarantine_t *quarantine,
+/* Whether the folder is there and nobody else may write it. If others may, there is no quarantine
+ * from now on. */
+static bool quarantine_open_folder(gantry__quarantine_t *quarantine) {
+    int folder;
+    if (gantry__directory_make(quarantine->folder) != GANTRY_OK) return false;
+    const gantry_status_t status = gantry__trust_open_folder(quarantine->folder, NULL, &folder);
+    gantry__file_close(folder);
+    if (status == GANTRY_OK) return true;
+    gantry__log(quarantine->log, GANTRY_LEVEL_WARNING, "Crashes of drivers are not kept: %s",
+                gantry__message());
+    gantry__quarantine_deinit(quarantine);
+    return false;
+}
+
+gantry_status_t gantry__quarantine_begin(gantry__quarantine_t *quarantine,
                                          const gantry_host_t *host, const gantry_backend_t *table,
                                          const char *module, gantry__driver_trial_t *out_trial) {
     const uint32_t before = gantry__failures();
     driver_version_t version;
     out_trial->lock = -1;
     out_trial->record[0] = '\0';
-    out_trial->crashes = 0;
     if (!quarantine->folder) return GANTRY_OK;
-    if (gantry__directory_make(quarantine->folder) == GANTRY_OK) {
+    if (quarantine_open_folder(quarantine)) {
         read_version(host, table, module, &version);
         GANTRY__TRY(quarantine_begin(quarantine, table, module, &version, out_trial));
     }
@@ -311,10 +353,7 @@ gantry_status_t gantry__quarantine_begin(const gantry__quarantine_t *quarantine,
 void gantry__quarantine_end(const gantry__quarantine_t *quarantine,
                             const gantry__driver_trial_t *trial) {
     if (!quarantine->folder) return;
-    if (trial->lock >= 0) {
-        (void)unlink(trial->note);
-        (void)close(trial->lock);
-    }
+    remove_note(trial);
     if (trial->record[0]) (void)unlink(trial->record);
-    (void)rmdir(quarantine->folder); /* unless another note lies there */
+    (void)rmdir(quarantine->folder); /* unless it has another note */
 }

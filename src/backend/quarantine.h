@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves out drivers that end the process while a backend opens them.
  *
- * While a backend opens its drivers, a note lies on disk, locked by this process. A note that no
- * process holds tells of a crash. Crashes in a row are counted for each backend and each version of
- * its drivers' files:
+ * While a backend opens its drivers, a note is on disk, locked by this process. A note that no
+ * process holds raises a suspicion and proves nothing: its process crashed, was killed, or the
+ * machine went down. The next process lets a process of its own try the drivers first:
  *
- *   0 crashes   the backend is opened
- *   1           a process of its own tries the drivers first
- *   2           the backend is left out, until a file of its drivers changes
+ *   nothing is known           the backend is opened
+ *   a note that nobody holds   a process of its own tries the drivers first
+ *   ... which crashes          a record is written, and the backend is left out with a warning
+ *   a record                   the same for a day, until a file of the drivers changes; then a
+ *                              process of its own tries them again
  *
- * An opening that ends well clears the count. A process that is killed from outside while it opens
- * a driver counts as a crash, too; the process of its own then clears the count.
+ * A crash is a signal of the process's own making, an exit, or no answer for a minute. A signal
+ * that others send, such as those of Ctrl-C, kill and the kernel's want of memory, is none. An
+ * opening that ends well removes the record.
  *
- * Without a folder of compiled kernels, or with one that cannot be written, there is no quarantine.
- * Owner: the runtime's set of backends. Init-only; processes may share the folder. */
+ * Without a folder of compiled kernels, with one that cannot be written or that others may write
+ * (base/trust.h), and without the gantry command there is no quarantine. Owner: the runtime's set
+ * of backends. Init-only; processes of one user may share the folder. */
 #ifndef GANTRY_BACKEND_QUARANTINE_H
 #define GANTRY_BACKEND_QUARANTINE_H
 
@@ -33,7 +37,6 @@ typedef struct gantry__quarantine_t {
 typedef struct gantry__driver_trial_t {
     char note[1024], record[1024]; /* files */
     int lock;                      /* of the note; -1: there is none */
-    uint32_t crashes;              /* of earlier openings, in a row */
 } gantry__driver_trial_t;
 
 /* InvalidArgument for a bad GANTRY_DRIVER_QUARANTINE; ResourceExhausted when host memory is out. */
@@ -44,7 +47,7 @@ void gantry__quarantine_deinit(gantry__quarantine_t *quarantine);
 
 /* Before a backend is opened. module: its file, or "built in". FailedPrecondition, with the reason,
  * when the backend must be left out; gantry__quarantine_end follows any other answer. */
-gantry_status_t gantry__quarantine_begin(const gantry__quarantine_t *quarantine,
+gantry_status_t gantry__quarantine_begin(gantry__quarantine_t *quarantine,
                                          const gantry_host_t *host, const gantry_backend_t *table,
                                          const char *module, gantry__driver_trial_t *out_trial);
 /* Keeps in the note whose code the backend runs next. */

@@ -104,6 +104,7 @@ static const char *kind_of(mode_t mode) {
         case S_IFBLK: return "a device";
         case S_IFIFO: return "a pipe";
         case S_IFSOCK: return "a socket";
+        case S_IFLNK: return "a symbolic link";
         default: return "no plain file";
     }
 }
@@ -113,6 +114,10 @@ static gantry_status_t check_plain(const char *doing, const char *path, const st
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "cannot %s '%s': it is %s; a plain file is accepted", doing, path,
                         kind_of(info->st_mode));
+}
+
+gantry_status_t gantry__file_check_kind(const char *path, const struct stat *info) {
+    return check_plain("open", path, info);
 }
 
 gantry_status_t gantry__file_check_plain(const char *path) {
@@ -216,16 +221,17 @@ static gantry_status_t read_to_end(int fd, uint64_t told, growing_read_t *state)
     }
 }
 
-gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes,
-                                  void **out_bytes, size_t *out_size) {
+gantry_status_t gantry__file_read_open(const gantry__heap_t *heap, int file, const char *path,
+                                       size_t max_bytes, void **out_bytes, size_t *out_size) {
     *out_bytes = NULL;
     *out_size = 0;
     growing_read_t state = {.heap = heap, .path = path, .max_bytes = max_bytes};
-    int fd;
-    uint64_t told;
-    GANTRY__TRY(gantry__file_open(path, max_bytes, &fd, &told));
-    gantry_status_t status = read_to_end(fd, told, &state);
-    gantry__file_close(fd);
+    struct stat info;
+    gantry_status_t status;
+    if (fstat(file, &info) != 0) return gantry__file_fail("read", path, errno);
+    status = (uintmax_t)info.st_size > max_bytes
+                 ? too_large(&state)
+                 : read_to_end(file, (uint64_t)info.st_size, &state);
     if (status != GANTRY_OK) goto fail;
     char *exact = gantry__heap_resize(heap, state.bytes, state.capacity, state.size, 1);
     if (!exact) {
@@ -237,6 +243,19 @@ gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, 
     return GANTRY_OK;
 fail:
     gantry__heap_free(heap, state.bytes, state.capacity);
+    return status;
+}
+
+gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes,
+                                  void **out_bytes, size_t *out_size) {
+    int fd;
+    uint64_t told;
+    *out_bytes = NULL;
+    *out_size = 0;
+    GANTRY__TRY(gantry__file_open(path, max_bytes, &fd, &told));
+    const gantry_status_t status =
+        gantry__file_read_open(heap, fd, path, max_bytes, out_bytes, out_size);
+    gantry__file_close(fd);
     return status;
 }
 
@@ -299,7 +318,7 @@ static int temporary_stem(const char *path) {
 }
 
 /* Creates path.NUMBER.tmp with a free number; the user's file mode mask applies. -1 with errno. */
-static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
+static int open_temporary(const char *path, mode_t mode, char *out_name, size_t name_bytes) {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
     uint64_t number =
@@ -312,7 +331,7 @@ static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
             errno = ENAMETOOLONG;
             return -1;
         }
-        int fd = open_retrying(out_name, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        int fd = open_retrying(out_name, O_WRONLY | O_CREAT | O_EXCL, mode);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
@@ -330,7 +349,8 @@ static gantry_status_t write_and_rename(const char *path, const char *target,
                                         const gantry__file_piece_t *pieces, size_t piece_count,
                                         unsigned flags) {
     char temporary[PATH_MAX];
-    int fd = open_temporary(target, temporary, sizeof temporary);
+    const mode_t mode = flags & GANTRY__FILE_OWN ? 0600 : 0666;
+    int fd = open_temporary(target, mode, temporary, sizeof temporary);
     if (fd < 0) return gantry__file_fail("write", path, errno);
     int error = fill_and_close(fd, pieces, piece_count, (flags & GANTRY__FILE_DURABLE) != 0);
     if (!error && rename(temporary, target) != 0) error = errno;
@@ -342,6 +362,7 @@ static gantry_status_t write_and_rename(const char *path, const char *target,
 gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces,
                                    size_t piece_count, unsigned flags) {
     GANTRY__TRY(check_path("write a file", path));
+    if (flags & GANTRY__FILE_OWN) return write_and_rename(path, path, pieces, piece_count, flags);
     struct stat info;
     char resolved[PATH_MAX];
     const char *target = path;
@@ -378,9 +399,12 @@ static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) 
 gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock) {
     *out_lock = -1;
     GANTRY__TRY(check_path("lock a file", path));
-    int fd = open_retrying(path, O_RDWR | O_CREAT | O_NOCTTY, 0666);
+    struct stat info;
+    int fd = open_retrying(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
     if (fd < 0) return gantry__file_fail("lock", path, errno);
-    gantry_status_t status = take_lock(fd, path, timeout_ns);
+    gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("lock", path, &info)
+                                                   : gantry__file_fail("lock", path, errno);
+    if (status == GANTRY_OK) status = take_lock(fd, path, timeout_ns);
     if (status == GANTRY_OK) {
         *out_lock = fd;
     } else {
@@ -389,8 +413,11 @@ gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *ou
     return status;
 }
 
+/* A child of fork has the descriptor, too: closing alone would leave it the lock. */
 void gantry__file_unlock(int lock) {
-    if (lock >= 0) (void)close(lock);
+    if (lock < 0) return;
+    (void)flock(lock, LOCK_UN);
+    (void)close(lock);
 }
 
 gantry_status_t gantry__file_remove(const char *path) {

@@ -16,6 +16,8 @@
 
 #include "base/heap.h"
 
+struct stat;
+
 /* The failure of an errno value: "cannot <doing> '<path>': reason". */
 gantry_status_t gantry__file_fail(const char *doing, const char *path, int error);
 
@@ -33,11 +35,16 @@ gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset
 void gantry__file_close(int file);
 /* For paths that another library opens: InvalidArgument if path exists and is no plain file. */
 gantry_status_t gantry__file_check_plain(const char *path);
+/* The same of a file that was examined. */
+gantry_status_t gantry__file_check_kind(const char *path, const struct stat *info);
 
 /* Reads all of a plain file into heap memory of exactly *out_size bytes; free with
  * gantry__heap_free. Failures are those of gantry__file_open. */
 gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes,
                                   void **out_bytes, size_t *out_size);
+/* The same of an open file, which the caller closes. */
+gantry_status_t gantry__file_read_open(const gantry__heap_t *heap, int file, const char *path,
+                                       size_t max_bytes, void **out_bytes, size_t *out_size);
 
 /* One of the pieces to be written; size 0 is allowed. */
 typedef struct gantry__file_piece_t {
@@ -55,7 +62,10 @@ ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place
 enum {
     /* writes the content to the disk before the name appears: for files that a user would miss
      * after a power cut */
-    GANTRY__FILE_DURABLE = 1
+    GANTRY__FILE_DURABLE = 1,
+    /* a file of the library's own: only its user may read it, and it replaces whatever has the
+     * name, but for a directory: a link is not followed, a pipe is not written to */
+    GANTRY__FILE_OWN = 2
 };
 
 /* Writes the pieces one after another under a temporary name beside path, then renames the file: a

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "base/user_folder.h"
 
 #define LARGEST_FILE ((size_t)4 << 20)
@@ -55,6 +56,19 @@ void gantry__tuning_store_deinit(gantry__tuning_store_t *store) {
 }
 
 /* ---- reading ---- */
+
+/* All of the file, unless others may write it. */
+static gantry_status_t read_file(const gantry__tuning_store_t *store, void **out_bytes,
+                                 size_t *out_size) {
+    int file;
+    *out_bytes = NULL;
+    *out_size = 0;
+    GANTRY__TRY(gantry__trust_open_file(store->path, NULL, NULL, &file));
+    const gantry_status_t status =
+        gantry__file_read_open(store->heap, file, store->path, LARGEST_FILE, out_bytes, out_size);
+    gantry__file_close(file);
+    return status;
+}
 
 /* Terminates the part in place: a tab or the line's end follows it. */
 static const char *terminate(char *bytes, gantry__part_t part) {
@@ -106,8 +120,7 @@ static gantry_status_t read_table(const gantry__tuning_store_t *store, const gan
     void *bytes = NULL;
     *out_table = (gantry__tuning_table_t){0};
     if (!store->path) return GANTRY_OK;
-    gantry_status_t status =
-        gantry__file_read(store->heap, store->path, LARGEST_FILE, &bytes, &out_table->size);
+    gantry_status_t status = read_file(store, &bytes, &out_table->size);
     out_table->bytes = bytes;
     if (status == GANTRY_NOT_FOUND) return GANTRY_OK;
     if (status == GANTRY_OK &&
@@ -217,7 +230,7 @@ static gantry_status_t compose(const gantry__tuning_store_t *store, const char *
 static gantry_status_t rewrite_locked(const gantry__tuning_store_t *store, change_t *change) {
     void *old = NULL;
     size_t size = 0;
-    gantry_status_t status = gantry__file_read(store->heap, store->path, LARGEST_FILE, &old, &size);
+    gantry_status_t status = read_file(store, &old, &size);
     if (status == GANTRY_NOT_FOUND) status = GANTRY_OK;
     GANTRY__TRY(status);
     gantry__text_t text;

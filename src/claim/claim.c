@@ -12,7 +12,8 @@
  * Invariants: only who has the turn takes a place, the one above the highest locked place, so that
  * nobody comes before a waiting claimant. Who has no place may choose only while no place is
  * locked. A device is exclusive by its own lock, whatever the queue says. Nothing is stored:
- * counting asks the kernel for locks, one call for each. */
+ * counting asks the kernel for locks. Any user may lock any bytes of a file here, so a range counts
+ * once, and the number of questions is bounded. */
 #define _GNU_SOURCE
 #include "claim/claim.h"
 
@@ -33,7 +34,8 @@ enum { TURN = 0, FIRST_PLACE = 1 };
 #define QUEUE "queue"
 #define TURN_PATIENCE_NS UINT64_C(10000000000)
 #define LONGEST_PAUSE_NS 1000000
-#define TAKE_ATTEMPTS 8 /* each fails because the file was removed meanwhile */
+#define MOST_QUESTIONS 1024 /* about the locks of a file */
+#define TAKE_ATTEMPTS 8     /* each fails because the file was removed meanwhile */
 
 /* ---- the claimant ---- */
 
@@ -44,6 +46,8 @@ gantry_status_t gantry__claim_open(const char *folder, const char *command,
     out_claim->place = 0;
     out_claim->command = command;
     out_claim->count = 0;
+    out_claim->is_inherited = false;
+    out_claim->process = 0;
     GANTRY__TRY(gantry__claim_folder_open(folder, true, &out_claim->folder));
     gantry_status_t status = gantry__claim_file_open(&out_claim->folder, QUEUE, &out_claim->queue);
     if (status != GANTRY_OK) gantry__claim_folder_close(&out_claim->folder);
@@ -63,18 +67,37 @@ void gantry__claim_close(gantry__claim_t *claim) {
 
 /* ---- turn and queue ---- */
 
-/* Locks that other open files have in [from, end). The kernel reports any one of them. */
+/* The lowest range in [from, end) that another open file locks. The kernel reports any one of
+ * them, and anybody may lock what he likes: each question takes one of *left. */
+static bool lowest_lock(int file, int64_t from, int64_t end, unsigned *left,
+                        gantry__claim_range_t *out_range) {
+    bool is_found = false;
+    while (*left > 0 && gantry__claim_locked(file, from, end, out_range)) {
+        --*left;
+        is_found = true;
+        end = out_range->begin;
+    }
+    return is_found;
+}
+
+/* Claimants with a place in [from, end): at least so many, if there are very many. */
 static size_t count_locks(int file, int64_t from, int64_t end) {
+    unsigned left = MOST_QUESTIONS;
     size_t count = 0;
-    for (int64_t at; (at = gantry__claim_locked(file, from, end)) >= 0; from = at + 1)
-        count += 1 + count_locks(file, from, at);
+    for (gantry__claim_range_t range; lowest_lock(file, from, end, &left, &range); ++count)
+        from = range.end;
     return count;
 }
 
-static int64_t highest_lock(int file) {
-    int64_t highest = 0;
-    for (int64_t at; (at = gantry__claim_locked(file, highest + 1, PLACES_END)) >= 0;) highest = at;
-    return highest;
+/* PLACES_END if the last place is taken, or nothing is known. */
+static int64_t next_place(int file) {
+    int64_t place = FIRST_PLACE;
+    gantry__claim_range_t range;
+    for (unsigned asked = 0; gantry__claim_locked(file, place, PLACES_END, &range); ++asked) {
+        if (asked == MOST_QUESTIONS) return PLACES_END;
+        place = range.end;
+    }
+    return place;
 }
 
 static gantry_status_t wait_for_turn(gantry__claim_t *claim) {
@@ -96,7 +119,12 @@ static gantry_status_t wait_for_turn(gantry__claim_t *claim) {
 }
 
 static gantry_status_t take_place(gantry__claim_t *claim) {
-    const int64_t place = highest_lock(claim->queue) + FIRST_PLACE;
+    const int64_t place = next_place(claim->queue);
+    if (place >= PLACES_END)
+        return gantry__fail(
+            GANTRY_RESOURCE_EXHAUSTED,
+            "'%s/%s' has no place left: a process locks its last one; fuser -v names it",
+            claim->folder.path, QUEUE);
     int error = gantry__claim_lock(claim->queue, place);
     if (error) return gantry__claim_fail(&claim->folder, QUEUE, "lock", error);
     claim->place = place;
@@ -181,15 +209,22 @@ gantry_status_t gantry__claim_take(gantry__claim_t *claim, const char *name) {
         return gantry__fail(GANTRY_UNAVAILABLE, "'%s/%s' is removed again and again",
                             claim->folder.path, file_name);
     gantry__claim_record_write(file, claim->command);
+    claim->process = (int64_t)getpid();
     claim->files[claim->count++] = file;
     return GANTRY_OK;
 }
 
-/* A child of fork may have the descriptors, too, but the process that gives back asks for free
- * devices, not for the child's. */
+/* A lock ends when it is unlocked, or with the last descriptor of its open file. A child of fork
+ * has the descriptors, too, so closing them would not be enough; but programs that inherited the
+ * claim keep it. */
 void gantry__claim_give_back(gantry__claim_t *claim) {
-    for (size_t i = 0; i < claim->count; ++i) (void)close(claim->files[i]);
+    const bool unlocks = !claim->is_inherited && claim->process == (int64_t)getpid();
+    for (size_t i = 0; i < claim->count; ++i) {
+        if (unlocks) gantry__claim_unlock(claim->files[i], 0);
+        (void)close(claim->files[i]);
+    }
     claim->count = 0;
+    claim->is_inherited = false;
 }
 
 static bool keep_over_exec(int file) {
@@ -199,6 +234,7 @@ static bool keep_over_exec(int file) {
 
 gantry_status_t gantry__claim_inherit(gantry__claim_t *claim) {
     bool is_kept = keep_over_exec(claim->folder.directory);
+    claim->is_inherited = true;
     for (size_t i = 0; i < claim->count; ++i) is_kept = keep_over_exec(claim->files[i]) && is_kept;
     if (is_kept) return GANTRY_OK;
     return gantry__claim_fail(&claim->folder, "", "hand on the claims in", errno);
@@ -210,11 +246,12 @@ void gantry__claim_look(const gantry__claim_folder_t *folder, const char *name,
                         gantry_claim_info_t *out_info) {
     char file_name[GANTRY__CLAIM_NAME_BYTES + 8];
     int file;
+    gantry__claim_range_t range;
     *out_info = (gantry_claim_info_t){.struct_size = sizeof *out_info, .user = -1};
     (void)snprintf(out_info->device, sizeof out_info->device, "%s", name);
     claim_file_name(name, file_name);
     if (!gantry__claim_file_look(folder, file_name, &file)) return;
-    out_info->held = gantry__claim_locked(file, 0, 1) >= 0;
+    out_info->held = gantry__claim_locked(file, 0, 1, &range);
     if (out_info->held) gantry__claim_record_read(file, out_info);
     (void)close(file);
 }

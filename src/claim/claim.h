@@ -23,6 +23,8 @@ typedef struct gantry__claim_t {
     const char *command; /* the caller's; NULL: this program's command line */
     int files[GANTRY__CLAIM_MOST];
     size_t count;
+    bool is_inherited; /* other programs may hold the devices, too */
+    int64_t process;   /* that took them: a child of fork does not give them back */
 } gantry__claim_t;
 
 /* folder as for gantry__claim_folder_open. */

@@ -243,14 +243,18 @@ void gantry__claim_unlock(int file, int64_t byte) {
     (void)claim_fcntl(file, F_OFD_SETLK, &range);
 }
 
-int64_t gantry__claim_locked(int file, int64_t from, int64_t end) {
+bool gantry__claim_locked(int file, int64_t from, int64_t end, gantry__claim_range_t *out_range) {
     struct flock range = {.l_type = F_WRLCK,
                           .l_whence = SEEK_SET,
                           .l_start = (off_t)from,
                           .l_len = (off_t)(end - from)};
     if (from >= end || claim_fcntl(file, F_OFD_GETLK, &range) != 0 || range.l_type == F_UNLCK)
-        return -1;
-    return range.l_start > from ? (int64_t)range.l_start : from;
+        return false;
+    /* anybody may lock any range; of length 0 it has no end */
+    const int64_t begin = (int64_t)range.l_start, length = (int64_t)range.l_len;
+    out_range->begin = begin > from ? begin : from;
+    out_range->end = length > 0 && length < end - begin ? begin + length : end;
+    return true;
 }
 #else
 int gantry__claim_lock(int file, int64_t byte) {
@@ -264,10 +268,11 @@ void gantry__claim_unlock(int file, int64_t byte) {
     (void)byte;
 }
 
-int64_t gantry__claim_locked(int file, int64_t from, int64_t end) {
+bool gantry__claim_locked(int file, int64_t from, int64_t end, gantry__claim_range_t *out_range) {
     (void)file;
     (void)from;
     (void)end;
-    return -1;
+    (void)out_range;
+    return false;
 }
 #endif

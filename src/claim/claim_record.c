@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/printable.h"
 
 #define RECORD_BYTES 1024
 #if defined(CLOCK_BOOTTIME)
@@ -25,13 +26,6 @@ static uint64_t seconds_since_boot(void) {
     struct timespec now = {0};
     (void)clock_gettime(RECORD_CLOCK, &now);
     return (uint64_t)now.tv_sec;
-}
-
-/* Control characters could forge lines, or command a terminal. */
-static void record_clean(char *text) {
-    for (; *text; ++text) {
-        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
-    }
 }
 
 /* ---- writing ---- */
@@ -56,7 +50,7 @@ void gantry__claim_record_write(int file, const char *command) {
     (void)gethostname(host, sizeof host - 1);
     if (command) (void)snprintf(line, sizeof line, "%s", command);
     if (!command) own_command(line);
-    record_clean(line);
+    gantry__make_printable(line);
     int length =
         snprintf(text, sizeof text,
                  "process %ld\nuser %ld\nhost %s\nsince %s\nboot %" PRIu64 "\ncommand %s\n",
@@ -73,7 +67,7 @@ static void record_field(const char *text, const char *key, char *out, size_t ou
     if (!line || (line != text && line[-1] != '\n')) return;
     line += strlen(key);
     (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
-    record_clean(out);
+    gantry__make_printable(out);
 }
 
 static int64_t record_number(const char *text, const char *key, int64_t fallback) {

@@ -16,7 +16,7 @@ void gantry__device_claim_name(const physical_t *device, char out_name[GANTRY__C
     (void)snprintf(out_name, GANTRY__CLAIM_NAME_BYTES, "%s%s", is_whole ? "pci-" : "",
                    is_whole ? device->pci : device->uuid);
     for (char *at = out_name; *at; ++at) {
-        if (*at == '/' || (unsigned char)*at <= ' ') *at = '_';
+        if (*at == '/' || *at <= ' ' || *at > '~') *at = '_';
     }
 }
 

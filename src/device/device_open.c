@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/slot_failure.h"
 #include "base/fp_mode.h"
 #include "device/card_limit.h"
 #include "device/device_table.h"
@@ -75,8 +76,9 @@ static void free_region(logical_t *device, uint64_t handle, uint64_t size_bytes)
 static gantry_status_t logical_take_region(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     logical_t *device = user;
     GANTRY__TRY(check_host_memory(device, size_bytes));
-    gantry_status_t status = (gantry_status_t)device->backend->memory->region_alloc(
-        device->handle, size_bytes, out_handle);
+    gantry_status_t status;
+    GANTRY__CALL_SLOT(
+        status, device->backend->memory->region_alloc(device->handle, size_bytes, out_handle));
     if (status != GANTRY_OK) return tell_free_memory(device, status);
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     if (frame) ++frame->numbers.driver_allocations;

@@ -45,6 +45,7 @@
  * driver handle of its own. If no other view works either, the first one serves as well as it can,
  * like a card with one view. Short memory is no reason to change: the next try may find it. */
 #include "device/fail_over.h"
+#include "backend/slot_failure.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +132,7 @@ static gantry_status_t open_view(const physical_t *listed, const physical_t *vie
     if (wait != GANTRY_WAIT_DEFAULT && GANTRY_ABI_HAS(backend->table, set_wait_policy) &&
         backend->table->set_wait_policy)
         (void)backend->table->set_wait_policy(backend->instance, view->backend_index, wait);
+    const uint32_t before = gantry__failures();
     int32_t code =
         backend->table->device_open(backend->instance, view->backend_index, &listed->card->handle);
     if (code == 0) {
@@ -138,8 +140,8 @@ static gantry_status_t open_view(const physical_t *listed, const physical_t *vie
         return GANTRY_OK;
     }
     listed->card->handle = NULL;
-    return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", name,
-                               view->alias);
+    return gantry__fail_prefix(gantry__slot_failure(code, before),
+                               "%s (%s) cannot be opened: ", name, view->alias);
 }
 
 static void close_view(const physical_t *listed, const physical_t *view) {

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/slot_failure.h"
 #include "base/profile_frame.h"
 #include "device/card.h"
 
@@ -34,10 +35,13 @@ static gantry_status_t create_handle(const gantry_backend_t *backend,
                                      const int32_t *priority,
                                      gantry_backend_stream_t **out_handle) {
     const gantry_stream_ops_t *ops = backend->stream;
+    gantry_status_t status;
     if (priority && GANTRY_ABI_HAS(ops, create_with_priority) && ops->create_with_priority)
-        return (gantry_status_t)ops->create_with_priority(device, (int32_t)index, *priority,
-                                                          out_handle);
-    return (gantry_status_t)ops->create(device, (int32_t)index, out_handle);
+        GANTRY__CALL_SLOT(status,
+                          ops->create_with_priority(device, (int32_t)index, *priority, out_handle));
+    else
+        GANTRY__CALL_SLOT(status, ops->create(device, (int32_t)index, out_handle));
+    return status;
 }
 
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
@@ -175,7 +179,9 @@ bool gantry__point_has_failed(gantry__point_t point) {
 
 static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
     GANTRY__STEP(gantry__profile_current(), WAIT);
-    return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
+    gantry_status_t status;
+    GANTRY__CALL_SLOT(status, stream->backend->stream->synchronize(stream->handle));
+    return status;
 }
 
 /* Passes on the result of a slot, and marks the device as lost if it says so; the stream's lock is
@@ -274,8 +280,8 @@ static gantry_status_t take_spare_event(gantry__stream_t *stream, gantry__event_
         event = gantry__heap_zalloc(stream->heap, sizeof *event);
         if (!event) return GANTRY_RESOURCE_EXHAUSTED;
         event->stream = stream;
-        gantry_status_t status =
-            (gantry_status_t)stream->backend->event->create(stream->device, &event->handle);
+        gantry_status_t status;
+        GANTRY__CALL_SLOT(status, stream->backend->event->create(stream->device, &event->handle));
         if (status != GANTRY_OK) {
             gantry__heap_free(stream->heap, event, sizeof *event);
             return status;

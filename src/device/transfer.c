@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/slot_failure.h"
 #include "device/device_table.h"
 #include "device/device_times.h"
 #include "device/loss.h"
@@ -44,8 +45,8 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offse
     gantry__timed_t timed;
     gantry__timed_begin(&timed, device, GANTRY__TIMED_TO_DEVICE, NULL);
     gantry__stream_begin(stream);
-    gantry_status_t status =
-        (gantry_status_t)device->backend->transfer->to_device(stream->handle, &span, source);
+    gantry_status_t status;
+    GANTRY__CALL_SLOT(status, device->backend->transfer->to_device(stream->handle, &span, source));
     uint64_t count = gantry__stream_end(stream);
     gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
@@ -105,8 +106,9 @@ gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *ele
     gantry__timed_t timed;
     gantry__timed_begin(&timed, device, GANTRY__TIMED_FILL, NULL);
     gantry__stream_begin(stream);
-    gantry_status_t status = (gantry_status_t)device->backend->transfer->fill(stream->handle, &span,
-                                                                              element, size_bytes);
+    gantry_status_t status;
+    GANTRY__CALL_SLOT(status,
+                      device->backend->transfer->fill(stream->handle, &span, element, size_bytes));
     uint64_t count = gantry__stream_end(stream);
     gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(target, GANTRY_STREAM_COMPUTE, count);
@@ -145,8 +147,8 @@ static gantry_status_t submit_to_host(void *target, gantry__buffer_t *source, ui
     gantry__timed_t timed;
     gantry__timed_begin(&timed, device, GANTRY__TIMED_TO_HOST, NULL);
     gantry__stream_begin(stream);
-    gantry_status_t status =
-        (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
+    gantry_status_t status;
+    GANTRY__CALL_SLOT(status, device->backend->transfer->to_host(stream->handle, target, &span));
     uint64_t count = gantry__stream_end(stream);
     gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
@@ -327,14 +329,16 @@ static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *s
     gantry__timed_begin(&timed, target->device,
                         is_peer ? GANTRY__TIMED_FROM_CARD : GANTRY__TIMED_ON_DEVICE, NULL);
     gantry__stream_begin(stream);
-    int32_t code = is_peer ? transfer->copy_peer(stream->handle, &to, source->device->handle, &from)
-                           : transfer->copy(stream->handle, &to, &from);
+    gantry_status_t code;
+    GANTRY__CALL_SLOT(
+        code, is_peer ? transfer->copy_peer(stream->handle, &to, source->device->handle, &from)
+                      : transfer->copy(stream->handle, &to, &from));
     uint64_t count = gantry__stream_end(stream);
     gantry__timed_end(&timed, size_bytes);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
     *out_ready = (gantry__point_t){stream, count};
     *out_peer_missing = is_peer && code == GANTRY_UNIMPLEMENTED;
-    return (gantry_status_t)code;
+    return code;
 }
 
 /* Records the copy's end as a use of the source by its own device: the device's stream for reads

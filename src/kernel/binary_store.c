@@ -19,11 +19,15 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "base/user_folder.h"
 
 #define STORE_MAGIC "GANTRYK2"
 #define STORE_LABEL_BYTES 1024
 #define STORE_LARGEST ((size_t)256 << 20)
+#define STORE_NAME_BYTES 40
+
+enum { STORE_UNKNOWN = -1, STORE_OFF = -2 }; /* instead of a descriptor */
 
 typedef struct header_t {
     char magic[8];
@@ -45,7 +49,7 @@ static void warn_of_folder(const gantry__binary_store_t *store) {
 gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap,
                                           const gantry__log_t *log, gantry__settings_t *settings,
                                           const char *option) {
-    *store = (gantry__binary_store_t){.heap = heap, .log = log};
+    *store = (gantry__binary_store_t){.heap = heap, .log = log, .directory = STORE_UNKNOWN};
     const char *wanted =
         option ? option : gantry__settings_get(settings, "GANTRY_KERNEL_CACHE", NULL);
     if (wanted && !*wanted) return GANTRY_OK;
@@ -56,29 +60,33 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
 }
 
 void gantry__binary_store_deinit(gantry__binary_store_t *store) {
+    gantry__file_close(atomic_load(&store->directory));
     gantry__heap_free_text(store->heap, store->folder);
     store->folder = NULL;
 }
 
-bool gantry__binary_store_open(gantry__binary_store_t *store) {
-    if (!store->folder) return false;
-    int opened = atomic_load(&store->opened);
-    if (opened == 0) {
-        const uint32_t before = gantry__failures();
-        opened = gantry__directory_make(store->folder) == GANTRY_OK ? 1 : -1;
-        if (opened < 0 && !atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
-        gantry__forget_since(before);
-        atomic_store(&store->opened, opened);
+static int binary_store_open_folder(gantry__binary_store_t *store) {
+    const uint32_t before = gantry__failures();
+    int directory = STORE_OFF, expected = STORE_UNKNOWN;
+    if (gantry__directory_make(store->folder) != GANTRY_OK ||
+        gantry__trust_open_folder(store->folder, NULL, &directory) != GANTRY_OK) {
+        if (!atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
+        directory = STORE_OFF;
     }
-    return opened > 0;
+    gantry__forget_since(before);
+    if (atomic_compare_exchange_strong(&store->directory, &expected, directory)) return directory;
+    gantry__file_close(directory); /* another thread was first */
+    return expected;
 }
 
-static bool format_path(const gantry__binary_store_t *store, gantry__hash128_t key,
-                        gantry__text_t *text) {
-    gantry__text_init(text, store->heap);
-    gantry__text_append(text, "%s/%016" PRIx64 "%016" PRIx64 ".bin", store->folder, key.high,
-                        key.low);
-    return !text->failed;
+bool gantry__binary_store_open(gantry__binary_store_t *store) {
+    if (!store->folder) return false;
+    const int directory = atomic_load(&store->directory);
+    return (directory == STORE_UNKNOWN ? binary_store_open_folder(store) : directory) >= 0;
+}
+
+static void format_name(gantry__hash128_t key, char out[STORE_NAME_BYTES]) {
+    (void)snprintf(out, STORE_NAME_BYTES, "%016" PRIx64 "%016" PRIx64 ".bin", key.high, key.low);
 }
 
 static uint64_t checksum_of(const void *label, size_t label_size, const void *bytes, size_t size) {
@@ -118,35 +126,48 @@ static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry
     return answer;
 }
 
+static void warn_of_entry(const gantry__binary_store_t *store, const char *name, const char *why) {
+    gantry__log(store->log, GANTRY_LEVEL_WARNING,
+                "Program binary %s/%s is not used: %s; it is built again", store->folder, name,
+                why);
+}
+
+static gantry_status_t binary_store_read_entry(const gantry__binary_store_t *store,
+                                               const char *name, void **out_bytes,
+                                               size_t *out_size) {
+    int file;
+    GANTRY__TRY(
+        gantry__trust_open_entry(atomic_load(&store->directory), store->folder, name, &file));
+    const gantry_status_t status =
+        gantry__file_read_open(store->heap, file, name, STORE_LARGEST, out_bytes, out_size);
+    gantry__file_close(file);
+    return status;
+}
+
 gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store,
                                                 gantry__hash128_t key, void **out_bytes,
                                                 size_t *out_size) {
     *out_bytes = NULL;
-    if (!store->folder) return GANTRY__STORE_MISS;
-    gantry__text_t path;
+    if (!store->folder || atomic_load(&store->directory) < 0) return GANTRY__STORE_MISS;
+    char name[STORE_NAME_BYTES];
     void *file = NULL;
     size_t file_size = 0;
-    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
-    if (format_path(store, key, &path))
-        status = gantry__file_read(store->heap, gantry__text_get(&path), STORE_LARGEST, &file,
-                                   &file_size);
-    gantry__store_answer_t answer = GANTRY__STORE_MISS;
-    if (status == GANTRY_OK) {
-        answer = unpack(store, key, file, file_size, out_bytes, out_size);
-        if (answer == GANTRY__STORE_BAD) {
-            gantry__log(store->log, GANTRY_LEVEL_WARNING,
-                        "Program binary %s is damaged or foreign; it is built again",
-                        gantry__text_get(&path));
-        }
+    format_name(key, name);
+    const gantry_status_t status = binary_store_read_entry(store, name, &file, &file_size);
+    if (status == GANTRY_FAILED_PRECONDITION || status == GANTRY_INVALID_ARGUMENT) {
+        warn_of_entry(store, name, gantry__message());
+        return GANTRY__STORE_BAD;
     }
-    gantry__text_deinit(&path);
+    if (status != GANTRY_OK) return GANTRY__STORE_MISS;
+    const gantry__store_answer_t answer = unpack(store, key, file, file_size, out_bytes, out_size);
+    if (answer == GANTRY__STORE_BAD) warn_of_entry(store, name, "it is damaged or foreign");
     return answer;
 }
 
 void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key,
                               const gantry__store_label_t *label, const void *bytes, size_t size) {
-    if (!store->folder) return;
-    char text[STORE_LABEL_BYTES];
+    if (!store->folder || atomic_load(&store->directory) < 0) return;
+    char name[STORE_NAME_BYTES], text[STORE_LABEL_BYTES];
     (void)snprintf(text, sizeof text, "%.63s\n%.255s\n%.255s\n%.255s\n", label->backend,
                    label->hardware, label->driver, label->program);
     size_t length = strlen(text);
@@ -157,9 +178,12 @@ void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t k
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
     const gantry__file_piece_t pieces[] = {{&header, sizeof header}, {text, length}, {bytes, size}};
     gantry__text_t path;
-    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
-    if (format_path(store, key, &path))
-        status = gantry__file_write(gantry__text_get(&path), pieces, 3, 0);
+    format_name(key, name);
+    gantry__text_init(&path, store->heap);
+    gantry__text_append(&path, "%s/%s", store->folder, name);
+    gantry_status_t status = gantry__text_status(&path);
+    if (status == GANTRY_OK)
+        status = gantry__file_write(gantry__text_get(&path), pieces, 3, GANTRY__FILE_OWN);
     if (status != GANTRY_OK && !atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
     gantry__text_deinit(&path);
 }

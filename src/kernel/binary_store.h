@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Program binaries on disk: one file per key, checksummed, written whole or not at all.
  *
- * An unusable store (no folder, read-only home) is simply empty; a damaged or foreign entry is a
- * miss. Neither is an error of the op that needs the program. Several processes may share a folder.
+ * An unusable store (no folder, read-only home, a folder that others may write: base/trust.h) is
+ * simply empty; a damaged or foreign entry is a miss. Neither is an error of the op that needs the
+ * program. Several processes of one user may share a folder.
  * Owner: the runtime. Thread-safe after init. */
 #ifndef GANTRY_KERNEL_BINARY_STORE_H
 #define GANTRY_KERNEL_BINARY_STORE_H
@@ -20,7 +21,7 @@ typedef struct gantry__binary_store_t {
     const gantry__log_t *log;
     char *folder;           /* NULL: no store */
     bool is_named;          /* by option or environment: not the default folder */
-    atomic_int opened;      /* whether binaries can be kept: 1 yes, -1 no, 0 not known yet */
+    atomic_int directory;   /* the open folder; -1: not opened yet, -2: not to be used */
     atomic_bool has_warned; /* it warned that a binary is not kept */
 } gantry__binary_store_t;
 
@@ -31,8 +32,9 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
                                           const char *option);
 void gantry__binary_store_deinit(gantry__binary_store_t *store);
 
-/* Makes the folder, or logs why it cannot; returns whether binaries can be kept. Only who builds
- * programs asks, so that a CPU alone leaves no folder behind. Cheap after the first call. */
+/* Makes the folder; returns whether binaries can be kept. If not, logs why: it cannot be made, or
+ * others may write it. Only who builds programs asks, so that a CPU alone leaves no folder behind.
+ * Cheap after the first call; get and put do nothing before it. */
 bool gantry__binary_store_open(gantry__binary_store_t *store);
 
 typedef enum gantry__store_answer_t {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/slot_failure.h"
 #include "device/card_limit.h"
 #include "device/fault.h"
 #include "device/loss.h"
@@ -166,9 +167,10 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     }
     count_launch(call);
     begin_submission(call);
-    int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
+    gantry_status_t code;
+    GANTRY__CALL_SLOT(code, call->device->backend->program->launch(abi->stream, kernel, launch));
     end_submission(call);
-    return call_note(call, code);
+    return call_note(call, (int32_t)code);
 }
 
 /* ---- transfers: what no backend is asked for ---- */
@@ -221,9 +223,10 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
     if (refused != GANTRY_OK || target->size_bytes == 0) return refused;
     gantry__call_t *call = from_abi(abi);
     begin_submission(call);
-    int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
+    gantry_status_t code;
+    GANTRY__CALL_SLOT(code, call->device->backend->transfer->copy(abi->stream, target, source));
     end_submission(call);
-    return call_note(call, code);
+    return call_note(call, (int32_t)code);
 }
 
 static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, const void *pattern,
@@ -232,10 +235,11 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     if (refused != GANTRY_OK || target->size_bytes == 0) return refused;
     gantry__call_t *call = from_abi(abi);
     begin_submission(call);
-    int32_t code =
-        call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
+    gantry_status_t code;
+    GANTRY__CALL_SLOT(
+        code, call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes));
     end_submission(call);
-    return call_note(call, code);
+    return call_note(call, (int32_t)code);
 }
 
 static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
@@ -281,11 +285,12 @@ static int32_t call_read_part(gantry__call_t *call, const gantry_span_t *part, v
     gantry__stream_t *stream;
     GANTRY__TRY(call_reading_stream(call, &stream));
     gantry__stream_begin(stream);
-    int32_t code = call->device->backend->transfer->to_host(stream->handle, target, part);
+    gantry_status_t code;
+    GANTRY__CALL_SLOT(code, call->device->backend->transfer->to_host(stream->handle, target, part));
     uint64_t count = gantry__stream_end(stream);
-    code = call_note(call, code);
+    const int32_t noted = call_note(call, (int32_t)code);
     gantry_status_t status = gantry__point_wait((gantry__point_t){stream, count});
-    return code != GANTRY_OK ? code : (int32_t)status;
+    return noted != GANTRY_OK ? noted : (int32_t)status;
 }
 
 static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, void *target,

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/slot_failure.h"
+
 /* Raised when programs are built in a new way, so that old binaries are not used. */
 #define STORE_FORMAT 2u
 
@@ -186,8 +188,11 @@ static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,
     gantry__store_answer_t answer = gantry__binary_store_get(cache->store, key, &bytes, &size);
     gantry_backend_program_t *program = NULL;
     if (answer == GANTRY__STORE_HIT) {
-        if (cache->backend->program->load_binary(cache->device, bytes, size, source->label,
-                                                 &program) != 0) {
+        const uint32_t before = gantry__failures();
+        const int32_t code = cache->backend->program->load_binary(cache->device, bytes, size,
+                                                                  source->label, &program);
+        if (code != 0) {
+            (void)gantry__slot_failure(code, before);
             program = NULL;
             answer = GANTRY__STORE_BAD;
             gantry__log(cache->log, GANTRY_LEVEL_WARNING,
@@ -232,9 +237,10 @@ static gantry_status_t program_cache_build(gantry__program_cache_t *cache,
         }
     }
     uint64_t start = gantry__now_ns();
+    const uint32_t built = gantry__failures();
     int32_t code = cache->backend->program->build(cache->device, source, options, out_program);
     if (code != 0)
-        return gantry__fail_prefix((gantry_status_t)code,
+        return gantry__fail_prefix(gantry__slot_failure(code, built),
                                    "program %s cannot be built with \"%s\": ", source->label,
                                    options);
     atomic_fetch_add(&cache->counters->built, 1);
@@ -424,9 +430,10 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
     }
     gantry__program_t *program;
     GANTRY__TRY(get_program(cache, source, options, name, &program));
+    const uint32_t before = gantry__failures();
     int32_t code = cache->backend->program->kernel_find(program->handle, name, out_kernel);
     if (code != 0)
-        return gantry__fail_prefix((gantry_status_t)code,
+        return gantry__fail_prefix(gantry__slot_failure(code, before),
                                    "program %s has no usable kernel %s: ", source->label, name);
     slot_t wanted = {.source = program->source, .kernel = *out_kernel};
     atomic_init(&wanted.hash, hash);

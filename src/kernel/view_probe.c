@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "backend/probe_child.h"
+#include "backend/slot_failure.h"
 #include "device/card.h"
 #include "device/physical_device.h"
 #include "kernel/numerics_probe.h"
@@ -48,6 +49,7 @@ static const gantry_program_source_t source = {
 /* State of the steps; NULL and 0: not made. */
 typedef struct probe_t {
     const struct gantry_physical_device_t *view;
+    uint32_t before; /* failures before the steps: one that fails ends them */
     const gantry_backend_t *backend;
     gantry_backend_device_t *handle;
     gantry_backend_kernel_t *kernel;
@@ -62,7 +64,7 @@ _Static_assert(sizeof((probe_t *)0)->words <= PROBE_BYTES, "the words fit");
 
 static gantry_status_t view_probe_step(const probe_t *probe, int32_t code, const char *what) {
     if (code == 0) return GANTRY_OK;
-    return gantry__fail_prefix((gantry_status_t)code,
+    return gantry__fail_prefix(gantry__slot_failure(code, probe->before),
                                "the first launch on %s failed at %s: ", probe->view->alias, what);
 }
 
@@ -86,6 +88,7 @@ static gantry_status_t view_probe_launch(const probe_t *probe) {
 
 static gantry_status_t view_probe_run(probe_t *probe) {
     const gantry_backend_t *backend = probe->backend;
+    probe->before = gantry__failures();
     GANTRY__TRY(view_probe_step(
         probe, backend->memory->region_alloc(probe->handle, PROBE_BYTES, &probe->region),
         "memory"));
@@ -118,6 +121,7 @@ static gantry_status_t view_probe_ask(const gantry__view_probe_t *self, probe_t 
                                       const gantry_program_source_t *asked, const char *name,
                                       gantry__program_counters_t *counters) {
     gantry__program_cache_t cache;
+    probe->before = gantry__failures();
     GANTRY__TRY(gantry__program_cache_init(&cache, self->heap, self->log, self->store, counters,
                                            probe->backend, probe->handle, &probe->view->info));
     gantry_status_t status = gantry__program_cache_kernel(&cache, asked, "", name, &probe->kernel);
@@ -197,6 +201,7 @@ void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_
 static gantry_status_t try_in_child(const gantry__view_probe_t *self,
                                     const struct gantry_physical_device_t *view) {
     const gantry__child_call_t call = {.heap = self->heap,
+                                       .log = self->log,
                                        .alias = view->alias,
                                        .module = view->backend->path,
                                        .cache = self->store->folder};

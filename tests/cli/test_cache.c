@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs gantry cache as a user would: entries with device and driver, damage of every kind, and that
- * clear removes nothing that is not the cache's own. */
+ * clear removes nothing that is not the cache's own.
+ * Promise: gantry cache verify and gantry doctor name a kernel cache and a tuning file that others
+ * may write in the library's words. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -19,6 +21,35 @@ static bool exists(const char *name) { return run("test -e %s || test -L %s", na
 static void fill_cache(void) {
     expect_run(0, "rm -rf k; mkdir -m 700 k; " KERNELS "$BIN/gantry probe opencl:0");
     if (run("ls k/*.bin") != 0) fail_msg("no entries:\n%s", output);
+}
+
+/* ---- what others may write ---- */
+
+/* The library, doctor and verify use the same words. */
+static void cache_that_others_may_write_is_told_alike(void **state) {
+    (void)state;
+    static const char words[] = "others may write '/tmp/", cure[] = "(chmod go-w '/tmp/";
+    expect_run(
+        1,
+        "rm -rf o; mkdir o; chmod 1777 o; GANTRY_KERNEL_CACHE=$PWD/o $BIN/gantry cache verify --kernels");
+    expect_in_output("the kernel cache is not used: ");
+    expect_in_output(words);
+    expect_in_output(cure);
+    (void)run("GANTRY_BACKENDS=cpu GANTRY_KERNEL_CACHE=$PWD/o $BIN/gantry doctor");
+    expect_in_output("failed        kernel cache: not used: ");
+    expect_in_output(words);
+    expect_in_output(cure);
+    expect_run(0, "GANTRY_KERNEL_CACHE=$PWD/o $BIN/gantry cache list --kernels");
+    expect_run(
+        1, "echo x >t; chmod 666 t; GANTRY_TUNING_FILE=$PWD/t $BIN/gantry cache verify --tuning");
+    expect_in_output(words);
+    (void)run("GANTRY_BACKENDS=cpu GANTRY_TUNING_FILE=$PWD/t $BIN/gantry doctor");
+    expect_in_output("failed        tuning records: not used: ");
+    expect_in_output(words);
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
+    fill_cache();
+    expect_run(1, "chmod 666 $(ls k/*.bin | head -n 1); " CACHE "verify --kernels");
+    expect_in_output(" is not used: others may write '/tmp/");
 }
 
 /* ---- list ---- */
@@ -218,6 +249,7 @@ int main(void) {
     if (open_folder() != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cache_that_others_may_write_is_told_alike),
         cmocka_unit_test(list_tells_device_driver_and_program),
         cmocka_unit_test(missing_folder_is_an_empty_cache),
         cmocka_unit_test(verify_names_each_kind_of_damage),

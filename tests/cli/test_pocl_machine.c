@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On machines that lack something PoCL needs, Gantry reports the true reason and uses the CPU
- * instead of aborting. Each machine is a shell line with its own process, because PoCL reads its
+ * instead of aborting.
+ * Promise: PoCL is left out where others may write the folder of its machine code, with the remedy.
+ * Promise: PoCL is left out where the ld that it would call makes no programs for this machine.
+ * Each machine is a shell line with its own process, because PoCL reads its
  * environment once.
  *
  *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum, product;
@@ -203,7 +206,7 @@ static void folder_that_is_full_fails_the_op_with_the_cause(void **state) {
     if (!has_mounts()) skip();
     expect_run(
         0,
-        "unshare -m sh -c 'mount -t tmpfs -o size=8m tmpfs mounted && POCL_CACHE_DIR=$PWD/mounted $SELF op add \"sh:head -c 7800000 /dev/zero > mounted/full\" exp \"sh:rm mounted/full\" exp'");
+        "unshare -m sh -c 'mount -t tmpfs -o mode=700,size=8m tmpfs mounted && POCL_CACHE_DIR=$PWD/mounted $SELF op add \"sh:head -c 7800000 /dev/zero > mounted/full\" exp \"sh:rm mounted/full\" exp'");
     expect_in_output("add on /device:GPU:0: 2, OK");
     expect_in_output("exp on no device: 0, FailedPrecondition");
     expect_in_output("KiB are free and one program may take 4096 KiB; make room there");
@@ -233,13 +236,56 @@ static void folder_that_nothing_runs_from_is_named(void **state) {
     if (!has_mounts()) skip();
     expect_run(
         0,
-        "unshare -m sh -c 'mount -t tmpfs -o size=8m,noexec tmpfs mounted && export POCL_CACHE_DIR=$PWD/mounted; "
+        "unshare -m sh -c 'mount -t tmpfs -o mode=700,size=8m,noexec tmpfs mounted && export POCL_CACHE_DIR=$PWD/mounted; "
         "$BIN/gantry devices; $SELF op add'");
     expect_in_output("mounted (by POCL_CACHE_DIR), whose file system is mounted noexec");
     expect_in_output("add on /device:CPU:0: 2, OK");
 }
 
+/* As another user who was first, or who may write the folder. */
+static void folder_that_others_may_write_refuses_the_device(void **state) {
+    (void)state;
+    expect_run(0, "mkdir -p open && chmod 1777 open");
+    expect_refused("POCL_CACHE_DIR=$PWD/open",
+                   "and runs what it finds there: others may write '/tmp/");
+    expect_refused("POCL_CACHE_DIR=$PWD/open", "name a folder of your own with POCL_CACHE_DIR");
+    expect_run(0, "chmod 777 open && mkdir -p -m 700 open/home");
+    expect_refused("HOME=$PWD/open/home", "/open' has mode 0777; accepted is");
+    expect_refused("XDG_CACHE_HOME=$PWD/open/home", "others may write '/tmp/");
+    if (geteuid() != 0) SKIP_BECAUSE("only root can be another user");
+    expect_run(0, "rm -rf open; mkdir -m 755 his && chown 65534:65534 his");
+    expect_refused("POCL_CACHE_DIR=$PWD/his", "/his' belongs to user 65534; accepted is");
+    expect_run(0,
+               "mkdir -m 700 own && ln -s $PWD/own link && POCL_CACHE_DIR=$PWD/link $SELF op add");
+    expect_in_output("add on /device:GPU:0: 2, OK");
+}
+
 /* ---- the linker ---- */
+
+/* MinGW's ld, for example: PoCL would end the process when the link fails. */
+static void linker_of_another_machine_refuses_the_device(void **state) {
+    (void)state;
+    expect_run(0, "mkdir -p folder/ld wrong && cp /bin/true wrong/ld");
+    expect_run(0, "POCL_CACHE_DIR=$PWD/no_linker PATH=$PWD/folder:$PWD/wrong $BIN/gantry devices");
+    expect_in_output("PoCL links each kernel with the first program ld that is found, /");
+    expect_in_output("/wrong/ld, which makes no programs for ");
+    expect_run(0, "POCL_CACHE_DIR=$PWD/no_linker PATH=$PWD/wrong $SELF op add");
+    expect_in_output("add on /device:CPU:0: 2, OK");
+}
+
+/* The linker of a cross compiler is not the one that Clang finds without PATH. */
+static void linker_of_a_cross_compiler_is_not_taken(void **state) {
+    (void)state;
+    if (!is_here(
+            "no mount over /usr",
+            "mkdir -p cross/$(uname -m)-w64-mingw32/bin && cp /bin/true cross/$(uname -m)-w64-mingw32/bin/ld && "
+            "unshare -m mount -t overlay overlay -o lowerdir=$PWD/cross:/usr /usr"))
+        skip();
+    expect_run(
+        0,
+        "unshare -m sh -c 'mount -t overlay overlay -o lowerdir=$PWD/cross:/usr /usr && POCL_CACHE_DIR=$PWD/no_linker PATH=/nonexistent $SELF op add'");
+    expect_in_output("add on /device:CPU:0: 2, OK");
+}
 
 static void linker_that_is_missing_refuses_the_device(void **state) {
     (void)state;
@@ -404,7 +450,7 @@ static void threads_that_cannot_be_made_refuse_the_device(void **state) {
         (void)printf("skipped: a number of processes binds only a user that has no others\n");
         skip();
     }
-    expect_run(0, "mkdir -m 777 few; " SOMEBODY
+    expect_run(0, "mkdir -m 700 few; chown 65534:65534 few; " SOMEBODY
                   "POCL_CACHE_DIR=$PWD/few prlimit --nproc=1 $BIN/gantry devices");
     expect_in_output("PoCL needs a thread for each core and a process to link");
     expect_in_output("Resource temporarily unavailable; raise the number of processes (ulimit -u");
@@ -473,7 +519,7 @@ static void threads_that_cannot_be_made_refuse_every_driver_that_is_sorted(void 
         skip();
     }
     if (!has_vendors()) skip();
-    expect_all_refused("mkdir -p -m 777 few;",
+    expect_all_refused("mkdir -p -m 700 few; chown 65534:65534 few;",
                        SOMEBODY "POCL_CACHE_DIR=$PWD/few prlimit --nproc=1 env",
                        "PoCL needs a thread for each core and a process to link");
 }
@@ -570,10 +616,11 @@ static void disk_of_any_size_ends_no_process(void **state) {
     (void)state;
     if (!has_mounts()) skip();
     for (int kib = 4; kib <= 8192; kib += kib < 1024 ? 100 : 512)
-        expect_survived(run("unshare -m sh -c 'mount -t tmpfs -o size=%dk tmpfs mounted && "
-                            "POCL_CACHE_DIR=$PWD/mounted $SELF op exp sum product'",
-                            kib),
-                        "KiB of disk", kib);
+        expect_survived(
+            run("unshare -m sh -c 'mount -t tmpfs -o mode=700,size=%dk tmpfs mounted && "
+                "POCL_CACHE_DIR=$PWD/mounted $SELF op exp sum product'",
+                kib),
+            "KiB of disk", kib);
 }
 
 /* ---- words ---- */
@@ -611,6 +658,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(folder_that_is_full_fails_the_op_with_the_cause),
         cmocka_unit_test(files_that_are_limited_refuse_the_device),
         cmocka_unit_test(folder_that_nothing_runs_from_is_named),
+        cmocka_unit_test(folder_that_others_may_write_refuses_the_device),
+        cmocka_unit_test(linker_of_another_machine_refuses_the_device),
+        cmocka_unit_test(linker_of_a_cross_compiler_is_not_taken),
         cmocka_unit_test(linker_that_is_missing_refuses_the_device),
         cmocka_unit_test(linker_without_its_libraries_refuses_the_device),
         cmocka_unit_test(address_space_that_is_limited_ends_no_process),

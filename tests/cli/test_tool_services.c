@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services that the commands of gantry share: sizes and durations as text and back, JSON, line
- * breaks, and the nearest word. Needs no library and no device. */
+ * breaks, and the nearest word. Needs no library and no device.
+ * Promise: texts of others reach the terminal without control characters of C0 and C1 and without
+ * controls of direction, as text and as JSON. */
 #define _XOPEN_SOURCE 700
 
 #include <inttypes.h>
@@ -171,6 +173,31 @@ static void json_has_no_byte_that_is_no_utf8(void **state) {
     free(text);
 }
 
+/* ---- texts of others ---- */
+
+#define HOSTILE              \
+    "a\033[2J\n\x7f\xc2\x9b" \
+    "31m\xe2\x80\xae"        \
+    "txt\xe2\x81\xa6\xd8\x9c\x9b gr\xc3\xbc\xc3\x9f"
+
+static void write_hostile(gantry_json_t *json) {
+    gantry_json_array(json, NULL);
+    gantry_json_text(json, NULL, HOSTILE);
+    gantry_json_end(json);
+}
+
+static void texts_of_others_do_not_command_the_terminal(void **state) {
+    (void)state;
+    char text[] = HOSTILE;
+    gantry_tool_make_printable(text);
+    assert_string_equal(text, "a?[2J\n??31m?txt??? gr\xc3\xbc\xc3\x9f");
+    char *json = written(write_hostile);
+    assert_non_null(strstr(json,
+                           "\"a\\u001b[2J\\n\\u007f\\u009b31m\\u202etxt\\u2066\\u061c\\ufffd "
+                           "gr\xc3\xbc\xc3\x9f\""));
+    free(json);
+}
+
 /* ---- words ---- */
 
 static void lines_break_before_the_width(void **state) {
@@ -215,6 +242,7 @@ int main(void) {
         cmocka_unit_test(durations_are_read_with_their_units),
         cmocka_unit_test(sizes_and_durations_are_written_for_people),
         cmocka_unit_test(json_parses_to_the_values_that_were_written),
+        cmocka_unit_test(texts_of_others_do_not_command_the_terminal),
         cmocka_unit_test(json_has_no_byte_that_is_no_utf8),
         cmocka_unit_test(lines_break_before_the_width),
         cmocka_unit_test(nearest_word_has_the_fewest_errors),

@@ -5,11 +5,13 @@
  * backend; GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE this backend returns
  * its table anyway; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
  * one whose tables end before their last optional slot; GANTRY_FAKE_CRASHES one that ends the
- * process while it is opened, or waits, or hangs, as FAKE_CRASH says. */
+ * process while it is opened, by abort, exit or a signal, or waits, or hangs, as FAKE_CRASH
+ * says. */
 #define _XOPEN_SOURCE 700
 
 #include "fake_internal.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,8 @@ static void crash(const gantry_host_t *host) {
     if (how) host->driver_enter(host->self, "/opt/a/longer/name");
     if (how) host->driver_enter(host->self, "libcrash\t.so");
     if (how && strcmp(how, "abort") == 0) abort();
-    if (how && strcmp(how, "exit") == 0) exit(3);
+    if (how && strcmp(how, "exit") == 0) exit(7);
+    if (how && strncmp(how, "signal:", 7) == 0) (void)raise(atoi(how + 7));
     if (how && strcmp(how, "wait") == 0) (void)nanosleep(&pause, NULL);
     if (how && strcmp(how, "hang") == 0) (void)nanosleep(&hang, NULL);
 }

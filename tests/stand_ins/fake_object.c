@@ -64,7 +64,9 @@ int32_t gantry__fake_end(fake_call_t *call) {
     gantry__fake_unlock();
     if (call->error.code == GANTRY_OK) return GANTRY_OK;
     const gantry_host_t *host = call->host;
-    if (host) (void)host->set_error(host->self, call->error.code, "fake", 0, call->error.text);
+    /* a plan without a text: a backend that says not a word */
+    if (host && *call->error.text)
+        (void)host->set_error(host->self, call->error.code, "fake", 0, call->error.text);
     return call->error.code;
 }
 

@@ -21,6 +21,7 @@ typedef struct cache_call_t {
     cache_choice_t choice;
     int64_t now;
     gantry_json_t *json; /* NULL: text */
+    bool is_others;      /* others may write the folder: its files need not be told one by one */
     size_t problems;
 } cache_call_t;
 
@@ -136,8 +137,13 @@ static void tell_file(cache_call_t *call, const cache_folder_t *folder, const ch
 }
 
 static void verify_file(cache_call_t *call, const cache_folder_t *folder, cache_file_t *file) {
+    char path[PATH_MAX + sizeof file->name];
+    (void)snprintf(path, sizeof path, "%s/%s", folder->path, file->name);
     cache_file_verify(folder, file);
-    if (file->is_damaged) {
+    if (!call->is_others && gantry_check_writers(path) == GANTRY_FAILED_PRECONDITION) {
+        (void)snprintf(file->why, sizeof file->why, "%s", gantry_last_message());
+        tell_file(call, folder, "is not used", file);
+    } else if (file->is_damaged) {
         tell_file(call, folder, "is damaged", file);
     } else if (file->kind == CACHE_PROGRAM && !file->is_read) {
         tell_file(call, folder, "is not checked", file);
@@ -227,6 +233,13 @@ static void report_kernels(cache_call_t *call) {
         (void)printf("Kernel cache: %s\n", *path ? path : "none");
     }
     const bool is_open = !*path || cache_folder_open(&folder, path);
+    call->is_others = *path && gantry_check_writers(path) == GANTRY_FAILED_PRECONDITION;
+    if (call->is_others && call->action == CACHE_VERIFY) {
+        ++call->problems;
+        (void)fflush(stdout);
+        (void)gantry_tool_fail("the kernel cache is not used: %s", gantry_last_message());
+        if (call->json) gantry_json_text(call->json, "problem", gantry_last_message());
+    }
     if (is_open && (call->action != CACHE_CLEAR || cache_folder_is_writable(&folder))) {
         visit_folder(call, &folder);
     } else {
@@ -314,7 +327,7 @@ const gantry_command_t gantry_command_cache = {
     .summary = "lists, verifies or clears compiled kernels and tuning records",
     .description =
         "list prints size, age, state, program, device and driver of every file of the kernel cache, and every tuning record. "
-        "verify reads all of them and names what is damaged. "
+        "verify reads all of them and names what is damaged, and what others may write. "
         "clear removes files of the kernel cache, and tuning records only with --tuning. "
         "It removes only files that the cache made and that belong to the user.\n\n"
         "GANTRY_KERNEL_CACHE and GANTRY_TUNING_FILE name the places. PoCL keeps its kernels itself, unless GANTRY_KERNEL_CACHE "
@@ -329,7 +342,7 @@ const gantry_command_t gantry_command_cache = {
                  NULL, GANTRY_OFFER_DEVICES},
                 {"dry-run", NULL, "removes nothing, and tells how much clear would remove"},
                 GANTRY_OPTION_JSON},
-    .exit_codes = {{1, "a file is damaged, unreadable or cannot be removed"}},
+    .exit_codes = {{1, "a file is damaged, unreadable, writable by others or cannot be removed"}},
     .examples = {{"gantry cache", "lists all"},
                  {"gantry cache verify", "reads all files"},
                  {"gantry cache clear --older 30d", "removes kernels that are older than 30 days"}},

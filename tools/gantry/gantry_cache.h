@@ -15,7 +15,7 @@
 
 #include "gantry_tool.h"
 
-#define CACHE_WHY_BYTES 256
+#define CACHE_WHY_BYTES 1024
 
 typedef enum cache_kind_t {
     CACHE_PROGRAM,   /* a program binary, or the note of a probe */

@@ -60,13 +60,14 @@ char *cache_user_name(uid_t user, char *out, size_t out_bytes) {
 
 /* ---- the label ---- */
 
-/* Copies up to the line feed, without control characters. Returns what follows. */
+/* Copies up to the line feed, fit for a terminal. Returns what follows. */
 static const char *take_line(const char *at, const char *end, char *out, size_t out_bytes) {
     size_t used = 0;
     for (; at < end && *at != '\n'; ++at) {
-        if (used + 1 < out_bytes) out[used++] = (unsigned char)*at < ' ' ? '?' : *at;
+        if (used + 1 < out_bytes) out[used++] = *at ? *at : '?';
     }
     out[used] = '\0';
+    gantry_tool_make_printable(out);
     return at < end ? at + 1 : end;
 }
 

@@ -27,7 +27,11 @@ static bool list_record(void *user, const gantry_tuning_record_t *record) {
     if (visit->count++ == 0 && !visit->json)
         (void)printf("  %-20s  %-32s  %s\n", "MEASURED", "RECORD", "DEVICE");
     if (!visit->json) {
-        (void)printf("  %-20s  %-32s  %s\n", record->measured, record->what, record->device);
+        char line[512];
+        (void)snprintf(line, sizeof line, "  %-20s  %-32s  %s", record->measured, record->what,
+                       record->device);
+        gantry_tool_make_printable(line);
+        (void)puts(line);
         return true;
     }
     gantry_json_object(visit->json, NULL);

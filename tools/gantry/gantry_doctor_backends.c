@@ -57,8 +57,21 @@ static const char *unusable_remedy(const gantry_backend_status_t *status) {
                : doctor_remedy(status->reason);
 }
 
+/* A driver in quarantine: the command that ends it stands in the reason. */
+static const char *find_way_back(const gantry_backend_status_t *status,
+                                 char out[DOCTOR_PATH_BYTES]) {
+    const char *begin = strstr(status->reason, "when the record is removed: rm '"),
+               *end = begin ? strstr(begin, "'; ") : NULL;
+    if (!end) return unusable_remedy(status);
+    begin = strstr(begin, "rm '");
+    (void)snprintf(out, DOCTOR_PATH_BYTES, "%.*s'  # Gantry then tries this driver again",
+                   (int)(end - begin), begin);
+    return out;
+}
+
 static void tell_unusable(doctor_t *doctor, const gantry_backend_status_t *status,
                           const char *name) {
+    char way_back[DOCTOR_PATH_BYTES];
     const bool is_left_out = strstr(status->reason, "the list of wanted backends is") != NULL;
     if (is_left_out && doctor->leaves_drivers_out) {
         (void)doctor_add(doctor, status->name, name, DOCTOR_NOT_POSSIBLE, NULL,
@@ -73,7 +86,7 @@ static void tell_unusable(doctor_t *doctor, const gantry_backend_status_t *statu
     } else {
         (void)doctor_add(doctor, status->name, name,
                          is_expected(doctor, status) ? DOCTOR_FAILED : DOCTOR_NOT_POSSIBLE,
-                         unusable_remedy(status), "%s", status->reason);
+                         find_way_back(status, way_back), "%s", status->reason);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May the folders be written that keep compiled kernels and tuning records? They are made at first
- * use, so the nearest folder above that exists is tried. */
+/* May the folders be written that keep compiled kernels and tuning records, and by nobody else?
+ * They are made at first use, so the nearest folder above that exists is tried. */
 #define _GNU_SOURCE /* mkostemp */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +80,12 @@ static void check_folder(doctor_t *doctor, size_t row) {
             doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE, is_off ? NULL : folders[row].remedy,
             is_off ? "switched off by %s" : "%s: neither XDG_CACHE_HOME nor HOME is set",
             setting.set_by);
+        return;
+    }
+    /* in the library's own words; a path that cannot be examined cannot be written either */
+    if (gantry_check_writers(path) == GANTRY_FAILED_PRECONDITION) {
+        (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_FAILED, folders[row].remedy,
+                         "not used: %s", gantry_last_message());
         return;
     }
     if (folders[row].is_file) cut_last(path);

@@ -19,8 +19,6 @@ static const struct {
      "install Gantry again (cmake --install), or name the module's folder in GANTRY_BACKEND_PATH"},
     {"not built in: this static library",
      "configure Gantry with -DGANTRY_STATIC_BACKENDS=AUTO, which is all, and build it again"},
-    {"ended the process twice in a row",
-     "install this driver again, then GANTRY_DRIVER_QUARANTINE=0 gantry devices tries it"},
     {"the file is truncated", "install Gantry again (cmake --install)"},
     {"refuses ABI version", "install the module and libgantry from one build of Gantry"},
     {"a backend named", "leave one of the two modules out of GANTRY_BACKEND_PATH"},

@@ -26,6 +26,7 @@ doctor_check_t *doctor_add(doctor_t *doctor, const char *kind, const char *name,
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(check->text, sizeof check->text, format, arguments);
+    gantry_tool_make_printable(check->text);
     va_end(arguments);
     return check;
 }

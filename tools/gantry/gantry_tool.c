@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gantry_tool_make_printable(char *text) {
-    for (; *text; ++text) {
-        if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f) *text = '?';
-    }
-}
-
 int gantry_tool_fail(const char *format, ...) {
     char text[8192];
     va_list arguments;
@@ -27,9 +21,12 @@ int gantry_tool_fail_last(void) { return gantry_tool_fail("%s", gantry_last_mess
 
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
     const bool *prints_all = user;
+    char shown[8192];
+    (void)snprintf(shown, sizeof shown, "%s", text);
+    gantry_tool_make_printable(shown);
     if (level >= GANTRY_LEVEL_WARNING)
         (void)fprintf(stderr, "%s: ", level == GANTRY_LEVEL_ERROR ? "error" : "warning");
-    if (level >= GANTRY_LEVEL_WARNING || *prints_all) (void)fprintf(stderr, "%s\n", text);
+    if (level >= GANTRY_LEVEL_WARNING || *prints_all) (void)fprintf(stderr, "%s\n", shown);
 }
 
 static bool has_option(const gantry_command_t *command, const char *name) {

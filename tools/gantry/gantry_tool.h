@@ -21,9 +21,14 @@
 
 /* ---- messages ---- */
 
-/* Names of a file or a driver are not to drive the terminal: control characters but line ends
- * become question marks. */
+/* Texts that others wrote are not to drive the terminal: control characters (C0, DEL, C1) but line
+ * ends, line separators, controls of the direction of text, and bytes that are no UTF-8 become
+ * question marks. */
 void gantry_tool_make_printable(char *text);
+/* Bytes of the UTF-8 character at the text; 0 if it is none. */
+int gantry_tool_utf8_length(const char *text);
+/* The character of that length if it is one of those above, else 0. */
+uint32_t gantry_tool_command_at(const char *text, int length);
 /* Print "gantry: ..." to standard error so, and return GANTRY_TOOL_FAILED. */
 int gantry_tool_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with gantry_last_message(). */

@@ -43,33 +43,17 @@ void gantry_json_end(gantry_json_t *json) {
     if (json->depth == 0) (void)fputc('\n', json->file);
 }
 
-/* The bytes of the UTF-8 character at the text; 0 if it is none. Overlong forms, surrogates and
- * values above U+10FFFF are none. */
-static int utf8_length(const unsigned char *text) {
-    const unsigned char first = text[0];
-    const int length = first < 0x80                    ? 1
-                       : first >= 0xc2 && first < 0xe0 ? 2
-                       : first >= 0xe0 && first < 0xf0 ? 3
-                       : first >= 0xf0 && first < 0xf5 ? 4
-                                                       : 0;
-    for (int i = 1; i < length; ++i) {
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    }
-    if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] > 0x9f)) return 0;
-    if ((first == 0xf0 && text[1] < 0x90) || (first == 0xf4 && text[1] > 0x8f)) return 0;
-    return length;
-}
-
 static void print_text(FILE *file, const char *text) {
     (void)fputc('"', file);
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        const int length = utf8_length(at);
+    for (const char *at = text; *at;) {
+        const int length = gantry_tool_utf8_length(at);
+        const uint32_t command = length > 0 ? gantry_tool_command_at(at, length) : 0;
         if (*at == '"' || *at == '\\') {
             (void)fprintf(file, "\\%c", *at);
         } else if (*at == '\n') {
             (void)fputs("\\n", file);
-        } else if (*at < 0x20 || *at == 0x7f) {
-            (void)fprintf(file, "\\u%04x", *at);
+        } else if (command) {
+            (void)fprintf(file, "\\u%04" PRIx32, command);
         } else if (length == 0) {
             (void)fputs("\\ufffd", file);
         } else {

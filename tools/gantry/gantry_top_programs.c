@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* CLOCK_BOOTTIME */
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -29,13 +30,21 @@ static void copy_text(char *out, size_t out_bytes, const char *text) {
     out[length] = '\0';
 }
 
-/* The first size - 1 bytes of a file; 0 when there are none. */
+/* The first size - 1 bytes of a plain file; 0 when there are none. Anybody may have made a pipe or
+ * a link of the name. */
 static size_t read_start(const char *path, char *out, size_t size) {
-    FILE *file = fopen(path, "re");
-    size_t length = file ? fread(out, 1, size - 1, file) : 0;
-    if (file) (void)fclose(file);
-    out[length] = '\0';
-    return length;
+    struct stat info;
+    size_t used = 0;
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+        for (ssize_t got; used + 1 < size; used += (size_t)got) {
+            got = read(file, out + used, size - 1 - used);
+            if (got <= 0) break;
+        }
+    }
+    if (file >= 0) (void)close(file);
+    out[used] = '\0';
+    return used;
 }
 
 /* ---- processes ---- */

@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "gantry_trace_read.h"
+#include "gantry_tool.h"
 
 #include <errno.h>
 #include <math.h>
@@ -272,8 +273,8 @@ static bool parse_event(scan_t *scan) {
         for (const char *c = scan->event; is_inside && c < at; ++c) scan->event_line += *c == '\n';
         char what[128];
         (void)snprintf(what, sizeof what, "not JSON: %.40s", is_inside ? at : "an event");
-        for (char *c = what; *c; ++c)
-            if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+        gantry_tool_make_printable(what);
+        what[strcspn(what, "\n")] = '\0';
         return line_fail(scan, what);
     }
     const bool is_read = read_event(scan, event);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a trace for people. Texts of the file are shown without control characters. */
+#include "gantry_tool.h"
 #include "gantry_trace_report.h"
 
 #include <inttypes.h>
@@ -9,10 +10,13 @@
 /* Prints a text of the file in `width` columns, cut. */
 static void print_text(const gantry_trace_t *trace, uint32_t text, int width) {
     int used = 0;
-    for (const char *at = gantry_trace_text(trace, text); *at && used < width; ++at) {
-        const unsigned char c = (unsigned char)*at;
-        if ((c & 0xc0) != 0x80) ++used; /* the first byte of a character */
-        (void)putchar(c < 0x20 || c == 0x7f ? '?' : c);
+    const char *at = gantry_trace_text(trace, text);
+    for (int length; *at && used<width; at += length> 0 ? length : 1, ++used) {
+        length = gantry_tool_utf8_length(at);
+        if (length > 0 && gantry_tool_command_at(at, length) == 0)
+            (void)fwrite(at, 1, (size_t)length, stdout);
+        else
+            (void)putchar('?');
     }
     for (; used < width; ++used) (void)putchar(' ');
 }

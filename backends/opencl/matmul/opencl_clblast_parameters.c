@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "driver/driver_letters.h"
+#include "driver/library_open.h"
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_tuned.h"
 
@@ -204,14 +204,12 @@ int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_row
     const char *path = gantry__host_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
     *out_rows = NULL;
     if (!path) return GANTRY_OK;
-    struct stat info;
-    /* a device may never end, a pipe is waited for */
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    FILE *file = gantry__library_text_open(path);
+    if (!file && errno == EINVAL) {
         return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s is no plain file",
                                    path);
     }
-    FILE *file = fopen(path, "r");
     if (!file) {
         return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s",

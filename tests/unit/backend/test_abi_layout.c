@@ -28,7 +28,7 @@ SLOT(gantry_tuning_t, values, 8);
 SLOT(gantry_tuning_t, measured, 16);
 SLOT(gantry_tuning_t, file, 24);
 
-SIZE(gantry_host_t, 64);
+SIZE(gantry_host_t, 72);
 SLOT(gantry_host_t, struct_size, 0);
 SLOT(gantry_host_t, abi_version, 4);
 SLOT(gantry_host_t, self, 8);
@@ -38,6 +38,7 @@ SLOT(gantry_host_t, reallocate, 32);
 SLOT(gantry_host_t, option, 40);
 SLOT(gantry_host_t, tuning, 48);
 SLOT(gantry_host_t, driver_enter, 56);
+SLOT(gantry_host_t, check_writers, 64);
 
 SIZE(gantry_device_info_t, 176);
 SLOT(gantry_device_info_t, struct_size, 0);

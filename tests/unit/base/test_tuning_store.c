@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tuning file on disk: records are kept and found, bad lines are skipped with a reason, and
- * several processes may write at once. A killed process damages nothing. */
+ * several processes may write at once. A killed process damages nothing.
+ * Promise: a tuning file that others may write, or that is no plain file, is not used, and a
+ * warning names it. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
@@ -411,6 +413,29 @@ static void lock_that_is_held_is_waited_for_in_time(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
+static void file_that_others_may_write_is_not_used(void **state) {
+    (void)state;
+    fixture_t f;
+    (void)unlink(path);
+    open_store(&f);
+    assert_int_equal(gantry__tuning_store_put(&f.store, "card", "a", "x=1"), GANTRY_OK);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_null(gantry__tuning_store_find(&f.store, "card", "a"));
+    assert_int_equal(
+        log_lines_with(&f.log, "Tuning records are not used: others may write '", "has mode 0666"),
+        1);
+    assert_int_equal(gantry__tuning_store_put(&f.store, "card", "b", "x=1"),
+                     GANTRY_FAILED_PRECONDITION);
+    close_store(&f);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    open_store(&f);
+    assert_null(gantry__tuning_store_find(&f.store, "card", "a"));
+    assert_int_equal(log_lines_with(&f.log, "Tuning records are not used: ", "it is a pipe"), 1);
+    close_store(&f);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_is_put_is_found_by_the_next_store),
@@ -427,6 +452,7 @@ int main(void) {
         TEST(writers_at_once_lose_nothing),
         TEST(killed_writer_leaves_a_whole_file_and_no_lock),
         TEST(lock_that_is_held_is_waited_for_in_time),
+        TEST(file_that_others_may_write_is_not_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

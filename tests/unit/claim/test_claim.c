@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Claims between processes: exclusive devices, a fair queue, locks that end with their holders and
- * pass to their children, and folders that other users prepared badly. */
+ * pass to their children, and folders that other users prepared badly.
+ * Promise: no lock of another user's hangs a claimant or a list of claims; a lock of the whole
+ * queue is refused by name.
+ * Promise: a device that was given back is free, although a child of fork is alive.
+ * Promise: no text of another's claim has control characters or controls of direction. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -66,7 +70,7 @@ static void a_device_has_one_holder_and_the_message_names_it(void **state) {
                   "device card is claimed by process ");
     (void)snprintf(text, sizeof text, "process %d (user %d, ", (int)getpid(), (int)getuid());
     assert_non_null(strstr(gantry__message(), text));
-    assert_non_null(strstr(gantry__message(), "python train.py  [31mforged, since 2"));
+    assert_non_null(strstr(gantry__message(), "python train.py??[31mforged, since 2"));
     expect_status(gantry__claim_take(&a, "card"), GANTRY_UNAVAILABLE, "is claimed by"); /* twice */
     assert_int_equal(gantry__claim_take(&b, "other"), GANTRY_OK);
     gantry__claim_give_back(&a);
@@ -380,7 +384,12 @@ static void a_hostile_text_stays_one_line_of_plain_characters(void **state) {
     assert_int_equal(gantry__claim_take(&a, "card"), GANTRY_OK);
     static const char *const texts[] = {
         "process -5\nuser x\nboot 99999999999999\ncommand \033]0;title\007\n",
-        "process 12 13\nprocess 4\n", "command", "", "\n\n\nhost \n"};
+        "process 12 13\nprocess 4\n",
+        "command",
+        "",
+        "\n\n\nhost \n",
+        "command \xc2\x9b"
+        "2J\xe2\x80\xae\xe2\x81\xa6\x9b\nhost \xc2\x85\xff\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         write_text("card.claim", texts[i]);
         gantry__claim_t b = open_claim(home, "b");
@@ -390,9 +399,90 @@ static void a_hostile_text_stays_one_line_of_plain_characters(void **state) {
         assert_int_equal(info.process, 0);
         assert_int_equal(info.user, -1);
         assert_int_equal(info.held_seconds, 0); /* from the future */
-        assert_null(strpbrk(info.command, "\033\007\n"));
+        assert_null(strpbrk(info.command, "\033\007\n\xc2\xe2\x9b"));
+        assert_null(strpbrk(info.host, "\xc2\xff"));
     }
     gantry__claim_close(&a);
+}
+
+/* ---- locks of any user ---- */
+
+/* As lockall of an attacker: one lock of all bytes after the turn, or of the turn, too. */
+static int lock_range(const char *file, int64_t begin, int64_t length) {
+    struct flock range = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)begin, .l_len = (off_t)length};
+    int descriptor = open(in_home(file), O_RDWR | O_CLOEXEC);
+    assert_true(descriptor >= 0);
+    assert_int_equal(fcntl(descriptor, F_OFD_SETLK, &range), 0);
+    return descriptor;
+}
+
+static void a_lock_of_all_places_counts_once_and_hangs_nobody(void **state) {
+    (void)state;
+    gantry__claim_t a = open_claim(home, "a");
+    size_t before = 0;
+    int lock = lock_range("queue", 1, 0);
+    assert_int_equal(gantry__claim_count_waiting(&a.folder), 1);
+    expect_status(gantry__claim_begin_turn(&a, false, &before), GANTRY_UNAVAILABLE, "1 claimant");
+    assert_int_equal(before, 1);
+    expect_status(gantry__claim_begin_turn(&a, true, &before), GANTRY_RESOURCE_EXHAUSTED,
+                  "has no place left");
+    (void)close(lock);
+    assert_int_equal(gantry__claim_begin_turn(&a, true, &before), GANTRY_OK);
+    assert_int_equal(gantry__claim_end_turn(&a, false), GANTRY_OK);
+    gantry__claim_close(&a);
+}
+
+static void many_locks_are_counted_within_bounds(void **state) {
+    (void)state;
+    gantry__claim_t a = open_claim(home, "a");
+    int locks[300];
+    for (int i = 0; i < 300; ++i) locks[i] = lock_range("queue", 2 * (300 - i), 1);
+    assert_in_range(gantry__claim_count_waiting(&a.folder), 1, 300); /* the worst order */
+    for (int i = 0; i < 300; ++i) (void)close(locks[i]);
+    for (int i = 0; i < 300; ++i) locks[i] = lock_range("queue", 2 * (i + 1), 1);
+    assert_int_equal(gantry__claim_count_waiting(&a.folder), 300); /* as claimants come */
+    for (int i = 1; i < 300; ++i) (void)close(locks[i]);
+    for (int i = 0; i < 5000; ++i) {
+        struct flock range = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 5 + 2 * i, .l_len = 1};
+        assert_int_equal(fcntl(locks[0], F_OFD_SETLK, &range), 0);
+    }
+    assert_in_range(gantry__claim_count_waiting(&a.folder), 500, 5001);
+    (void)close(locks[0]);
+    assert_int_equal(gantry__claim_count_waiting(&a.folder), 0);
+    gantry__claim_close(&a);
+}
+
+/* ---- fork ---- */
+
+static void a_child_of_fork_does_not_keep_what_its_parent_gives_back(void **state) {
+    (void)state;
+    gantry__claim_t a = open_claim(home, "a"), b = open_claim(home, "b");
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(gantry__claim_take(&a, "card"), GANTRY_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)close(ends[1]);
+        _exit((int)read(ends[0], &byte, 1));
+    }
+    gantry__claim_give_back(&a);
+    assert_int_equal(gantry__claim_take(&b, "card"), GANTRY_OK);
+    assert_int_equal(write(ends[1], "", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    child = fork(); /* which closes its own copy, and gives nothing back */
+    if (child == 0) {
+        gantry__claim_close(&b);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    expect_status(gantry__claim_take(&a, "card"), GANTRY_UNAVAILABLE, "is claimed by");
+    gantry__claim_close(&a);
+    gantry__claim_close(&b);
 }
 
 static int remove_home(void **state) {
@@ -420,6 +510,9 @@ int main(void) {
         cmocka_unit_test(a_full_disk_costs_the_name_but_not_the_claim),
         cmocka_unit_test(a_removed_file_is_not_the_claim),
         cmocka_unit_test(a_hostile_text_stays_one_line_of_plain_characters),
+        cmocka_unit_test(a_lock_of_all_places_counts_once_and_hangs_nobody),
+        cmocka_unit_test(many_locks_are_counted_within_bounds),
+        cmocka_unit_test(a_child_of_fork_does_not_keep_what_its_parent_gives_back),
     };
     return cmocka_run_group_tests(tests, NULL, remove_home);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logical devices are opened and closed, and get regions from the driver, on the fake backend. */
+/* Logical devices are opened and closed, and get regions from the driver, on the fake backend.
+ * Promise: a backend's failure without a text does not show the text of another failure. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -82,6 +83,22 @@ static void failing_step_of_opening_leaves_nothing(void **state) {
         assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 0);
         assert_int_equal(fake->live(GANTRY_FAKE_STREAM), 0);
         assert_int_equal(gantry__logical_device_open(device), GANTRY_OK); /* the next try works */
+        device_fixture_close(&f);
+    }
+}
+
+/* Each of these slots fails without a text, after another failure. */
+static void failure_without_a_text_does_not_show_another(void **state) {
+    (void)state;
+    static const char *const slots[] = {"device_open", "stream_create"};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
+        device_fixture_t f;
+        fake->reset();
+        gantry_logical_device_t *device = open_table(&f);
+        (void)gantry__fail(GANTRY_INTERNAL, "an older failure");
+        assert_true(fake->fail_calls(slots[i], 1, 1, GANTRY_UNAVAILABLE, ""));
+        expect_failure(gantry__logical_device_open(device), GANTRY_UNAVAILABLE,
+                       "the backend gave no reason");
         device_fixture_close(&f);
     }
 }
@@ -292,6 +309,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(device_is_opened_on_first_need_only),
         TEST(failing_step_of_opening_leaves_nothing),
+        TEST(failure_without_a_text_does_not_show_another),
         TEST(host_memory_running_out_while_opening_leaves_nothing),
         TEST(threads_open_a_device_once),
         TEST(unlisted_view_works_by_alias),

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A second process with a warm cache of program binaries builds nothing. No damaged entry and no
  * unusable folder is an error. The tests run on PoCL, which has a cache of its own, and on
- * Oclgrind, which has none. */
+ * Oclgrind, which has none.
+ * Promise: a kernel cache that others may write is not used, and a warning names it.
+ * Promise: a pipe, a link or a file that others may write is not opened as an entry of the cache;
+ * its program is built again. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -248,13 +251,33 @@ static void fill_with_nonsense(const char *file, int i) {
     assert_int_equal(truncate(file, HEADER_BYTES + (off_t)sizeof nonsense), 0);
 }
 
+/* Nothing that is no plain file is opened: a pipe would be waited for. */
+static void make_pipe(const char *file, int i) {
+    (void)i;
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(mkfifo(file, 0600), 0);
+}
+
+static void make_link(const char *file, int i) {
+    (void)i;
+    char moved[600];
+    (void)snprintf(moved, sizeof moved, "%s.moved", file);
+    assert_int_equal(rename(file, moved), 0);
+    assert_int_equal(symlink(moved, file), 0);
+}
+
+static void let_others_write(const char *file, int i) {
+    assert_int_equal(chmod(file, i % 2 ? 0606 : 0666), 0);
+}
+
 static void bad_entries_are_built_again_and_counted(void **state) {
     (void)state;
     folder_t folder;
     make_folder(&folder);
     int first = (int)run_here(folder.cache).built;
     static void (*const ways[])(const char *, int) = {
-        flip_in_payload, flip_in_header, cut, lengthen, put_in_anothers_name, fill_with_nonsense};
+        flip_in_payload,      flip_in_header,     cut,       lengthen,
+        put_in_anothers_name, fill_with_nonsense, make_pipe, let_others_write};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
         int count;
         for_each_entry(folder.cache, ways[i], &count);
@@ -270,6 +293,47 @@ static void bad_entries_are_built_again_and_counted(void **state) {
         assert_int_equal(stats.built, 0);
         assert_int_equal(stats.loaded, first);
     }
+    remove_folder(&folder);
+}
+
+static void linked_entries_are_not_followed(void **state) {
+    (void)state;
+    folder_t folder;
+    int count;
+    make_folder(&folder);
+    const int first = (int)run_here(folder.cache).built;
+    for_each_entry(folder.cache, make_link, &count);
+    const gantry_program_stats_t stats = run_here(folder.cache);
+    assert_int_equal(stats.bad_entries, first);
+    assert_true(log_lines_with(&lines, "it is a symbolic link", "it is built again") > 0);
+    remove_folder(&folder);
+}
+
+/* Its programs are good, but another user could have put others there. */
+static void folder_that_others_may_write_is_not_used(void **state) {
+    (void)state;
+    static const mode_t modes[] = {01777, 0777, 0702};
+    folder_t folder;
+    make_folder(&folder);
+    const int first = (int)run_here(folder.cache).built;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; ++i) {
+        assert_int_equal(chmod(folder.cache, modes[i]), 0);
+        const gantry_program_stats_t stats = run_here(folder.cache);
+        assert_int_equal(stats.built, first);
+        assert_int_equal(stats.loaded, 0);
+        assert_int_equal(log_lines_with(&lines, "Program binaries are not kept: others may write '",
+                                        "alone may write (chmod go-w '"),
+                         1);
+    }
+    assert_int_equal(chmod(folder.cache, 0700), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(folder.cache, 65534, 65534), 0);
+        assert_int_equal(run_here(folder.cache).loaded, 0);
+        assert_int_equal(
+            log_lines_with(&lines, "Program binaries are not kept: others", "belongs to user"), 1);
+        assert_int_equal(chown(folder.cache, 0, 0), 0);
+    }
+    assert_int_equal(run_here(folder.cache).loaded, first);
     remove_folder(&folder);
 }
 
@@ -395,6 +459,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(second_process_with_a_warm_cache_builds_nothing),
         cmocka_unit_test(cache_is_for_its_owner_only),
         cmocka_unit_test(bad_entries_are_built_again_and_counted),
+        cmocka_unit_test(linked_entries_are_not_followed),
+        cmocka_unit_test(folder_that_others_may_write_is_not_used),
         cmocka_unit_test(cpu_alone_makes_no_folder_and_misses_none),
         cmocka_unit_test(folder_that_takes_no_file_is_told_once),
         cmocka_unit_test(unusable_folder_is_no_error),

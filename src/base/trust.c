@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A path is walked from "/", one name at a time, by descriptors that follow no symbolic link; the
+ * walk follows the links itself. At each name:
+ *
+ *     the folder that holds it       who may add a name to it    the name's owner must be
+ *     mode without o+w, g+w          its owner                   root, the user, the owner of "/"
+ *     o+w or g+w, with sticky bit    everybody, or the group     root or the user
+ *     o+w or g+w, without it         everybody, and may replace  refused
+ *
+ * A group counts as its members, but for root's group and for the user's own, whose number is the
+ * user's. The last folder may not even have the sticky bit: others could add files to it. The
+ * owner of "/" may replace all; in a container it need not be root. */
+#define _GNU_SOURCE /* O_PATH, dladdr1 */
+#include "base/trust.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/failure.h"
+#include "base/files.h"
+
+#if !defined(O_PATH)
+#define O_PATH O_RDONLY
+#endif
+
+#define MOST_LINKS 40
+
+_Static_assert(GANTRY__TRUST_PATH_BYTES >= PATH_MAX, "realpath may write that much");
+
+typedef struct walk_t {
+    const gantry__trust_t *others;
+    const char *asked; /* the caller's path, for messages */
+    int at;            /* the folder that was reached */
+    struct stat info;  /* of it */
+    uid_t root;        /* the owner of "/" */
+    unsigned links;
+    char done[PATH_MAX]; /* the path of the last name, without links */
+    char rest[PATH_MAX]; /* the path that follows */
+} walk_t;
+
+/* ---- who is trusted ---- */
+
+static bool is_trusted_user(const gantry__trust_t *others, uid_t user) {
+    return user == 0 || user == geteuid() || (others && others->has_user && others->user == user);
+}
+
+static bool is_trusted_group(const gantry__trust_t *others, gid_t group) {
+    return group == 0 || (group == getegid() && group == (gid_t)geteuid()) ||
+           (others && others->has_group && others->group == group);
+}
+
+static bool others_may_write(const gantry__trust_t *others, const struct stat *info) {
+    return (info->st_mode & S_IWOTH) ||
+           ((info->st_mode & S_IWGRP) && !is_trusted_group(others, info->st_gid));
+}
+
+static gantry_status_t fail_owner(const char *asked, const char *what, const struct stat *info) {
+    return gantry__fail(
+        GANTRY_FAILED_PRECONDITION,
+        "others may write '%s': '%s' belongs to user %lu; accepted is what root and user %lu alone may write",
+        asked, what, (unsigned long)info->st_uid, (unsigned long)geteuid());
+}
+
+static gantry_status_t fail_mode(const char *asked, const char *what, const struct stat *info) {
+    const bool is_group = !(info->st_mode & S_IWOTH);
+    char group[32] = "";
+    if (is_group)
+        (void)snprintf(group, sizeof group, " and group %lu", (unsigned long)info->st_gid);
+    return gantry__fail(
+        GANTRY_FAILED_PRECONDITION,
+        "others may write '%s': '%s' has mode %04o%s; accepted is what root and user %lu alone may write (chmod %s '%s')",
+        asked, what, (unsigned)(info->st_mode & 07777), group, (unsigned long)geteuid(),
+        is_group ? "g-w" : "go-w", what);
+}
+
+/* Of the file or folder that is asked for. */
+static gantry_status_t trust_check_last(const gantry__trust_t *others, const char *asked,
+                                        const char *what, const struct stat *info) {
+    if (!is_trusted_user(others, info->st_uid)) return fail_owner(asked, what, info);
+    if (others_may_write(others, info)) return fail_mode(asked, what, info);
+    return GANTRY_OK;
+}
+
+/* ---- the walk ---- */
+
+/* Enters a folder on the way. Takes the descriptor. */
+static gantry_status_t walk_enter(walk_t *walk, int folder, const struct stat *info) {
+    if (walk->at >= 0) (void)close(walk->at);
+    walk->at = folder;
+    walk->info = *info;
+    if (others_may_write(walk->others, info) && !(info->st_mode & S_ISVTX))
+        return fail_mode(walk->asked, *walk->done ? walk->done : "/", info);
+    return GANTRY_OK;
+}
+
+static gantry_status_t walk_open(walk_t *walk, const char *name, int *out_next,
+                                 struct stat *out_info) {
+    *out_next = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (*out_next >= 0 && fstat(*out_next, out_info) == 0) return GANTRY_OK;
+    const int error = errno;
+    if (*out_next >= 0) (void)close(*out_next);
+    *out_next = -1;
+    return gantry__file_fail("open", walk->asked, error);
+}
+
+static gantry_status_t walk_to_root(walk_t *walk) {
+    struct stat info;
+    int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    walk->done[0] = '\0';
+    if (root < 0) return gantry__file_fail("open", "/", errno);
+    if (fstat(root, &info) != 0) {
+        (void)close(root);
+        return gantry__file_fail("examine", "/", errno);
+    }
+    walk->root = info.st_uid;
+    return walk_enter(walk, root, &info);
+}
+
+static gantry_status_t walk_begin(walk_t *walk, const char *path) {
+    size_t used = 0;
+    if (!path || !*path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the path is empty");
+    if (*path != '/') {
+        if (!getcwd(walk->rest, sizeof walk->rest))
+            return gantry__file_fail("find the working directory of", path, errno);
+        used = strlen(walk->rest);
+    }
+    const int length =
+        snprintf(walk->rest + used, sizeof walk->rest - used, "%s%s", used ? "/" : "", path);
+    if (length < 0 || (size_t)length >= sizeof walk->rest - used)
+        return gantry__file_fail("open", path, ENAMETOOLONG);
+    return walk_to_root(walk);
+}
+
+/* The next name of the rest, too long if it is cut; false at its end. *out_is_last: no name
+ * follows. */
+static bool walk_next(walk_t *walk, char name[NAME_MAX + 2], bool *out_is_last) {
+    char *at = walk->rest + strspn(walk->rest, "/");
+    const size_t length = strcspn(at, "/"), kept = length <= NAME_MAX ? length : NAME_MAX + 1;
+    memcpy(name, at, kept);
+    name[kept] = '\0';
+    memmove(walk->rest, at + length, strlen(at + length) + 1);
+    *out_is_last = walk->rest[strspn(walk->rest, "/")] == '\0';
+    return length > 0;
+}
+
+static void cut_name(char *path) {
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = '\0';
+}
+
+/* Puts the link's target before the rest. Closes the link. */
+static gantry_status_t walk_follow(walk_t *walk, int link) {
+    char whole[PATH_MAX];
+    const ssize_t length = readlinkat(link, "", whole, sizeof whole - 1);
+    const int error = errno;
+    const size_t rest = strlen(walk->rest);
+    (void)close(link);
+    if (length < 0) return gantry__file_fail("open", walk->asked, error);
+    if (++walk->links > MOST_LINKS) return gantry__file_fail("open", walk->asked, ELOOP);
+    if ((size_t)length + rest + 2 > sizeof whole)
+        return gantry__file_fail("open", walk->asked, ENAMETOOLONG);
+    whole[length] = '/';
+    memcpy(whole + length + 1, walk->rest, rest + 1);
+    memcpy(walk->rest, whole, (size_t)length + rest + 2);
+    if (*whole == '/') return walk_to_root(walk);
+    cut_name(walk->done);
+    return GANTRY_OK;
+}
+
+static gantry_status_t trust_walk_up(walk_t *walk) {
+    struct stat info;
+    int next;
+    GANTRY__TRY(walk_open(walk, "..", &next, &info));
+    cut_name(walk->done);
+    return walk_enter(walk, next, &info);
+}
+
+static gantry_status_t check_owner(const walk_t *walk, const struct stat *info) {
+    const bool is_shared = others_may_write(walk->others, &walk->info);
+    if (is_trusted_user(is_shared ? NULL : walk->others, info->st_uid) ||
+        (!is_shared && info->st_uid == walk->root))
+        return GANTRY_OK;
+    return fail_owner(walk->asked, walk->done, info);
+}
+
+/* Walks to a folder, or to the folder of a file, whose name is then in out_name. */
+static gantry_status_t walk_to(walk_t *walk, bool is_folder, char out_name[NAME_MAX + 2]) {
+    struct stat info;
+    bool is_last;
+    int next;
+    while (walk_next(walk, out_name, &is_last)) {
+        const size_t used = strlen(walk->done);
+        if (strcmp(out_name, ".") == 0) continue;
+        if (strcmp(out_name, "..") == 0) {
+            GANTRY__TRY(trust_walk_up(walk));
+            continue;
+        }
+        GANTRY__TRY(walk_open(walk, out_name, &next, &info));
+        const int length = snprintf(walk->done + used, sizeof walk->done - used, "/%s", out_name);
+        gantry_status_t status = length < 0 || (size_t)length >= sizeof walk->done - used
+                                     ? gantry__file_fail("open", walk->asked, ENAMETOOLONG)
+                                     : check_owner(walk, &info);
+        if (status == GANTRY_OK && S_ISLNK(info.st_mode)) {
+            GANTRY__TRY(walk_follow(walk, next));
+        } else if (status == GANTRY_OK && is_last && !is_folder) {
+            (void)close(next);
+            return GANTRY_OK;
+        } else if (status == GANTRY_OK && S_ISDIR(info.st_mode)) {
+            GANTRY__TRY(walk_enter(walk, next, &info));
+        } else {
+            (void)close(next);
+            return status != GANTRY_OK ? status : gantry__file_fail("open", walk->asked, ENOTDIR);
+        }
+    }
+    return is_folder ? GANTRY_OK : gantry__file_fail("open", walk->asked, EISDIR);
+}
+
+static void walk_end(walk_t *walk) {
+    if (walk->at >= 0) (void)close(walk->at);
+    walk->at = -1;
+}
+
+/* ---- opening ---- */
+
+static gantry_status_t open_plain(int folder, const char *asked, const char *what, const char *name,
+                                  const gantry__trust_t *others, int *out_file) {
+    struct stat info;
+    *out_file = -1;
+    /* before it is opened, because opening a device may have an effect */
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return gantry__file_fail("open", asked, errno);
+    GANTRY__TRY(gantry__file_check_kind(asked, &info));
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) return gantry__file_fail("open", asked, errno);
+    gantry_status_t status = fstat(file, &info) == 0 ? gantry__file_check_kind(asked, &info)
+                                                     : gantry__file_fail("open", asked, errno);
+    if (status == GANTRY_OK) status = trust_check_last(others, asked, what, &info);
+    if (status == GANTRY_OK) *out_file = file;
+    if (status != GANTRY_OK) (void)close(file);
+    return status;
+}
+
+gantry_status_t gantry__trust_open_folder(const char *path, const gantry__trust_t *others,
+                                          int *out_folder) {
+    walk_t walk = {.others = others, .asked = path, .at = -1};
+    char name[NAME_MAX + 2];
+    *out_folder = -1;
+    gantry_status_t status = walk_begin(&walk, path);
+    if (status == GANTRY_OK) status = walk_to(&walk, true, name);
+    if (status == GANTRY_OK)
+        status = trust_check_last(others, path, *walk.done ? walk.done : "/", &walk.info);
+    if (status == GANTRY_OK) {
+        *out_folder = openat(walk.at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (*out_folder < 0) status = gantry__file_fail("open", path, errno);
+    }
+    walk_end(&walk);
+    return status;
+}
+
+gantry_status_t gantry__trust_open_file(const char *path, const gantry__trust_t *others,
+                                        char out_path[GANTRY__TRUST_PATH_BYTES], int *out_file) {
+    walk_t walk = {.others = others, .asked = path, .at = -1};
+    char name[NAME_MAX + 2];
+    *out_file = -1;
+    gantry_status_t status = walk_begin(&walk, path);
+    if (status == GANTRY_OK) status = walk_to(&walk, false, name);
+    if (status == GANTRY_OK) status = open_plain(walk.at, path, walk.done, name, others, out_file);
+    if (status == GANTRY_OK && out_path)
+        (void)snprintf(out_path, GANTRY__TRUST_PATH_BYTES, "%s", walk.done);
+    walk_end(&walk);
+    return status;
+}
+
+gantry_status_t gantry__trust_open_entry(int folder, const char *path, const char *name,
+                                         int *out_file) {
+    char whole[PATH_MAX];
+    (void)snprintf(whole, sizeof whole, "%s/%s", path, name);
+    return open_plain(folder, whole, whole, name, NULL, out_file);
+}
+
+gantry_status_t gantry__trust_check(const char *path) {
+    const uint32_t before = gantry__failures();
+    struct stat info;
+    int file;
+    const bool is_file = path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    const gantry_status_t status = is_file ? gantry__trust_open_file(path, NULL, NULL, &file)
+                                           : gantry__trust_open_folder(path, NULL, &file);
+    gantry__file_close(file);
+    if (status != GANTRY_OK && status != GANTRY_NOT_FOUND) return status;
+    gantry__forget_since(before);
+    return GANTRY_OK;
+}
+
+/* Of the program itself the loader knows the first argument alone, which is anybody's. */
+static const char *file_of_library(void) {
+    static const char here;
+    Dl_info found;
+#if defined(__GLIBC__)
+    void *place;
+    const struct link_map *map;
+    if (dladdr1(&here, &found, &place, RTLD_DL_LINKMAP) == 0) return NULL;
+    map = place;
+    if (!*map->l_name) return "/proc/self/exe";
+#else
+    if (dladdr(&here, &found) == 0) return NULL;
+#endif
+    return found.dli_fname;
+}
+
+bool gantry__trust_of_library(gantry__trust_t *out_others,
+                              char out_path[GANTRY__TRUST_PATH_BYTES]) {
+    struct stat file, folder;
+    const char *path = file_of_library();
+    if (!path || !realpath(path, out_path) || stat(out_path, &file) != 0) return false;
+    char *slash = strrchr(out_path, '/');
+    *slash = '\0';
+    const bool is_known = stat(slash == out_path ? "/" : out_path, &folder) == 0;
+    *slash = '/';
+    *out_others = (gantry__trust_t){.has_user = true,
+                                    .user = file.st_uid,
+                                    .has_group = is_known && (folder.st_mode & S_IWGRP),
+                                    .group = folder.st_gid};
+    return is_known;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who may write a file or folder. What the library runs, or believes without a proof, must be
+ * writable by root and by this process's user alone: the file itself, its folder, and every folder
+ * and symbolic link on the way to it.
+ *
+ * A file is opened by the same descriptors that were examined, so that nobody exchanges it between
+ * the check and its use. Nothing is made or changed. Owner: the caller closes the descriptors.
+ * Thread-safe. */
+#ifndef GANTRY_BASE_TRUST_H
+#define GANTRY_BASE_TRUST_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <gantry/status.h>
+
+#define GANTRY__TRUST_PATH_BYTES 4096
+
+/* Trusted besides root and the process's user: who may write a file that runs already. */
+typedef struct gantry__trust_t {
+    bool has_user, has_group;
+    uid_t user;
+    gid_t group;
+} gantry__trust_t;
+
+/* Opens a folder (for gantry__trust_open_entry), or a plain file for reading. others may be NULL.
+ * out_path (may be NULL): the path without symbolic links. FailedPrecondition names what others may
+ * write; InvalidArgument for another kind of file; else the failures of gantry__file_fail. */
+gantry_status_t gantry__trust_open_folder(const char *path, const gantry__trust_t *others,
+                                          int *out_folder);
+gantry_status_t gantry__trust_open_file(const char *path, const gantry__trust_t *others,
+                                        char out_path[GANTRY__TRUST_PATH_BYTES], int *out_file);
+/* Opens a plain file of an open folder whose path is for messages. Follows no symbolic link. */
+gantry_status_t gantry__trust_open_entry(int folder, const char *path, const char *name,
+                                         int *out_file);
+
+/* OK for a file or folder that others may not write, and for a path that does not exist and whose
+ * folders pass. */
+gantry_status_t gantry__trust_check(const char *path);
+
+/* Who may write this library's file, or the program that it is linked into, as others to be
+ * trusted; its path without symbolic links. False if it is unknown. */
+bool gantry__trust_of_library(gantry__trust_t *out_others, char out_path[GANTRY__TRUST_PATH_BYTES]);
+
+#endif
