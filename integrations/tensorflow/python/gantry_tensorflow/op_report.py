@@ -24,7 +24,7 @@ import json
 import os
 import sys
 
-from gantry_tensorflow import session_report
+from gantry_tensorflow import device_info, session_report
 
 SETTING = "GANTRY_TF_REPORT"
 
@@ -216,6 +216,20 @@ def report():
     }
 
 
+def oom_report(device=None):
+    """Who held the memory of a GPU ("GPU:0") when it last failed for lack of it; None: of all GPUs. A text, empty if no GPU
+    failed so."""
+    texts = []
+    for ordinal in range(len(_read_library().get("devices", [])) if device is None else 0):
+        texts.append(oom_report(f"GPU:{ordinal}"))
+    if device is not None and _library is not None:
+        ordinal = int(device.rsplit(":", 1)[-1])
+        text = ctypes.create_string_buffer(_library.gantry_tensorflow_oom_report(ordinal, None, 0) + 1)
+        _library.gantry_tensorflow_oom_report(ordinal, text, len(text))
+        texts.append(text.value.decode("utf-8", "replace"))
+    return "\n".join(filter(None, texts))
+
+
 def _bytes(count):
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
@@ -279,7 +293,7 @@ def _at_exit(prints, process):
 def install(library):
     """Called once, when TensorFlow loads the plug-in. library: its path."""
     global _library
-    _library = ctypes.CDLL(library)
+    _library = device_info.open_library(library)
     _library.gantry_tensorflow_report.restype = ctypes.c_size_t
     _library.gantry_tensorflow_report.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     _library.gantry_tensorflow_end_trace.restype = None
