@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The installed wheel: its files, its commands, and what they say when something is missing.
+Promise: pip uninstall removes the file that build-variables wrote.
+Promise: the doctor's remedy for too few GPUs is the step that is left, each check has one name, and no text is cut in a word.
 
     PYTHON test_package.py     PYTHON has TensorFlow and the installed wheel
 """
@@ -161,6 +163,12 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 1)
         failed = [check for check in checks["failed"] if check["text"].startswith("variables")]
         self.assertEqual([check["remedy"] for check in failed], ["python -m gantry_tensorflow build-variables"])
+
+    def test_without_the_file_what_2_18_lacks_is_said_once(self):
+        code, checks = doctor(GANTRY_TF_VARIABLES="none")
+        found = [check for state in checks for check in checks[state] if check.get("remedy", "").endswith("build-variables")]
+        self.assertEqual(len(found), 1, checks)
+        self.assertEqual(code, 0 if places.installed_tensorflow()[0][1].startswith("2.18.") else 1)
 
     def test_without_tensorflow_the_remedy_is_pip(self):
         with tempfile.TemporaryDirectory() as folder:

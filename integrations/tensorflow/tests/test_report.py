@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report and the timeline of a TensorFlow program, whose author knows where each op ran.
+Promise: the report counts the ops of graphs that a tf.Session runs, on the CPU with the reason.
 
 Each case is a process of its own: the settings hold from `import tensorflow` on.
 """

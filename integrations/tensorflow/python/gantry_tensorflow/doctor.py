@@ -13,6 +13,7 @@ from gantry_tensorflow import places
 PASSED, FAILED, NOT_POSSIBLE = "passed", "failed", "not possible"
 SECONDS = 900  # the first run on PoCL compiles kernels
 INSTALL = f'pip install "tensorflow-cpu~={places.NEWEST_TESTED}"'
+BUILD_VARIABLES = "python -m gantry_tensorflow build-variables"
 LONGEST = 400  # characters of an error
 
 
@@ -185,7 +186,7 @@ def check_work(checks, steps, ending):
     if not compute:
         return
     for name, good, remedy in (
-            ("variables", "they live on the GPU and are updated there", "python -m gantry_tensorflow build-variables"),
+            ("variables", "they live on the GPU and are updated there", BUILD_VARIABLES),
             ("Keras", "compile and a training step, with jit_compile as Keras chooses it",
              "pass jit_compile=False to compile; if variables fail above, mend that first")):
         record = steps.get(name.lower())
@@ -193,6 +194,9 @@ def check_work(checks, steps, ending):
         checks.judge(not problem, f"{name}: {good}", f"{name}: {shorten(problem)}", remedy)
         if not record:  # the process is dead
             return
+    if not steps["variables"].get("has_references", True):
+        checks.add(NOT_POSSIBLE, "variables: those of TensorFlow 1 stay on the CPU, and ops of XLA (Keras's JaxLayer) fail, without "
+                   "the file of build-variables", BUILD_VARIABLES)
 
 
 def check_notes(checks):
