@@ -61,6 +61,23 @@ def command(compiler, version, include, library, flags, output):
             "-l:libtensorflow_framework.so.2", "-o", str(output)]
 
 
+def find_record(package):
+    """The list of the wheel's files, by which pip uninstalls them; None where the package is no wheel's."""
+    found = sorted(package.parent.glob("gantry_tensorflow-*.dist-info/RECORD"))
+    return found[0] if len(found) == 1 else None
+
+
+def record(output, package):
+    """Adds a file in the wheel's folder to the wheel's list, so that pip uninstalls it with the wheel."""
+    path, listed = output.resolve(), find_record(package)
+    if listed is None or package not in path.parents:
+        return
+    line = f"{path.relative_to(package.parent).as_posix()},,"
+    text = listed.read_text(encoding="utf-8")
+    if line not in text.splitlines():
+        listed.write_text(text + "\n" * (not text.endswith("\n")) + line + "\n", encoding="utf-8")
+
+
 def build(folder, python=sys.executable, compiler=None, untested=False):
     """Compiles into the folder and returns the file's path."""
     version, include, library, flags = ask_tensorflow(python)
@@ -86,7 +103,9 @@ def main(arguments=None):
     parser.add_argument("--untested", action="store_true", help="accept a TensorFlow of any version")
     given = parser.parse_args(arguments)
     try:
-        print(build(given.output, given.python, given.compiler, given.untested))
+        output = build(given.output, given.python, given.compiler, given.untested)
+        record(output, SOURCE.parent.parent.resolve())
+        print(output)
     except Refused as error:
         print(error, file=sys.stderr)
         return 1

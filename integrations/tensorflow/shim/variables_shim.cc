@@ -179,13 +179,22 @@ EXPORT void gantry_tf_variables_assign(TF_OpKernelContext *of_c, bool validate_s
 
 // ---- ops of XLA ----
 
-// The first attribute of an op that is a type or a list of types; empty: there is none.
-static std::string type_attribute(const std::string &op) {
+// A type that no node has.
+static const auto NO_TYPE = tensorflow::DT_UINT64_REF;
+
+// A node of an op whose types no kernel names. Returns the first attribute that is a type or a list
+// of types; empty: there is none.
+static std::string make_node(const std::string &op, tensorflow::NodeDef *out) {
     const tensorflow::OpDef *definition = nullptr;
+    std::string first;
+    out->set_op(op);
     if (!tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok()) return "";
-    for (const auto &attribute : definition->attr())
-        if (attribute.type() == "type" || attribute.type() == "list(type)") return attribute.name();
-    return "";
+    for (const auto &attribute : definition->attr()) {
+        if (attribute.type() != "type" && attribute.type() != "list(type)") continue;
+        if (first.empty()) first = attribute.name();
+        (*out->mutable_attr())[attribute.name()].set_type(NO_TYPE);
+    }
+    return first;
 }
 
 // TensorFlow has kernels of XLA's ops (XlaCallModule, XlaDot) for every device of type GPU. They
@@ -197,11 +206,10 @@ EXPORT int gantry_tf_withdraw_xla(const char *device_type) {
     const tensorflow::KernelList all = tensorflow::GetAllRegisteredKernels();
     for (const tensorflow::KernelDef &kernel : all.kernel()) {
         if (kernel.device_type() != device_type || kernel.op().rfind("Xla", 0) != 0) continue;
-        const std::string attribute = type_attribute(kernel.op());
         const tensorflow::KernelDef *found = nullptr;
         std::string class_name;
         tensorflow::NodeDef node;
-        node.set_op(kernel.op());
+        const std::string attribute = make_node(kernel.op(), &node);
         if (attribute.empty() || kernel.constraint_size() != 0 ||
             !tensorflow::FindKernelDef(tensorflow::DeviceType(device_type), node, &found,
                                        &class_name)
@@ -210,8 +218,7 @@ EXPORT int gantry_tf_withdraw_xla(const char *device_type) {
             continue;
         auto *constraint = const_cast<tensorflow::KernelDef *>(found)->add_constraint();
         constraint->set_name(attribute);
-        constraint->mutable_allowed_values()->mutable_list()->add_type(
-            tensorflow::DT_RESOURCE_REF);
+        constraint->mutable_allowed_values()->mutable_list()->add_type(NO_TYPE);
         ++count;
     }
     return count;

@@ -30,7 +30,8 @@ static gantry_status_t describe_device(uint32_t number, const gantry_physical_de
     gantry_device_details_t details = {.struct_size = sizeof details};
     const gantry_status_t status = gantry_get_device_details(devices.runtime, physical, &details);
     if (status) return status;
-    *device = (device_t){.vendor = details.vendor,
+    *device = (device_t){.card = details.name,
+                         .vendor = details.vendor,
                          .pci_address = details.pci_address[0] ? details.pci_address : "<none>",
                          .capability = details.compute_capability,
                          .total_bytes = details.total_bytes};

@@ -19,6 +19,7 @@
 typedef struct device_t {
     char name[24];           /* "/device:GPU:0": the request of its scopes */
     char hardware[160];      /* "NVIDIA H200 (cuda:0)" */
+    const char *card;        /* "/physical_device:GPU:0"; parts of a split card have one */
     const char *vendor;      /* as the driver names it */
     const char *pci_address; /* "0000:65:00.0"; "<none>" */
     const char *capability;  /* compute capability: "9.0"; "" where there is no such notion */

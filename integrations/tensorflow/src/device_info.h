@@ -6,6 +6,7 @@
 #define GANTRY_TENSORFLOW_DEVICE_INFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define DEVICE_INFO_EXPORT __attribute__((visibility("default")))
@@ -13,10 +14,18 @@
 /* Bytes in use, and the most since start or reset. false: there is no such device. */
 DEVICE_INFO_EXPORT bool gantry_tensorflow_memory(uint32_t ordinal, uint64_t *current_bytes,
                                                  uint64_t *peak_bytes);
+/* The most bytes that the device may hold: its limit, or what the driver tells. false as above. */
+DEVICE_INFO_EXPORT bool gantry_tensorflow_limit(uint32_t ordinal, uint64_t *limit_bytes);
+/* Writes the report of the device's last failure for lack of memory, as long as out_bytes allows.
+ * Returns its length; 0: there was none, or there is no such device. */
+DEVICE_INFO_EXPORT size_t gantry_tensorflow_oom_report(uint32_t ordinal, char *out,
+                                                       size_t out_bytes);
 /* Sets the most to what is in use. */
 DEVICE_INFO_EXPORT bool gantry_tensorflow_reset_memory(uint32_t ordinal);
 /* "NVIDIA H200 (cuda:0)"; "" for no device. */
 DEVICE_INFO_EXPORT const char *gantry_tensorflow_hardware(uint32_t ordinal);
+/* "/physical_device:GPU:0", which the parts of a split card share; "" for no device. */
+DEVICE_INFO_EXPORT const char *gantry_tensorflow_card(uint32_t ordinal);
 /* "9.0"; "" for a card without one. */
 DEVICE_INFO_EXPORT const char *gantry_tensorflow_capability(uint32_t ordinal);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "status.h"
 
+#include <stdio.h>
+#include <string.h>
+
 _Static_assert((int)GANTRY_CANCELLED == (int)TF_CANCELLED, "one number");
 _Static_assert((int)GANTRY_INVALID_ARGUMENT == (int)TF_INVALID_ARGUMENT, "one number");
 _Static_assert((int)GANTRY_RESOURCE_EXHAUSTED == (int)TF_RESOURCE_EXHAUSTED, "one number");
@@ -8,6 +11,14 @@ _Static_assert((int)GANTRY_FAILED_PRECONDITION == (int)TF_FAILED_PRECONDITION, "
 _Static_assert((int)GANTRY_DATA_LOSS == (int)TF_DATA_LOSS, "one number");
 
 void status_set(TF_Status *out, gantry_status_t status, const char *text) {
+    static const char of_c[] = "gantry_get_oom_report shows";
+    const char *found = status ? strstr(text, of_c) : NULL;
+    char own[2048];
+    if (found) {
+        (void)snprintf(own, sizeof own, "%.*sgantry_tensorflow.oom_report() shows%s",
+                       (int)(found - text), text, found + sizeof of_c - 1);
+        text = own;
+    }
     TF_SetStatus(out, (TF_Code)status, status ? text : "");
 }
 

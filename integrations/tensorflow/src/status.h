@@ -7,7 +7,8 @@
 #include <gantry/gantry.h>
 #include <tensorflow/c/tf_status.h>
 
-/* Sets the status; text is ignored for GANTRY_OK. */
+/* Sets the status; text is ignored for GANTRY_OK. Where the text names a function of C, Python's
+ * programs read the one of the package gantry_tensorflow. */
 void status_set(TF_Status *out, gantry_status_t status, const char *text);
 /* Sets the status after a malloc that failed. */
 void status_set_memory(TF_Status *out);

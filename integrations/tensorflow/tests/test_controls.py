@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow's controls and Gantry's environment variables, each in a TensorFlow process of its own.
+Promise: a program whose cards are split or limited as it asks TensorFlow to do is not warned.
+Promise: lists of devices have the memory limit of each GPU.
+Promise: the text of an error for lack of memory names no function of C, and the function of Python that it names gives the report.
 
     PYTHON test_controls.py     PYTHON has TensorFlow and the installed wheel
 """
@@ -99,6 +102,26 @@ say(texts=[str(warning.message) for warning in caught])""")
         self.assertEqual(len(answer["texts"]), 1, answer)
         self.assertIn('GANTRY_MEMORY_LIMIT="GPU:0=1024M"', answer["texts"][0])
 
+    def test_a_program_that_follows_the_warning_is_not_warned(self):
+        program = """
+parts = [tf.config.LogicalDeviceConfiguration(memory_limit=limit) for limit in LIMITS]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for gpu in gpus[:COUNT]: tf.config.set_logical_device_configuration(gpu, parts)
+say(texts=[str(warning.message) for warning in caught])"""
+
+        def texts(limits, count=1, **variables):
+            return run(program.replace("LIMITS", repr(limits)).replace("COUNT", str(count)), **variables)[0]["texts"]
+
+        self.assertEqual(texts([512, 512], 2, GANTRY_LOGICAL_DEVICES="GPU:0=512M,512M"), [])
+        self.assertEqual(texts([1024], GANTRY_MEMORY_LIMIT="GPU:0=1024M"), [])
+        for limits, variables in (([512, 256], {"GANTRY_LOGICAL_DEVICES": "GPU:0=512M,512M"}), ([512, 512, 512], {
+                "GANTRY_LOGICAL_DEVICES": "GPU:0=512M,512M"}), ([512], {"GANTRY_MEMORY_LIMIT": "GPU:1=512M"})):
+            self.assertEqual(len(texts(limits, **variables)), 1, limits)
+        split = texts([512, 512], 3, GANTRY_LOGICAL_DEVICES="GPU:0=512M,512M")  # the third GPU is the second card
+        self.assertEqual(len(split), 1)
+        self.assertIn('GANTRY_LOGICAL_DEVICES="GPU:1=512M,512M"', split[0])
+
     def test_logical_cpus_are_not_warned_of(self):
         answer, _ = run("""
 with warnings.catch_warnings(record=True) as caught:
@@ -123,6 +146,31 @@ say(before=before, during=during["current"], peak=after["peak"], after=after["cu
         self.assertGreaterEqual(answer["peak"], answer["during"], answer)
         self.assertLess(answer["after"], answer["during"], answer)
         self.assertEqual(answer["reset"], answer["after"], answer)
+
+    def test_lists_of_devices_have_the_memory_limit(self):
+        program = """
+from tensorflow.python.client import device_lib
+with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    of_session = [device.memory_limit_bytes for device in session.list_devices() if device.device_type == "GPU"]
+say(local=[device.memory_limit for device in device_lib.list_local_devices() if device.device_type == "GPU"], session=of_session)"""
+        answer, _ = run(program, GANTRY_MEMORY_LIMIT="GPU:1=512M")
+        self.assertGreater(answer["local"][0], 512 << 20)
+        self.assertEqual(answer["local"][1], 512 << 20)
+        self.assertEqual(answer["session"], answer["local"])
+        answer, _ = run(program, GANTRY_LOGICAL_DEVICES="GPU:0=100M,200M")
+        self.assertEqual(answer["local"][:2], [100 << 20, 200 << 20])
+
+    def test_out_of_memory_names_a_function_of_python(self):
+        answer, _ = run("""
+import gantry_tensorflow
+none = gantry_tensorflow.oom_report()
+error = fill("GPU:1", 64)
+say(error=error, none=none, report=gantry_tensorflow.oom_report("GPU:1"), all=gantry_tensorflow.oom_report())""",
+                        GANTRY_MEMORY_LIMIT="GPU:1=32M")
+        self.assertIn("gantry_tensorflow.oom_report() shows who holds what", answer["error"])
+        self.assertNotIn("gantry_get_", answer["error"])
+        self.assertEqual((answer["none"], answer["all"]), ("", answer["report"]))
+        self.assertIn("GPU_1_bfc ran out of memory", answer["report"])
 
     def test_memory_info_of_the_visible_gpu_is_its_own(self):
         answer, _ = run("""

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The installed wheel: its files, its commands, and what they say when something is missing.
+Promise: pip uninstall removes the file that build-variables wrote.
+Promise: the doctor's remedy for too few GPUs is the step that is left, each check has one name, and no text is cut in a word.
 
     PYTHON test_package.py     PYTHON has TensorFlow and the installed wheel
 """
 
 import importlib.metadata
+import importlib.util
 import json
 import os
 import shutil
@@ -86,6 +89,34 @@ class Commands(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
 
+class Uninstall(unittest.TestCase):
+    def test_pip_uninstall_leaves_nothing_that_build_variables_wrote(self):
+        if not importlib.util.find_spec("pip"):
+            self.skipTest("pip is not installed in this Python")
+        site = os.path.dirname(places.PACKAGE)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+            python = os.path.join(folder, "bin", "python")
+            copy = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip()
+            for name in os.listdir(site):
+                if name.startswith(("gantry_tensorflow", "tensorflow-plugins")):
+                    shutil.copytree(os.path.join(site, name), os.path.join(copy, name), ignore=shutil.ignore_patterns(
+                        "libgantry_tensorflow_variables*"))
+            compiler = os.path.join(folder, "compiler")  # as quick as a test wants it: it makes an empty file
+            with open(compiler, "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\nfor last; do :; done\n: >"$last"\n')
+            os.chmod(compiler, 0o755)
+            script = os.path.join(copy, "gantry_tensorflow", "shim", "build_variables.py")
+            for _ in range(2):
+                done = run(python, script, "--python", sys.executable, "--compiler", compiler)
+                self.assertTrue(os.path.exists(done.stdout.strip()), done.stderr)
+                self.assertIn(os.path.join(os.path.realpath(copy), "gantry_tensorflow", "lib"), os.path.realpath(done.stdout.strip()))
+            done = run(sys.executable, "-m", "pip", "--python", python, "uninstall", "-y", "gantry-tensorflow")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            left = [name for name in os.listdir(copy) if "gantry" in name or name == "tensorflow-plugins"]
+            self.assertEqual(left, [], done.stdout)
+
+
 class Doctor(unittest.TestCase):
     def test_two_gpus_everything_passes(self):
         code, checks = doctor("--require", "2")
@@ -99,6 +130,32 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("GANTRY_OPENCL_CPU=gpu", checks["failed"][0]["remedy"])
 
+    def test_fewer_gpus_than_required_names_the_step_that_is_left(self):
+        several = 'export POCL_DEVICES="pthread pthread pthread"'
+        for devices in ("pthread", "pthread pthread"):
+            code, checks = doctor("--require", "3", POCL_DEVICES=devices)
+            self.assertEqual((code, [check["remedy"] for check in checks["failed"]]), (1, [several]))
+        _, checks = doctor("--require", "2", POCL_DEVICES="pthread")
+        self.assertIn("sees 1 GPU, and", checks["failed"][0]["text"])
+        _, checks = doctor("--require", "3", GANTRY_OPENCL_CPU="off", POCL_DEVICES="pthread")
+        self.assertEqual(checks["failed"][0]["remedy"], "apt-get install ocl-icd-libopencl1 pocl-opencl-icd, then export "
+                                                        f"GANTRY_OPENCL_CPU=gpu, then {several}")
+        _, checks = doctor("--require", "2", GANTRY_VISIBLE_DEVICES="1")
+        self.assertEqual(checks["failed"][0]["remedy"], 'unset GANTRY_VISIBLE_DEVICES, which is "1"')
+
+    def test_remedies_for_cards_and_texts(self):
+        from gantry_tensorflow import doctor as module
+
+        self.assertIn('GANTRY_LOGICAL_DEVICES="GPU:0=1G,1G,1G"', module.gpu_remedy(["NVIDIA H200 (cuda:0)", "NVIDIA H200 (cuda:1)"], 4))
+        cut = module.shorten("word \n " * 200)
+        self.assertTrue(len(cut) <= module.LONGEST + 4 and cut.endswith("word ..."), cut)
+        self.assertEqual(module.shorten("short\ntext"), "short text")
+
+    def test_each_check_has_one_name(self):
+        names = {check["text"].split(":")[0] for check in doctor("--require", "2")[1]["passed"]}
+        failed = doctor("--require", "2", GANTRY_TF_VARIABLES="none")[1]["failed"]
+        self.assertLessEqual({check["text"].split(":")[0] for check in failed}, names)
+
     def test_without_the_file_for_variables_the_remedy_is_to_build_it(self):
         if places.installed_tensorflow()[0][1].startswith("2.18."):
             self.skipTest("TensorFlow 2.18 exports the functions for variables")
@@ -106,6 +163,12 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 1)
         failed = [check for check in checks["failed"] if check["text"].startswith("variables")]
         self.assertEqual([check["remedy"] for check in failed], ["python -m gantry_tensorflow build-variables"])
+
+    def test_without_the_file_what_2_18_lacks_is_said_once(self):
+        code, checks = doctor(GANTRY_TF_VARIABLES="none")
+        found = [check for state in checks for check in checks[state] if check.get("remedy", "").endswith("build-variables")]
+        self.assertEqual(len(found), 1, checks)
+        self.assertEqual(code, 0 if places.installed_tensorflow()[0][1].startswith("2.18.") else 1)
 
     def test_without_tensorflow_the_remedy_is_pip(self):
         with tempfile.TemporaryDirectory() as folder:

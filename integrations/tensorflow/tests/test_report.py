@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report and the timeline of a TensorFlow program, whose author knows where each op ran.
+Promise: the report counts the ops of graphs that a tf.Session runs, on the CPU with the reason.
 
 Each case is a process of its own: the settings hold from `import tensorflow` on.
 """
@@ -168,6 +169,41 @@ for call in (lambda x: tf.sqrt(x), tf.function(lambda x: tf.sqrt(x) * 2)):
         out = run(program, GANTRY_TF_REPORT="1")[0]
         self.assertEqual(out.splitlines()[1:], ["[1.]", "True", "True"])
         self.assertEqual(out, run(program)[0])
+
+    def test_sessions_of_tensorflow_1_are_counted(self):
+        found = run_report(
+            """
+v1 = tf.compat.v1
+with tf.Graph().as_default():
+    a = v1.placeholder(tf.float32, [2, 2])
+    b = tf.matmul(a, tf.linalg.inv(a))
+    pair = tf.linalg.logdet(tf.matmul(a, a))
+    whole = v1.Variable(1, use_resource=False)
+    values = {a: [[2.0, 1.0], [1.0, 3.0]]}
+    with v1.Session() as session:
+        session.run(whole.initializer)
+        data, options = v1.RunMetadata(), v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+        for _ in range(3):
+            session.run(b, values)
+        session.run(pair, values, options=options, run_metadata=data)
+        assert data.step_stats.dev_stats
+        call = session.make_callable(b, [a])
+        call(np.eye(2))
+        try:
+            session.run(b, {a: np.zeros((2, 2))})
+        except tf.errors.InvalidArgumentError:
+            pass
+    with v1.Session() as session:
+        session.run([b], values)
+""",
+            GANTRY_TF_REPORT="1",
+        )
+        rows = {row["op"]: row for row in found["cpu_ops"]}
+        self.assertEqual((rows["MatrixInverse"]["calls"], rows["MatrixInverse"]["in"]), (5, "tf.Session"))
+        self.assertEqual(rows["Cholesky"]["calls"], 1)
+        self.assertIn("no kernel for int32", rows["VariableV2"]["why"])
+        self.assertNotIn("MatMul", rows)
+        self.assertEqual(found["failure"], "")
 
     def test_results_are_those_without_the_report(self):
         program = PROGRAM + "print(train(x * 2).numpy().tobytes().hex())"

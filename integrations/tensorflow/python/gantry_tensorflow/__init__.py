@@ -5,7 +5,7 @@ TensorFlow loads the plug-in by itself: a program needs no import of this packag
 commands. The import needs no TensorFlow.
 """
 
-from gantry_tensorflow.op_report import format_report, report
+from gantry_tensorflow.op_report import format_report, oom_report, report
 from gantry_tensorflow.places import VERSION as __version__
 
-__all__ = ["__version__", "format_report", "report"]
+__all__ = ["__version__", "format_report", "oom_report", "report"]

@@ -6,8 +6,9 @@ from gantry_tensorflow import controls, ctc, device_info, jit, op_report
 
 def attach(library):
     """library: the path of libgantry_tensorflow.so."""
+    plugin = device_info.open_library(library)
     jit.install()
-    controls.install()
+    controls.install(plugin)
     ctc.install()
-    device_info.install(library)
+    device_info.install(plugin)
     op_report.install(library)

@@ -7,6 +7,7 @@ plug-in that brings its own allocator. `install` replaces the answers for GPUs b
   tf.config.experimental.get_memory_info("GPU:0")      {"current": ..., "peak": ...}
   tf.config.experimental.reset_memory_stats("GPU:0")
   tf.config.experimental.get_device_details(gpu)       {"device_name": "NVIDIA H200 (cuda:0)", "compute_capability": (9, 0)}
+  device_lib.list_local_devices(), Session.list_devices()     memory_limit of each GPU, which is 0 without this module
 """
 
 import ctypes
@@ -14,13 +15,24 @@ import functools
 import re
 
 
-def _open(library):
+def open_library(library):
+    """The plug-in's functions. library: the path of libgantry_tensorflow.so."""
     plugin = ctypes.CDLL(library)
+    plugin.gantry_tensorflow_limit.restype = ctypes.c_bool
+    plugin.gantry_tensorflow_card.restype = ctypes.c_char_p
+    plugin.gantry_tensorflow_oom_report.restype = ctypes.c_size_t
+    plugin.gantry_tensorflow_oom_report.argtypes = [ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t]
     plugin.gantry_tensorflow_memory.restype = ctypes.c_bool
     plugin.gantry_tensorflow_reset_memory.restype = ctypes.c_bool
     plugin.gantry_tensorflow_hardware.restype = ctypes.c_char_p
     plugin.gantry_tensorflow_capability.restype = ctypes.c_char_p
     return plugin
+
+
+def limit_of(plugin, ordinal):
+    """The most bytes that a GPU may hold; None if there is no such GPU."""
+    limit = ctypes.c_uint64()
+    return limit.value if plugin.gantry_tensorflow_limit(ordinal, ctypes.byref(limit)) else None
 
 
 def _number(name):
@@ -47,11 +59,38 @@ def _replace(owner, name, answer):
     setattr(owner, name, method)
 
 
-def install(library):
-    """library: the path of libgantry_tensorflow.so."""
-    from tensorflow.python.eager import context
+def _install_limits(plugin):
+    """TensorFlow gives the limit of a plug-in's device as 0 wherever it lists devices."""
+    from tensorflow.python.client import device_lib, session
 
-    plugin = _open(library)
+    def limit(name, config):
+        number = _number(name)
+        shown = config.gpu_options.visible_device_list.split(",") if config else []
+        if number is not None and number < len(shown) and shown[number].strip().isdigit():
+            number = int(shown[number])
+        return None if number is None else limit_of(plugin, number)
+
+    list_local, list_session = device_lib.list_local_devices, session.BaseSession.list_devices
+
+    @functools.wraps(list_local)
+    def list_local_devices(session_config=None):
+        found = list_local(session_config)
+        for device in found:
+            device.memory_limit = device.memory_limit or limit(device.name, session_config) or 0
+        return found
+
+    @functools.wraps(list_session)
+    def list_devices(self):
+        return [session._DeviceAttributes(device.name, device.device_type, device.memory_limit_bytes or limit(
+            device.name, self._config) or 0, device.incarnation) for device in list_session(self)]
+
+    device_lib.list_local_devices = list_local_devices
+    session.BaseSession.list_devices = list_devices
+
+
+def install(plugin):
+    """plugin: of open_library."""
+    from tensorflow.python.eager import context
 
     def get_memory_info(original, self, device):
         usual = original(self, device)
@@ -77,6 +116,7 @@ def install(library):
             details["compute_capability"] = (int(capability[0]), int(capability[1]))
         return details
 
+    _install_limits(plugin)
     _replace(context.Context, "get_memory_info", get_memory_info)
     _replace(context.Context, "reset_memory_stats", reset_memory_stats)
     _replace(context.Context, "get_device_details", get_device_details)

@@ -13,7 +13,8 @@ from gantry_tensorflow import places
 PASSED, FAILED, NOT_POSSIBLE = "passed", "failed", "not possible"
 SECONDS = 900  # the first run on PoCL compiles kernels
 INSTALL = f'pip install "tensorflow-cpu~={places.NEWEST_TESTED}"'
-POCL = "apt-get install ocl-icd-libopencl1 pocl-opencl-icd, then export GANTRY_OPENCL_CPU=gpu"
+BUILD_VARIABLES = "python -m gantry_tensorflow build-variables"
+LONGEST = 400  # characters of an error
 
 
 class Checks:
@@ -38,6 +39,12 @@ class Checks:
             if "remedy" in line:
                 print(f"{'':12}  remedy: {line['remedy']}")
         print(", ".join(f"{self.count(state)} {state}" for state in (PASSED, FAILED, NOT_POSSIBLE)))
+
+
+def shorten(error):
+    """An error's text in one line, cut between two words."""
+    words = " ".join(str(error).split())
+    return words if len(words) <= LONGEST else words[:LONGEST].rsplit(" ", 1)[0] + " ..."
 
 
 # ---- files, without TensorFlow ----
@@ -116,15 +123,15 @@ def first_error(text):
     """The first message of level E or F of TensorFlow or Gantry."""
     for line in text.splitlines():
         if line[:1] in "EF" and (line[1:5].isdigit() or line[1:].startswith(" gantry")):
-            return f": {line[:300]}"
+            return f": {shorten(line)}"
     return ""
 
 
 def check_import(checks, steps, ending):
     record = steps.get("import", steps.get("import_tensorflow"))
     error = record.get("error") if record else ending
-    return checks.judge(not error, "TensorFlow imports with the plug-in", f"TensorFlow does not import: {str(error)[:400]}",
-                        f"mend the failed checks above; else {INSTALL}")
+    return checks.judge(not error, "TensorFlow imports with the plug-in", f"TensorFlow does not import: {shorten(error)}",
+                        f"mend the failed checks above; else {INSTALL}" if checks.count(FAILED) else INSTALL)
 
 
 def check_cuda(checks, steps):
@@ -135,38 +142,61 @@ def check_cuda(checks, steps):
     return False
 
 
+def count_gpus(count):
+    return f"{count} GPU" if count == 1 else f"{count} GPUs"
+
+
+def gpu_remedy(details, wanted):
+    """What gives TensorFlow that many GPUs, of which it has those with these names of hardware."""
+    if os.environ.get("GANTRY_VISIBLE_DEVICES"):
+        return f"unset GANTRY_VISIBLE_DEVICES, which is \"{os.environ['GANTRY_VISIBLE_DEVICES']}\""
+    several = f'export POCL_DEVICES="{" ".join(["pthread"] * wanted)}"' if wanted > 1 else ""
+    if details and all("(opencl:" in name and name.startswith(("pthread", "cpu", "basic")) for name in details):
+        return several  # PoCL is there
+    if details:
+        return f'export GANTRY_LOGICAL_DEVICES="GPU:0={",".join(["1G"] * (wanted - len(details) + 1))}", which splits the first card'
+    steps = ["apt-get install ocl-icd-libopencl1 pocl-opencl-icd"]
+    steps += ["export GANTRY_OPENCL_CPU=gpu"] * (os.environ.get("GANTRY_OPENCL_CPU") != "gpu")
+    steps += [several] * (bool(several) and len(os.environ.get("POCL_DEVICES", "").split()) < wanted)
+    return ", then ".join(steps)
+
+
 def check_devices(checks, steps, require):
     loaded = steps.get("plugins", {}).get("files", [])
     if not checks.judge(any(os.path.basename(file) == os.path.basename(places.PLUGIN) for file in loaded),
                         "plug-in: loaded by TensorFlow", "plug-in: not loaded by TensorFlow", "see the lines above"):
         return []
-    names = steps.get("devices", {}).get("names", [])
+    names, details = steps.get("devices", {}).get("names", []), steps.get("devices", {}).get("details", [])
     wanted = max(require, 1)
     if not names and not require:
-        checks.add(NOT_POSSIBLE, "devices: TensorFlow sees no GPU of Gantry; `gantry doctor` says why", POCL)
+        checks.add(NOT_POSSIBLE, "devices: TensorFlow sees no GPU of Gantry; `gantry doctor` says why", gpu_remedy(details, wanted))
     else:
         checks.judge(len(names) >= wanted, f"devices: TensorFlow sees {len(names)}: " + ", ".join(
             name.replace("/physical_device:", "") for name in names),
-            f"devices: TensorFlow sees {len(names)} GPUs, and --require asks for {wanted}; `gantry doctor` says why", POCL)
+            f"devices: TensorFlow sees {count_gpus(len(names))}, and --require asks for {wanted}; `gantry doctor` "
+            "says why", gpu_remedy(details, wanted))
     return names
 
 
 def check_work(checks, steps, ending):
     compute = steps.get("compute", {})
     problem = compute.get("error") or "; ".join(compute.get("wrong", [])) or (not compute and ending) or ""
-    checks.judge(not problem, f"ops: MatMul and Add are right on {compute.get('count', 0)} GPUs",
-                 f"ops: {str(problem)[:400]}", "`gantry doctor` looks at the devices without TensorFlow")
+    checks.judge(not problem, f"ops: MatMul and Add are right on {count_gpus(compute.get('count', 0))}",
+                 f"ops: {shorten(problem)}", "`gantry doctor` looks at the devices without TensorFlow")
     if not compute:
         return
     for name, good, remedy in (
-            ("variables", "variables: they live on the GPU and are updated there", "python -m gantry_tensorflow build-variables"),
-            ("keras", "Keras: compile and a training step, with jit_compile as Keras chooses it",
+            ("variables", "they live on the GPU and are updated there", BUILD_VARIABLES),
+            ("Keras", "compile and a training step, with jit_compile as Keras chooses it",
              "pass jit_compile=False to compile; if variables fail above, mend that first")):
-        record = steps.get(name)
+        record = steps.get(name.lower())
         problem = record.get("error") if record else ending or "no answer"
-        checks.judge(not problem, good, f"{name}: {str(problem)[:400]}", remedy)
+        checks.judge(not problem, f"{name}: {good}", f"{name}: {shorten(problem)}", remedy)
         if not record:  # the process is dead
             return
+    if not steps["variables"].get("has_references", True):
+        checks.add(NOT_POSSIBLE, "variables: those of TensorFlow 1 stay on the CPU, and ops of XLA (Keras's JaxLayer) fail, without "
+                   "the file of build-variables", BUILD_VARIABLES)
 
 
 def check_notes(checks):

@@ -8,8 +8,9 @@ GANTRY_TF_REPORT=1 is set when TensorFlow is imported:
   functions   TensorFlow tells the graphs of each function that it made ready, cut into one graph
               for each device, after all optimizations (run metadata). A node counts once for each
               call of its function.
+  sessions    of TensorFlow 1 tell the same of each graph that they run (session_report.py).
 
-Both cost about 4 us for each eager op, and belong to the thread that runs the first op. While they
+The first two cost about 4 us for each eager op, and belong to the thread that runs the first op. While they
 are on, tf.summary.trace_on(graph=True) finds no graphs: the run metadata is taken already.
 
 Steps of a loop inside a function count as one; ops of input pipelines (tf.data) are not told by
@@ -22,6 +23,8 @@ import ctypes
 import json
 import os
 import sys
+
+from gantry_tensorflow import device_info, session_report
 
 SETTING = "GANTRY_TF_REPORT"
 
@@ -102,6 +105,7 @@ class Counter:
         self._reasons = _Reasons()
         self._eager = collections.Counter()  # (op, why)
         self._functions = collections.defaultdict(_Function)
+        self._session_graphs = []
         self.is_on = False
         self.will_start = False  # with the first op
         self.failure = ""
@@ -154,6 +158,18 @@ class Counter:
             types = {name: value.type for name, value in node.attr.items() if value.type}
             function.nodes[node.op, self._reasons.why(node.op, types)] += 1
 
+    def new_session_graph(self):
+        """Counts for a graph of a tf.Session, whose runs its caller adds to `calls`."""
+        self._session_graphs.append(_Function())
+        return self._session_graphs[-1]
+
+    def add_session_graphs(self, function, graphs):
+        """Adds graphs to these counts. A failure of the report is none of the program."""
+        try:
+            self._add_graphs(function, graphs)
+        except Exception as error:  # whatever it is, the program continues
+            self.failure = repr(error)
+
     def rows(self):
         """One row for each op, reason and place: the most calls first."""
         sums = collections.Counter()
@@ -163,6 +179,9 @@ class Counter:
             short = name.split("_", 3)[-1].rsplit("_", 1)[0]
             for (op, why), nodes in function.nodes.items():
                 sums[op, why, short] += nodes * function.calls
+        for function in self._session_graphs:
+            for (op, why), nodes in function.nodes.items():
+                sums[op, why, "tf.Session"] += nodes * function.calls
         return [
             {"op": op, "calls": calls, "why": why, "in": place}
             for (op, why, place), calls in sorted(sums.items(), key=lambda row: (-row[1], row[0]))
@@ -195,6 +214,20 @@ def report():
         "not_counted": NOT_SEEN,
         "failure": _counter.failure,
     }
+
+
+def oom_report(device=None):
+    """Who held the memory of a GPU ("GPU:0") when it last failed for lack of it; None: of all GPUs. A text, empty if no GPU
+    failed so."""
+    texts = []
+    for ordinal in range(len(_read_library().get("devices", [])) if device is None else 0):
+        texts.append(oom_report(f"GPU:{ordinal}"))
+    if device is not None and _library is not None:
+        ordinal = int(device.rsplit(":", 1)[-1])
+        text = ctypes.create_string_buffer(_library.gantry_tensorflow_oom_report(ordinal, None, 0) + 1)
+        _library.gantry_tensorflow_oom_report(ordinal, text, len(text))
+        texts.append(text.value.decode("utf-8", "replace"))
+    return "\n".join(filter(None, texts))
 
 
 def _bytes(count):
@@ -260,7 +293,7 @@ def _at_exit(prints, process):
 def install(library):
     """Called once, when TensorFlow loads the plug-in. library: its path."""
     global _library
-    _library = ctypes.CDLL(library)
+    _library = device_info.open_library(library)
     _library.gantry_tensorflow_report.restype = ctypes.c_size_t
     _library.gantry_tensorflow_report.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     _library.gantry_tensorflow_end_trace.restype = None
@@ -282,5 +315,6 @@ def _start_later():
             _counter.start()
 
     context.Context.ensure_initialized = ensure_initialized
+    session_report.install(_counter)
     _counter.will_start = True
     return True
