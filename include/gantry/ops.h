@@ -10,7 +10,10 @@
  *
  * Options may be NULL, and a field that is 0 or NULL has its default. Their struct_size is
  * their sizeof, or 0, which stands for the fields of version 0.1 (docs/api_conventions.md).
- * docs/ops.md lists the types that each op takes. */
+ * docs/ops.md lists the types that each op takes.
+ *
+ * The sign and the payload of a NaN are no part of a result: they may differ between devices, and
+ * between a function and its ops. docs/numerics.md says which results have equal bits. */
 #ifndef GANTRY_OPS_H
 #define GANTRY_OPS_H
 
