@@ -92,8 +92,8 @@ typedef struct gantry_gradient_options_t {
  * depend on data are compared in each call of the function. options may be NULL.
  *
  * Unimplemented for a recorded op that has no gradient here; FailedPrecondition for a second
- * gradient of a tape that is not persistent, for one that a callback of the gradient asks for, and for a variable that was assigned since a body read
- * it. Returns the scope's status. */
+ * gradient of a tape that is not persistent, for one that a callback of the gradient asks for, and
+ * for a variable that was assigned since a body read it. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
                                                 const gantry_tensor_t *target_gradient,
                                                 const gantry_source_t *sources, size_t source_count,

@@ -10,7 +10,7 @@
  *     inside      by a tape in a function
  *     outside     by a tape over the call of a function
  *     nested      by a tape in a function over the call of a function
- *     second      those of the sum of their squares, in a function and by ops
+ *     second      those of the sum of their squares, by ops, in a function and outside
  *     slopes      by differences of the program run op by op, where both take the same path
  *
  * A seed always gives the same programs. Exit code 1: findings. */
@@ -189,19 +189,32 @@ static gantry_status_t run_traced(test_t *t, gantry_scope_t *s, int order, resul
     return status;
 }
 
-typedef enum way_t { EAGER, INSIDE, OUTSIDE, NESTED, SECOND_EAGER, SECOND_INSIDE, WAYS } way_t;
+typedef enum way_t {
+    EAGER,
+    INSIDE,
+    OUTSIDE,
+    NESTED,
+    SECOND_EAGER,
+    SECOND_INSIDE,
+    SECOND_OUTSIDE,
+    WAYS
+} way_t;
 
-static const char *const way_names[WAYS] = {"eager",  "inside",       "outside",
-                                            "nested", "second eager", "second inside"};
+static bool is_called(way_t way) {
+    return way == OUTSIDE || way == NESTED || way == SECOND_OUTSIDE;
+}
+
+static bool is_traced(way_t way) { return way == INSIDE || way == NESTED || way == SECOND_INSIDE; }
+
+static const char *const way_names[WAYS] = {
+    "eager", "inside", "outside", "nested", "second eager", "second inside", "second outside"};
 
 static gantry_status_t run_way(test_t *t, gantry_scope_t *s, way_t way, result_t *result) {
     const int order = way >= SECOND_EAGER ? 2 : 1;
     gantry_status_t status = GANTRY_OK;
-    if (way == OUTSIDE || way == NESTED) status = trace(t, take_program, &t->run, 1, &t->callee);
+    if (is_called(way)) status = trace(t, take_program, &t->run, 1, &t->callee);
     if (status == GANTRY_OK)
-        status = way == EAGER || way == OUTSIDE || way == SECOND_EAGER
-                     ? run_here(t, s, order, result)
-                     : run_traced(t, s, order, result);
+        status = is_traced(way) ? run_traced(t, s, order, result) : run_here(t, s, order, result);
     gantry_function_release(t->callee);
     t->callee = NULL;
     return status;

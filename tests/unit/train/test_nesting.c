@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: bodies inside each other are accepted up to GANTRY_MAX_NESTING levels and refused
  * beyond, with FailedPrecondition, on a thread of 128 KiB of stack: branches, loops, functions that
- * call or trace functions, custom gradients, replicas, and gradients of branches and loops.
+ * call or trace functions, custom gradients, replicas, and gradients of branches and loops; so much
+ * stack suffices to explain such functions, too.
  * Promise: a function that traces itself is refused at the same level. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
@@ -205,6 +206,20 @@ static void outermost(gantry_scope_t *s, tensor *const *in, tensor **out, void *
     gantry_tape_end(tape);
 }
 
+static void call_and_explain(nest_t *nest, gantry_scope_t *s, gantry_function_t *function) {
+    static const gantry_explain_form_t forms[] = {GANTRY_EXPLAIN_TEXT, GANTRY_EXPLAIN_JSON,
+                                                  GANTRY_EXPLAIN_GRAPHVIZ};
+    static char text[1 << 20];
+    tensor *out[1] = {NULL};
+    (void)gantry_function_call(s, function, &nest->given, 1, out, 1);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; ++i) {
+        size_t needed;
+        const gantry_status_t status =
+            gantry_function_explain(function, forms[i], text, sizeof text, &needed);
+        if (status != GANTRY_OK) (void)gantry_scope_fail(s, status, gantry_last_message());
+    }
+}
+
 static void run_nest(nest_t *nest, gantry_scope_t *s) {
     const gantry_input_spec_t spec = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(2)};
     const float elements[] = {0.5f, 0.75f};
@@ -218,7 +233,7 @@ static void run_nest(nest_t *nest, gantry_scope_t *s) {
     const gantry_status_t status = gantry_function_trace(fixture.runtime, "nest", outermost, nest,
                                                          &spec, 1, 1, NULL, &function);
     if (status == GANTRY_OK)
-        (void)gantry_function_call(s, function, &nest->given, 1, out, 1);
+        call_and_explain(nest, s, function);
     else
         (void)gantry_scope_fail(s, status, gantry_last_message());
     gantry_function_release(function);
