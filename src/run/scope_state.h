@@ -43,7 +43,6 @@ struct gantry_scope_t {
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
-    bool takes_parts; /* of a composed op, in a trace, also where sizes depend on data */
     struct gantry__draws_t **own_draws;        /* of the prepared op that runs; NULL: it has none */
     const struct gantry__fault_place_t *place; /* in a function, of the ops; NULL: in none */
     gantry_scope_t *parent;
@@ -54,7 +53,9 @@ struct gantry_scope_t {
     gantry__chooser_t own_chooser;              /* of the scope that begins with one */
     const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
-    bool is_lent;                               /* to a body or to a call, which do not end it */
+    /* in a trace: parts of composed ops are recorded also where sizes depend on data */
+    bool takes_parts;
+    bool is_lent; /* to a body or to a call, which do not end it */
     /* of a lent scope: the first error with which a scope inside it ended */
     gantry_status_t inner_status;
     char *inner_message;
