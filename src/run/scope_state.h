@@ -36,6 +36,8 @@ struct gantry_scope_t {
     uint32_t donated_count;
     /* bit i: output i of the next op may lie over input i, if nobody else holds that tensor */
     uint32_t overwritten;
+    /* in a trace: parts of composed ops are recorded also where sizes depend on data */
+    bool takes_parts;
     const char *tag;          /* for memory reports: the runtime's copy of the tag, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */
@@ -53,9 +55,7 @@ struct gantry_scope_t {
     gantry__chooser_t own_chooser;              /* of the scope that begins with one */
     const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
-    /* in a trace: parts of composed ops are recorded also where sizes depend on data */
-    bool takes_parts;
-    bool is_lent; /* to a body or to a call, which do not end it */
+    bool is_lent;                               /* to a body or to a call, which do not end it */
     /* of a lent scope: the first error with which a scope inside it ended */
     gantry_status_t inner_status;
     char *inner_message;
