@@ -34,6 +34,8 @@ struct gantry_scope_t {
     uint32_t donated_count;
     /* bit i: output i of the next op may lie over input i, if nobody else holds that tensor */
     uint32_t overwritten;
+    /* in a trace: parts of composed ops are recorded also where sizes depend on data */
+    bool takes_parts;
     const char *tag;          /* for memory reports: the runtime's copy of the tag, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */
@@ -42,7 +44,6 @@ struct gantry_scope_t {
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
     const struct gantry__recorded_as_t *recorded_as; /* NULL: ops are recorded as themselves */
-    bool takes_parts; /* of a composed op, in a trace, also where sizes depend on data */
     struct gantry__draws_t **own_draws;        /* of the prepared op that runs; NULL: it has none */
     const struct gantry__fault_place_t *place; /* in a function, of the ops; NULL: in none */
     gantry_scope_t *parent;

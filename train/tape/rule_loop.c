@@ -101,11 +101,13 @@ static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **
     outputs[last] = gantry_add(scope, inputs[last], outputs[last]);
 }
 
-/* No rows, and a size that depends on data: none of these rows are taken. */
+/* No rows, and a size that depends on data: none of these rows are taken, since Where finds no
+ * place where the number is not 0. */
 static tensor *make_no_rows(gantry_scope_t *scope, tensor *value, tensor *zero) {
     tensor *rows = gantry_zeros(scope, gantry_tensor_dtype(value), shape_of_rows(value, 1));
-    tensor *none =
-        gantry_range(scope, gantry_scalar_i32(scope, 0), zero, gantry_scalar_i32(scope, 1));
+    tensor *is_row = gantry_reshape(
+        scope, gantry_not_equal(scope, zero, gantry_scalar_i32(scope, 0)), GANTRY_SHAPE(1));
+    tensor *none = gantry_reshape(scope, gantry_where(scope, is_row), GANTRY_SHAPE(-1));
     return rows && none ? gantry_gather(scope, rows, none, 0) : NULL;
 }
 

@@ -29,6 +29,12 @@ static bool read_axes(const gantry__rule_call_t *c, axes_t *out) {
     return true;
 }
 
+/* The same for rules that need no axes where the reduced tensor keeps them: they may be unknown. */
+static bool read_axes_to_keep(const gantry__rule_call_t *c, axes_t *out) {
+    *out = (axes_t){.are_kept = true};
+    return gantry__rule_attr_int(c, "keep_dims") != 0 || read_axes(c, out);
+}
+
 static gantry_reduce_options_t over(const axes_t *axes) {
     return (gantry_reduce_options_t){
         .axes = axes->list, .axis_count = axes->count, .keep_dims = true};
@@ -53,7 +59,7 @@ static tensor *repeat(const gantry__rule_call_t *c, const axes_t *axes, tensor *
 
 static void rule_sum(gantry__rule_call_t *c) {
     axes_t axes;
-    if (read_axes(c, &axes)) c->dx[0] = repeat(c, &axes, c->dy[0]);
+    if (read_axes_to_keep(c, &axes)) c->dx[0] = repeat(c, &axes, c->dy[0]);
 }
 
 /* How many elements make one of the mean. */
@@ -70,7 +76,7 @@ static tensor *count_each(gantry__rule_call_t *c) {
 
 static void rule_mean(gantry__rule_call_t *c) {
     axes_t axes;
-    if (!read_axes(c, &axes)) return;
+    if (!read_axes_to_keep(c, &axes)) return;
     c->dx[0] = repeat(c, &axes, gantry_div(c->scope, c->dy[0], count_each(c)));
 }
 
@@ -78,7 +84,7 @@ static void rule_mean(gantry__rule_call_t *c) {
 static void rule_euclidean_norm(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     axes_t axes;
-    if (!read_axes(c, &axes)) return;
+    if (!read_axes_to_keep(c, &axes)) return;
     c->dx[0] = gantry_div(s, c->x[0], keep(c, &axes, gantry_div(s, c->y[0], c->dy[0])));
 }
 
@@ -129,7 +135,7 @@ static void rule_moments(gantry__rule_call_t *c) {
 static void rule_log_sum_exp(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     axes_t axes;
-    if (!read_axes(c, &axes)) return;
+    if (!read_axes_to_keep(c, &axes)) return;
     tensor *share = gantry_exp(s, gantry_sub(s, c->x[0], keep(c, &axes, c->y[0])));
     c->dx[0] = gantry_mul(s, keep(c, &axes, c->dy[0]), share);
 }

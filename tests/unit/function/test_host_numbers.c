@@ -140,12 +140,25 @@ static void vary(numbers_t *n, const golden_tensor_t *given, void *out) {
     for (size_t k = 0; k < given->bytes; k += gantry_dtype_size(given->dtype)) {
         const int64_t more = (int64_t)draw(n, 4) - 1;
         char *at = (char *)out + k;
-        switch ((int)given->dtype) {
+        uint64_t wide;
+        uint32_t narrow;
+        float real;
+        switch ((int)given->dtype) { /* integers wrap around */
             case GANTRY_INT32:
-                memcpy(at, &(int32_t){*(int32_t *)(void *)at + (int32_t)more}, 4);
+                memcpy(&narrow, at, sizeof narrow);
+                narrow += (uint32_t)more;
+                memcpy(at, &narrow, sizeof narrow);
                 break;
-            case GANTRY_INT64: memcpy(at, &(int64_t){*(int64_t *)(void *)at + more}, 8); break;
-            case GANTRY_FLOAT32: memcpy(at, &(float){*(float *)(void *)at + (float)more}, 4); break;
+            case GANTRY_INT64:
+                memcpy(&wide, at, sizeof wide);
+                wide += (uint64_t)more;
+                memcpy(at, &wide, sizeof wide);
+                break;
+            case GANTRY_FLOAT32:
+                memcpy(&real, at, sizeof real);
+                real += (float)more;
+                memcpy(at, &real, sizeof real);
+                break;
             default: break;
         }
     }
