@@ -350,6 +350,12 @@ GANTRY_API gantry_status_t gantry_model_predict_outputs(gantry_model_t *model,
                                                         gantry_dataset_t *batches,
                                                         void *const *outs, const size_t *out_bytes,
                                                         size_t output_count, size_t *out_needed);
+/** Frees the memory that the model keeps between steps of training, tests and predictions on all
+ * devices, gantry_function_trim of its functions: weights, the optimizer's state and traces stay,
+ * and the next step allocates what it needs again. A block of the model that was trained or tested
+ * by itself has memory of its own. *out_bytes (may be NULL) is how much was freed;
+ * gantry_trim_memory gives it back to the driver. A callback of a training may call it. */
+GANTRY_API gantry_status_t gantry_model_trim(gantry_model_t *model, uint64_t *out_bytes);
 /** The name of value `index` of gantry_model_evaluate: "loss", then the losses of several outputs,
  * then the metrics; NULL beyond. */
 GANTRY_API const char *gantry_model_value_name(const gantry_model_t *model, size_t index);

@@ -77,11 +77,17 @@ static gantry_status_t note_op(gantry_scope_t *scope, const gantry_observation_t
     return GANTRY_OK;
 }
 
+/* The parts of a composed op may depend on the device, which differs from process to process. */
+static bool note_whole(const char *op, void *user) {
+    (void)op, (void)user;
+    return true;
+}
+
 /* What a layer's op of its own kind leaves alive asks for the model's device. */
 static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
     gantry__model_run_t *run = user;
-    gantry_observer_t observer = {.observe = note_op, .user = run};
+    gantry_observer_t observer = {.observe = note_op, .whole = note_whole, .user = run};
     gantry_scope_t *scope = gantry__model_scope(run->model, outer, 0);
     outputs[0] = inputs[0];
     if (!scope) {

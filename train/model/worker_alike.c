@@ -44,7 +44,8 @@ static void add_goals(gantry__lines_t *lines, const gantry_model_t *model) {
         char name[32];
         (void)snprintf(name, sizeof name, "output %zu", i);
         add_loss(lines, name, target->loss, &target->loss_options);
-        gantry__lines_add(lines, "loss weight %.17g of output %zu", target->loss_weight, i);
+        gantry__lines_add(lines, "loss weight %s of output %zu",
+                          gantry__number_text(target->loss_weight).text, i);
     }
     for (size_t i = 0; i < model->judge_count; ++i) add_judge(lines, &model->judges[i]);
     gantry__lines_add(lines, "check_numerics %d", model->checks_numerics);
@@ -106,7 +107,8 @@ static void add_fit(gantry__lines_t *lines, const gantry_fit_options_t *o) {
     gantry__lines_add(lines, "%s", o->validation ? "a validation" : "no validation");
     gantry__lines_add(lines, "backup_steps %" PRId64, o->backup_steps);
     for (size_t i = 0; i < o->class_weight_count; ++i)
-        gantry__lines_add(lines, "weight %.17g of class %zu", o->class_weights[i], i);
+        gantry__lines_add(lines, "weight %s of class %zu",
+                          gantry__number_text(o->class_weights[i]).text, i);
 }
 
 static gantry_status_t compare(gantry_model_t *model, gantry__lines_t *lines,

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/base/c_locale.h"
@@ -36,6 +37,18 @@ void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) {
 void gantry__lines_deinit(gantry__lines_t *lines) {
     gantry__train_free(lines->text);
     *lines = (gantry__lines_t){.text = NULL};
+}
+
+gantry__number_text_t gantry__number_text(double number) {
+    gantry__number_text_t out;
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    for (int digits = 6; digits <= 17; ++digits) {
+        (void)snprintf(out.text, sizeof out.text, "%.*g", digits, number);
+        const double read = strtod(out.text, NULL);
+        if (read <= number && read >= number) break;
+    }
+    gantry__train_locale_end(&locale);
+    return out;
 }
 
 /* Copies the line at *at and goes behind it; "" behind the last one. */

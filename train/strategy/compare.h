@@ -15,7 +15,7 @@
 #include "train/base/fail.h"
 
 /* A line with its terminator; a longer one is cut. */
-enum { GANTRY__LINE_BYTES = 256 };
+enum { GANTRY__LINE_BYTES = 512 };
 
 /* Lines, each with a terminator behind it. */
 typedef struct gantry__lines_t {
@@ -27,6 +27,11 @@ typedef struct gantry__lines_t {
 
 /* Adds a line. A failure is kept. */
 void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
+/* A number with as few digits as tell it from all others: "0.9". */
+typedef struct gantry__number_text_t {
+    char text[32];
+} gantry__number_text_t;
+gantry__number_text_t gantry__number_text(double number);
 /* Keeps the first failure, whose text is the thread's last message. */
 void gantry__lines_fail(gantry__lines_t *lines, gantry_status_t status);
 void gantry__lines_deinit(gantry__lines_t *lines);

@@ -27,16 +27,18 @@ static void add_schedule(gantry__lines_t *lines, const gantry_schedule_t *s) {
     }
     gantry__lines_add(lines, "schedule %s", schedule_name(s));
     if (s->user != s) return;
-    gantry__lines_add(
-        lines, "schedule %s of the numbers %.17g, %.17g, %.17g, %.17g, %.17g, %.17g, %.17g, %d",
-        schedule_name(s), s->initial, s->steps, s->factor, s->power, s->growth, s->target,
-        s->target_steps, s->steps_or_cycles);
+    gantry__lines_add(lines, "schedule %s of the numbers %s, %s, %s, %s, %s, %s, %s, %d",
+                      schedule_name(s), gantry__number_text(s->initial).text,
+                      gantry__number_text(s->steps).text, gantry__number_text(s->factor).text,
+                      gantry__number_text(s->power).text, gantry__number_text(s->growth).text,
+                      gantry__number_text(s->target).text,
+                      gantry__number_text(s->target_steps).text, s->steps_or_cycles);
     for (size_t i = 0; i < s->boundary_count; ++i)
-        gantry__lines_add(lines, "schedule %s with %.17g up to step %" PRId64, schedule_name(s),
-                          s->values[i], s->boundaries[i]);
+        gantry__lines_add(lines, "schedule %s with %s up to step %" PRId64, schedule_name(s),
+                          gantry__number_text(s->values[i]).text, s->boundaries[i]);
     if (s->boundary_count > 0)
-        gantry__lines_add(lines, "schedule %s with %.17g at the end", schedule_name(s),
-                          s->values[s->boundary_count]);
+        gantry__lines_add(lines, "schedule %s with %s at the end", schedule_name(s),
+                          gantry__number_text(s->values[s->boundary_count]).text);
 }
 
 /* ---- settings ---- */
@@ -60,8 +62,10 @@ void gantry__lines_add_optimizer(gantry__lines_t *lines, const gantry_optimizer_
     gantry__lines_add(lines, "optimizer %s", optimizer->rule->name);
     add_schedule(lines, optimizer->schedule);
     for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; ++i)
-        gantry__lines_add(lines, "%s %.17g", doubles[i].name,
-                          *(const double *)(const void *)((const char *)s + doubles[i].offset));
+        gantry__lines_add(lines, "%s %s", doubles[i].name,
+                          gantry__number_text(
+                              *(const double *)(const void *)((const char *)s + doubles[i].offset))
+                              .text);
     gantry__lines_add(lines, "nesterov %d", s->nesterov);
     gantry__lines_add(lines, "amsgrad %d", s->amsgrad);
     gantry__lines_add(lines, "centered %d", s->centered);
@@ -90,5 +94,6 @@ void gantry__lines_add_progress(gantry__lines_t *lines, gantry_optimizer_t *opti
     gantry__lines_fail(lines, read_steps(optimizer, &steps));
     gantry__lines_add(lines, "an optimizer with %" PRId64 " steps behind it", steps);
     gantry__lines_fail(lines, gantry_optimizer_get_learning_rate(optimizer, &rate));
-    if (lines->status == GANTRY_OK) gantry__lines_add(lines, "learning rate %.17g now", rate);
+    if (lines->status == GANTRY_OK)
+        gantry__lines_add(lines, "learning rate %s now", gantry__number_text(rate).text);
 }

@@ -152,10 +152,12 @@ static void strategies_open_their_own_devices(void **state) {
     use_on("GPU:1", dense_model, true, "a strategy");
 }
 
-/* ---- processes: threads, one of which has GPU:1 ---- */
+/* ---- processes: threads, one of which has GPU:1. Their models are alike, though a convolution has
+ * other parts on another device ---- */
 
 static opened_t opened_by[2];
 static const char *const devices_of[] = {"CPU:0", "GPU:1"};
+static make_fn made_by;
 
 static gantry_status_t run_process(thread_worker_t *worker) {
     char text[1024];
@@ -163,7 +165,7 @@ static gantry_status_t run_process(thread_worker_t *worker) {
     gantry_runtime_t *runtime = open_runtime(&opened_by[rank]);
     gantry_strategy_t *strategy =
         gantry_multi_worker_strategy(runtime, &devices_of[rank], 1, &worker->communicator);
-    gantry_model_t *model = dense_model(runtime, &(gantry_model_options_t){.strategy = strategy});
+    gantry_model_t *model = made_by(runtime, &(gantry_model_options_t){.strategy = strategy});
     const gantry_status_t status = use_model(model);
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_model_release(model);
@@ -172,15 +174,21 @@ static gantry_status_t run_process(thread_worker_t *worker) {
     return status == GANTRY_OK ? status : gantry_fail(status, text);
 }
 
-static void processes_open_their_own_device(void **state) {
+static void run_processes(make_fn make) {
     static thread_workers_t group;
-    (void)state;
+    made_by = make;
     thread_workers_run(&group, 2, -1, run_process, NULL);
     for (size_t r = 0; r < 2; ++r) {
         if (group.workers[r].status != GANTRY_OK)
             fail_msg("rank %zu: %s", r, group.workers[r].text);
         expect_opened(&opened_by[r], devices_of[r], "a process");
     }
+}
+
+static void processes_open_their_own_device(void **state) {
+    (void)state;
+    run_processes(dense_model);
+    run_processes(open_model);
 }
 
 /* ---- records ---- */

@@ -208,9 +208,9 @@ static void unlike_optimizers_are_named(void **state) {
     } cases[] = {
         {adam, "rank 1 (thread 1) has optimizer adam; rank 0 (thread 0) has optimizer sgd; all"},
         {fast, "rank 1 (thread 1) has learning_rate 0.5; rank 0 (thread 0) has learning_rate 0.01"},
-        {momentum, "has momentum 0.9000"},
+        {momentum, "has momentum 0.9; rank 0"},
         {nesterov, "has nesterov 1; rank 0"},
-        {decayed, "has weight_decay 0.0040"},
+        {decayed, "has weight_decay 0.004; rank 0"},
         {norm, "has clipnorm 0.25; rank 0 (thread 0) has clipnorm 0;"},
         {value, "has clipvalue 0.25; rank 0"},
         {global, "has global_clipnorm 0.25; rank 0"},
@@ -230,11 +230,10 @@ static void unlike_numbers_of_adam_are_named(void **state) {
     for (size_t r = 0; r < RANKS; ++r) jobs[r] = usual;
     for (size_t r = 0; r < RANKS; ++r) jobs[r].optimizer = r == 2 ? adam_epsilon : adam;
     run_all(run_model);
-    expect_everywhere(GANTRY_INVALID_ARGUMENT,
-                      "rank 2 (thread 2) has epsilon 1.0000000000000001e-05");
+    expect_everywhere(GANTRY_INVALID_ARGUMENT, "rank 2 (thread 2) has epsilon 1e-05;");
     jobs[2].optimizer = adam_beta;
     run_all(run_model);
-    expect_everywhere(GANTRY_INVALID_ARGUMENT, "rank 2 (thread 2) has beta_2 0.98999999999999999;");
+    expect_everywhere(GANTRY_INVALID_ARGUMENT, "rank 2 (thread 2) has beta_2 0.99;");
 }
 
 /* ---- schedules ---- */
@@ -302,9 +301,8 @@ static void unlike_schedules_are_named(void **state) {
     give_optimizers(halving, low_end);
     expect_everywhere(GANTRY_INVALID_ARGUMENT, "has schedule piecewise_constant_decay; rank 0");
     give_optimizers(halving, quartering);
-    expect_everywhere(
-        GANTRY_INVALID_ARGUMENT,
-        "has schedule exponential_decay of the numbers 0.10000000000000001, 10, 0.25");
+    expect_everywhere(GANTRY_INVALID_ARGUMENT,
+                      "has schedule exponential_decay of the numbers 0.1, 10, 0.25");
     give_optimizers(low_end, high_end);
     expect_everywhere(GANTRY_INVALID_ARGUMENT,
                       "has schedule piecewise_constant_decay with 0.02 at the end");
