@@ -5,6 +5,8 @@
  * out, however often.
  * Promise: a driver that is left out is tried again after a day, after a change of its files, and
  * after the command that the warning and gantry doctor name.
+ * Promise: a command or a module beside the library that others may write is neither started nor
+ * opened, and a warning names it.
  * Processes that live, folders that cannot be written or that others may write, and
  * GANTRY_DRIVER_QUARANTINE=0 leave nothing out. */
 #define _XOPEN_SOURCE 700
@@ -115,6 +117,49 @@ static void folder_of_others_keeps_no_record(void **state) {
     }
 }
 
+/* A copy of the library, with a command and modules beside it. */
+#define COPY "LD_LIBRARY_PATH=$PWD/lib "
+
+static void make_copy(void) {
+    if (run("test -e $BIN/../lib/libgantry.so.0") != 0) SKIP_BECAUSE("the library is static");
+    expect_run(
+        0,
+        "rm -rf lib bin mark && mkdir -p lib/gantry bin && cp -L $BIN/../lib/libgantry.so.0 lib/ &&"
+        " cp $GANTRY_BACKEND_PATH/*.so lib/gantry/ &&"
+        " printf '#!/bin/sh\ntouch %s/mark\n' $PWD >bin/gantry && chmod 755 bin/gantry");
+}
+
+static void command_that_others_may_write_is_not_started(void **state) {
+    (void)state;
+    static const char *const ways[] = {"chmod 777 bin/gantry", "chmod 777 bin",
+                                       "chown 65534 bin/gantry"};
+    make_copy();
+    expect_run(ABORTED, COPY CRASH);
+    expect_usable(COPY DEVICES);
+    expect_run(0, "rm mark"); /* the user's own was started */
+    for (size_t i = 0; i < (geteuid() == 0 ? 3 : 2); ++i) {
+        make_copy();
+        expect_run(0, ways[i]);
+        expect_run(ABORTED, COPY CRASH);
+        expect_usable(COPY DEVICES);
+        expect_in_output("Drivers are not tried in a process of its own: others may write '/tmp/");
+        expect_run(0, "test ! -e mark");
+    }
+}
+
+static void modules_that_others_may_write_are_not_opened(void **state) {
+    (void)state;
+    make_copy();
+    expect_run(0, "unset GANTRY_BACKEND_PATH; " COPY DEVICES);
+    expect_in_output("lib/gantry/libgantry_backend_crashing.so");
+    expect_run(0, "chmod 1777 lib/gantry; unset GANTRY_BACKEND_PATH; " COPY DEVICES);
+    expect_in_output("The modules beside the library are not opened: others may write '/tmp/");
+    if (strstr(output, "libgantry_backend_crashing.so")) fail_msg("opened:\n%s", output);
+    /* who may write the library gains nothing */
+    expect_run(0, "chmod 666 lib/libgantry.so.0; unset GANTRY_BACKEND_PATH; " COPY DEVICES);
+    expect_in_output("lib/gantry/libgantry_backend_crashing.so");
+}
+
 static void changed_file_is_another_driver(void **state) {
     (void)state;
     expect_run(ABORTED, CRASH);
@@ -205,6 +250,8 @@ int main(void) {
         cmocka_unit_test_setup(interrupted_starts_leave_no_driver_out, begin),
         cmocka_unit_test_setup(ctrl_c_does_not_reach_the_trial, begin),
         cmocka_unit_test_setup(folder_of_others_keeps_no_record, begin),
+        cmocka_unit_test_setup(command_that_others_may_write_is_not_started, begin),
+        cmocka_unit_test_setup(modules_that_others_may_write_are_not_opened, begin),
         cmocka_unit_test_setup(changed_file_is_another_driver, begin),
         cmocka_unit_test_setup(crashes_count_only_in_a_row, begin),
         cmocka_unit_test_setup(notes_of_living_processes_do_not_count, begin),

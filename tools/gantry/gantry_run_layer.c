@@ -55,17 +55,27 @@ static bool loader_has_layers(gantry_run_layer_t *layer) {
     return has;
 }
 
-/* The layer lies in the folder of Gantry's modules, as this program was installed or built. */
+/* Others may write the layer, who may not write this program. */
+static bool is_of_others(const char *program, const char *path, gantry_run_layer_t *layer) {
+    if (gantry_check_writers(path) != GANTRY_FAILED_PRECONDITION) return false;
+    (void)snprintf(layer->reason, sizeof layer->reason, "%s", gantry_last_message());
+    return gantry_check_writers(program) == GANTRY_OK;
+}
+
+/* The layer is in the folder of Gantry's modules, as this program was installed or built. */
 static bool find_layer(gantry_run_layer_t *layer) {
     static const char *const places[] = {GANTRY_TOOL_LAYERS};
     char program[PATH_MAX] = "";
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = length > 0 ? strrchr(program, '/') : NULL;
-    if (slash) *slash = '\0';
+    const char *slash = length > 0 ? strrchr(program, '/') : NULL;
     for (size_t i = 0; slash && i < sizeof places / sizeof places[0]; ++i) {
         char path[PATH_MAX + 256];
-        (void)snprintf(path, sizeof path, "%s/%s/libgantry_opencl_layer.so", program, places[i]);
-        if (realpath(path, layer->path)) return true;
+        (void)snprintf(path, sizeof path, "%.*s/%s/libgantry_opencl_layer.so",
+                       (int)(slash - program), program, places[i]);
+        if (!realpath(path, layer->path)) continue;
+        if (!is_of_others(program, path, layer)) return true;
+        layer->path[0] = '\0';
+        return false;
     }
     layer->path[0] = '\0';
     (void)snprintf(layer->reason, sizeof layer->reason,
