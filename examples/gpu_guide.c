@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's guide "Use a GPU", in C: the same steps in the same order, with the same output.
+/* TensorFlow's guide "Use a GPU", in C: its steps in its order, each with the guide's output.
  *
  * It also runs on a machine without a GPU: this program lets OpenCL CPU devices (PoCL) count as
- * GPUs. The chapters on virtual devices and distribution strategies are not part of it yet. */
+ * GPUs. Two steps are other programs: memory_control.c splits a GPU into several virtual devices,
+ * and `digits --replicas 2` trains with a distribution strategy. */
 #include "example.h"
 
 static void heading(const char *text) { (void)printf("\n== %s ==\n", text); }

@@ -76,7 +76,7 @@ static report_row_t *make_row(const register_kernel_t *kernel) {
 
 /* Devices are open when TensorFlow makes kernels; a driver's own handlers run after this one. */
 static void end_trace_at_exit(void) {
-    if (atomic_exchange(&counts.ends_at_exit, true) || !is_set("GANTRY_TRACE")) return;
+    if (atomic_exchange(&counts.ends_at_exit, true) || !has_value("GANTRY_TRACE")) return;
     (void)atexit(gantry_tensorflow_end_trace);
 }
 

@@ -9,15 +9,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <strings.h>
+
+/* In ASCII, whatever the program's locale. */
+static inline bool switch_is_word(const char *value, const char *word) {
+    size_t i = 0;
+    for (; value[i] && word[i]; ++i) {
+        const char lower =
+            value[i] >= 'A' && value[i] <= 'Z' ? (char)(value[i] - 'A' + 'a') : value[i];
+        if (lower != word[i]) return false;
+    }
+    return value[i] == word[i];
+}
 
 static inline bool switch_is_on(const char *name) {
-    static const char *const words[] = {"1", "on", "true", "yes"};
     const char *value = getenv(name);
-    bool is_on = false;
-    for (size_t i = 0; value && i < sizeof words / sizeof words[0]; ++i)
-        is_on = is_on || strcasecmp(value, words[i]) == 0;
-    return is_on;
+    return value && (switch_is_word(value, "1") || switch_is_word(value, "on") ||
+                     switch_is_word(value, "true") || switch_is_word(value, "yes"));
 }
 
 #endif
