@@ -14,7 +14,7 @@
 /* Bytes in use, and the most since start or reset. false: there is no such device. */
 DEVICE_INFO_EXPORT bool gantry_tensorflow_memory(uint32_t ordinal, uint64_t *current_bytes,
                                                  uint64_t *peak_bytes);
-/* The most bytes that the device may hold: its limit, or what the driver tells. false as above. */
+/* The most bytes that the device may hold: its limit, or what the driver has. false as above. */
 DEVICE_INFO_EXPORT bool gantry_tensorflow_limit(uint32_t ordinal, uint64_t *limit_bytes);
 /* Writes the report of the device's last failure for lack of memory, as long as out_bytes allows.
  * Returns its length; 0: there was none, or there is no such device. */

@@ -8,7 +8,7 @@ GANTRY_TF_REPORT=1 is set when TensorFlow is imported:
   functions   TensorFlow tells the graphs of each function that it made ready, cut into one graph
               for each device, after all optimizations (run metadata). A node counts once for each
               call of its function.
-  sessions    of TensorFlow 1 tell the same of each graph that they run (session_report.py).
+  sessions    of TensorFlow 1 give the same of each graph that they run (session_report.py).
 
 The first two cost about 4 us for each eager op, and belong to the thread that runs the first op. While they
 are on, tf.summary.trace_on(graph=True) finds no graphs: the run metadata is taken already.
@@ -163,10 +163,12 @@ class Counter:
         self._session_graphs.append(_Function())
         return self._session_graphs[-1]
 
-    def add_session_graphs(self, function, graphs):
-        """Adds graphs to these counts. A failure of the report is none of the program."""
+    def add_session_graphs(self, function, metadata):
+        """Adds the graphs of a run's serialized metadata to these counts."""
+        from tensorflow.core.protobuf import config_pb2
+
         try:
-            self._add_graphs(function, graphs)
+            self._add_graphs(function, config_pb2.RunMetadata.FromString(metadata).partition_graphs)
         except Exception as error:  # whatever it is, the program continues
             self.failure = repr(error)
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the ops of a tf.compat.v1.Session ran, for op_report.py.
 
-A session cuts its graph into one for each device, once for each set of fetches, feeds and targets, and tells these graphs
-in the metadata of a run that asks for them. The first run of each set asks; later runs of the set only count.
+A session cuts its graph into one for each device, once for each set of fetches, feeds and targets. The metadata of a run
+that asks for them has these graphs. The first run of each set asks; later runs of the set only count. A failure of the
+report is none of the program.
 """
 
 import weakref
@@ -25,22 +26,17 @@ def _asking(tf_session, options):
     return tf_session.TF_NewBufferFromString(wanted.SerializeToString())
 
 
-def _run_and_ask(run, tf_session, options, metadata, add_graphs):
-    """run(options, metadata) with a request for the graphs, of which add_graphs is told."""
-    from tensorflow.core.protobuf import config_pb2
-
-    asking = _asking(tf_session, options)
-    told = tf_session.TF_NewBuffer() if metadata is None else metadata
+def _run_and_ask(run, tf_session, asking, metadata, add_graphs):
+    """run(options, metadata) with a request for the graphs, which go to add_graphs. Deletes the buffer `asking`."""
+    answer = tf_session.TF_NewBuffer() if metadata is None else metadata
     try:
-        result = run(asking, told)
-        answer = config_pb2.RunMetadata()
-        answer.ParseFromString(tf_session.TF_GetBuffer(told))
-        add_graphs(answer.partition_graphs)
+        result = run(asking, answer)
+        add_graphs(tf_session.TF_GetBuffer(answer))
         return result
     finally:
         tf_session.TF_DeleteBuffer(asking)
         if metadata is None:
-            tf_session.TF_DeleteBuffer(told)
+            tf_session.TF_DeleteBuffer(answer)
 
 
 def install(counter):
@@ -57,15 +53,20 @@ def install(counter):
 
         if counter.failure:
             return run(options, run_metadata)
-        sets, key = known.setdefault(self, {}), _key(tf_session, feed_dict, fetch_list, target_list)
-        if key not in sets:
-            function = counter.new_session_graph()
-            result = _run_and_ask(run, tf_session, options, run_metadata,
-                                  lambda graphs: counter.add_session_graphs(function, graphs))
-            sets[key] = function
+        try:
+            sets, key = known.setdefault(self, {}), _key(tf_session, feed_dict, fetch_list, target_list)
+            asking = None if key in sets else _asking(tf_session, options)
+        except Exception as error:  # whatever it is, the program continues
+            counter.failure = repr(error)
+            return run(options, run_metadata)
+        if asking is None:
+            result = run(options, run_metadata)
         else:
-            function, result = sets[key], run(options, run_metadata)
-        function.calls += 1
+            function = counter.new_session_graph()
+            result = _run_and_ask(run, tf_session, asking, run_metadata,
+                                  lambda metadata: counter.add_session_graphs(function, metadata))
+            sets[key] = function
+        sets[key].calls += 1
         return result
 
     session_module.BaseSession._call_tf_sessionrun = call
