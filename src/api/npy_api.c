@@ -2,6 +2,7 @@
 #include <gantry/io.h>
 
 #include "base/files.h"
+#include "base/new_file.h"
 #include "device/device_open.h"
 #include "device/transfer.h"
 #include "io/npy.h"

@@ -24,6 +24,7 @@
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "base/new_file.h"
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES ((size_t)6)
