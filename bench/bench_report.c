@@ -217,10 +217,8 @@ static void write_row(FILE *file, const bench_row_t *row) {
     (void)fprintf(file, "}");
 }
 
-bool bench_report_write_json(const bench_report_t *report, const char *path,
-                             const char *const *devices, size_t device_count) {
-    FILE *file = fopen(path, "w");
-    if (!file) return false;
+static void print_report(FILE *file, const bench_report_t *report, const char *const *devices,
+                         size_t device_count) {
     head_t head = make_head(report, wall_seconds(report));
     const struct {
         const char *name, *text;
@@ -254,6 +252,23 @@ bool bench_report_write_json(const bench_report_t *report, const char *path,
         (void)fprintf(file, "%s\n", i + 1 < report->count ? "," : "");
     }
     (void)fprintf(file, "  ]\n}\n");
-    bool failed = ferror(file) != 0;
-    return fclose(file) == 0 && !failed;
+}
+
+bool bench_report_write_json(const bench_report_t *report, const char *path,
+                             const char *const *devices, size_t device_count) {
+    char *text = NULL;
+    size_t bytes;
+    gantry_new_file_t written;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) return false;
+    print_report(file, report, devices, device_count);
+    bool good = ferror(file) == 0;
+    good = fclose(file) == 0 && good && gantry_file_begin(path, &written) == GANTRY_OK;
+    if (good) {
+        good = gantry_file_write(&written, text, bytes) == GANTRY_OK &&
+               gantry_file_end(&written) == GANTRY_OK;
+        gantry_file_abandon(&written);
+    }
+    free(text);
+    return good;
 }

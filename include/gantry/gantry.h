@@ -7,6 +7,7 @@
 #include <gantry/claim.h>
 #include <gantry/control.h>
 #include <gantry/device.h>
+#include <gantry/file.h>
 #include <gantry/function.h>
 #include <gantry/io.h>
 #include <gantry/memory.h>

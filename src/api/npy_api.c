@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/fp_mode.h"
+#include "base/new_file.h"
 #include "device/device_open.h"
 #include "io/file_kind.h"
 #include "io/npy.h"

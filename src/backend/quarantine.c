@@ -25,6 +25,7 @@
 #include "backend/probe_child.h"
 #include "base/entropy.h"
 #include "base/files.h"
+#include "base/new_file.h"
 #include "base/hash.h"
 #include "base/printable.h"
 #include "base/trust.h"

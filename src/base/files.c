@@ -2,9 +2,8 @@
 /* Files by POSIX calls, in this order: failures with path and reason; reading a whole plain file,
  * even one that grows; writing; locks; directories.
  *
- * A plain file is written under a temporary name in its directory and then renamed, so that readers
- * see the old file or the new one. A call that a signal interrupts is repeated. A lock is a file
- * locked by flock: it ends with its process. */
+ * A call that a signal interrupts is repeated. A lock is a file locked by flock: it ends with its
+ * process. */
 #define _XOPEN_SOURCE 700
 
 #include "base/files.h"
@@ -27,11 +26,9 @@
 #include "base/failure.h"
 #include "base/thread.h"
 
-#define TEMPORARY_ATTEMPTS 64
-#define MOST_STEM 200
 #define FIRST_READ_BYTES ((size_t)1 << 16)
 #define LOCK_PAUSE_NS 2000000
-/* one read or write call; Linux ends them at 2 GiB anyway */
+/* one read call; Linux ends it at 2 GiB anyway */
 #define LONGEST_TRANSFER ((size_t)1 << 30)
 
 /* ---- failures ---- */
@@ -66,13 +63,13 @@ gantry_status_t gantry__file_fail(const char *doing, const char *path, int error
     return gantry__fail(status_of_errno(error), "cannot %s '%s': %s", doing, path, reason);
 }
 
-static gantry_status_t check_path(const char *doing, const char *path) {
+gantry_status_t gantry__file_check_path(const char *doing, const char *path) {
     if (path && path[0]) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot %s: the path is %s", doing,
                         path ? "empty" : "NULL");
 }
 
-static int open_retrying(const char *path, int flags, mode_t mode) {
+int gantry__file_open_retrying(const char *path, int flags, mode_t mode) {
     int fd;
     do {
         fd = open(path, flags | O_CLOEXEC, mode);
@@ -133,9 +130,9 @@ gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_f
     struct stat info;
     *out_file = -1;
     *out_size = 0;
-    GANTRY__TRY(check_path("read a file", path));
+    GANTRY__TRY(gantry__file_check_path("read a file", path));
     GANTRY__TRY(gantry__file_check_plain(path));
-    int fd = open_retrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = gantry__file_open_retrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) return gantry__file_fail("open", path, errno);
     gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("open", path, &info)
                                                    : gantry__file_fail("read", path, errno);
@@ -285,98 +282,6 @@ ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place
     return done;
 }
 
-static bool write_fully(int fd, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t done = gantry__file_put(
-            fd, bytes, size < LONGEST_TRANSFER ? size : LONGEST_TRANSFER, GANTRY__FILE_NEXT);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return false;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return true;
-}
-
-/* Writes and closes fd. Returns 0 or errno. */
-static int fill_and_close(int fd, const gantry__file_piece_t *pieces, size_t piece_count,
-                          bool sync) {
-    int error = 0;
-    for (size_t i = 0; i < piece_count && !error; ++i) {
-        if (!write_fully(fd, pieces[i].bytes, pieces[i].size)) error = errno;
-    }
-    if (!error && sync && fsync(fd) != 0) error = errno;
-    if (close(fd) != 0 && !error && errno != EINTR) error = errno;
-    return error;
-}
-
-/* Bytes of the path that a temporary name begins with: a file name of 255 bytes, the most, leaves
- * no room for an ending. */
-static int temporary_stem(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t bytes = strlen(name);
-    return (int)((size_t)(name - path) + (bytes < MOST_STEM ? bytes : MOST_STEM));
-}
-
-/* Creates path.NUMBER.tmp with a free number; the user's file mode mask applies. -1 with errno. */
-static int open_temporary(const char *path, mode_t mode, char *out_name, size_t name_bytes) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t number =
-        (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32) ^ (uint64_t)(uintptr_t)out_name;
-    for (int attempt = 0; attempt < TEMPORARY_ATTEMPTS; ++attempt) {
-        number = number * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        int length = snprintf(out_name, name_bytes, "%.*s.%08" PRIx32 ".tmp", temporary_stem(path),
-                              path, (uint32_t)(number >> 32));
-        if (length < 0 || (size_t)length >= name_bytes) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        int fd = open_retrying(out_name, O_WRONLY | O_CREAT | O_EXCL, mode);
-        if (fd >= 0 || errno != EEXIST) return fd;
-    }
-    return -1;
-}
-
-static gantry_status_t write_in_place(const char *path, const gantry__file_piece_t *pieces,
-                                      size_t piece_count) {
-    int fd = open_retrying(path, O_WRONLY | O_NOCTTY, 0);
-    if (fd < 0) return gantry__file_fail("open", path, errno);
-    int error = fill_and_close(fd, pieces, piece_count, false);
-    return error ? gantry__file_fail("write", path, error) : GANTRY_OK;
-}
-
-static gantry_status_t write_and_rename(const char *path, const char *target,
-                                        const gantry__file_piece_t *pieces, size_t piece_count,
-                                        unsigned flags) {
-    char temporary[PATH_MAX];
-    const mode_t mode = flags & GANTRY__FILE_OWN ? 0600 : 0666;
-    int fd = open_temporary(target, mode, temporary, sizeof temporary);
-    if (fd < 0) return gantry__file_fail("write", path, errno);
-    int error = fill_and_close(fd, pieces, piece_count, (flags & GANTRY__FILE_DURABLE) != 0);
-    if (!error && rename(temporary, target) != 0) error = errno;
-    if (!error) return GANTRY_OK;
-    (void)unlink(temporary);
-    return gantry__file_fail("write", path, error);
-}
-
-gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces,
-                                   size_t piece_count, unsigned flags) {
-    GANTRY__TRY(check_path("write a file", path));
-    if (flags & GANTRY__FILE_OWN) return write_and_rename(path, path, pieces, piece_count, flags);
-    struct stat info;
-    char resolved[PATH_MAX];
-    const char *target = path;
-    if (stat(path, &info) == 0) {
-        if (S_ISDIR(info.st_mode)) return gantry__file_fail("write", path, EISDIR);
-        if (!S_ISREG(info.st_mode)) return write_in_place(path, pieces, piece_count);
-        target = realpath(path, resolved);
-        if (!target) return gantry__file_fail("write", path, errno);
-    } else if (errno != ENOENT) {
-        return gantry__file_fail("write", path, errno);
-    }
-    return write_and_rename(path, target, pieces, piece_count, flags);
-}
-
 /* ---- locks ---- */
 
 /* Locks by flock, which belongs to the open file: two threads exclude each other as two processes
@@ -398,9 +303,10 @@ static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) 
 
 gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock) {
     *out_lock = -1;
-    GANTRY__TRY(check_path("lock a file", path));
     struct stat info;
-    int fd = open_retrying(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+    GANTRY__TRY(gantry__file_check_path("lock a file", path));
+    int fd = gantry__file_open_retrying(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                                        0666);
     if (fd < 0) return gantry__file_fail("lock", path, errno);
     gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("lock", path, &info)
                                                    : gantry__file_fail("lock", path, errno);
@@ -421,14 +327,14 @@ void gantry__file_unlock(int lock) {
 }
 
 gantry_status_t gantry__file_remove(const char *path) {
-    GANTRY__TRY(check_path("remove a file", path));
+    GANTRY__TRY(gantry__file_check_path("remove a file", path));
     if (unlink(path) == 0 || errno == ENOENT) return GANTRY_OK;
     return gantry__file_fail("remove", path, errno);
 }
 
 gantry_status_t gantry__file_size(const char *path, uint64_t *out_bytes) {
     *out_bytes = 0;
-    GANTRY__TRY(check_path("measure a file", path));
+    GANTRY__TRY(gantry__file_check_path("measure a file", path));
     struct stat info;
     if (stat(path, &info) != 0) return gantry__file_fail("measure", path, errno);
     if (!S_ISREG(info.st_mode)) {
@@ -451,7 +357,7 @@ static int make_one(const char *path) {
 }
 
 gantry_status_t gantry__directory_make(const char *path) {
-    GANTRY__TRY(check_path("make a directory", path));
+    GANTRY__TRY(gantry__file_check_path("make a directory", path));
     char part[PATH_MAX];
     size_t length = strlen(path);
     if (length >= sizeof part) return gantry__file_fail("make directory", path, ENAMETOOLONG);
@@ -491,7 +397,7 @@ static gantry_status_t collect_names(DIR *directory, const char *path,
 gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *path,
                                        gantry__directory_names_t *out_names) {
     *out_names = (gantry__directory_names_t){.heap = heap};
-    GANTRY__TRY(check_path("list a directory", path));
+    GANTRY__TRY(gantry__file_check_path("list a directory", path));
     DIR *directory = opendir(path);
     if (!directory) return gantry__file_fail("list directory", path, errno);
     gantry_status_t status = collect_names(directory, path, out_names);

@@ -17,6 +17,10 @@
 #include "base/heap.h"
 
 struct stat;
+/* InvalidArgument for a path that is NULL or empty: "cannot <doing>: the path is ...". */
+gantry_status_t gantry__file_check_path(const char *doing, const char *path);
+/* As open, with O_CLOEXEC, and again after a signal. */
+int gantry__file_open_retrying(const char *path, int flags, mode_t mode);
 
 /* The failure of an errno value: "cannot <doing> '<path>': reason". */
 gantry_status_t gantry__file_fail(const char *doing, const char *path, int error);
@@ -46,34 +50,12 @@ gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, 
 gantry_status_t gantry__file_read_open(const gantry__heap_t *heap, int file, const char *path,
                                        size_t max_bytes, void **out_bytes, size_t *out_size);
 
-/* One of the pieces to be written; size 0 is allowed. */
-typedef struct gantry__file_piece_t {
-    const void *bytes;
-    size_t size;
-} gantry__file_piece_t;
-
 #define GANTRY__FILE_NEXT (-1)
 
 /* One write at this place, or at the file's position for GANTRY__FILE_NEXT; as pwrite and write
  * return it. A file beyond the limit of sizes (ulimit -f) is EFBIG, and a pipe without a reader is
  * EPIPE: the signals SIGXFSZ and SIGPIPE, which would end the process, are taken away. */
 ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place);
-
-enum {
-    /* writes the content to the disk before the name appears: for files that a user would miss
-     * after a power cut */
-    GANTRY__FILE_DURABLE = 1,
-    /* a file of the library's own: only its user may read it, and it replaces whatever has the
-     * name, but for a directory: a link is not followed, a pipe is not written to */
-    GANTRY__FILE_OWN = 2
-};
-
-/* Writes the pieces one after another under a temporary name beside path, then renames the file: a
- * reader sees the old file or the new one, never a part. A failure keeps the old file and leaves
- * nothing beside it. A path that is no plain file (a terminal, a pipe, /dev/null) is written to
- * directly. A symbolic link stays, and its target is replaced. */
-gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces,
-                                   size_t piece_count, unsigned flags);
 
 /* Waits until no other holder, in this process or another, has the lock of that name, and takes it.
  * Creates the file, which stays. A holder that dies releases its lock. DeadlineExceeded after

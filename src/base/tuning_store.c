@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/files.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/user_folder.h"

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,30 +43,43 @@ static uint64_t boot_ms(void) {
 #endif
 }
 
-static void write_device(int fd, gantry_logical_device_t *device, const char *separator) {
+/* A piece of the text; false after a failure, which nobody is told. */
+static bool status_file_put(int fd, const char *format, ...) GANTRY__PRINTF(2, 3);
+
+static bool status_file_put(int fd, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return length >= 0 && (size_t)length < sizeof text &&
+           gantry__file_put(fd, text, (size_t)length, GANTRY__FILE_NEXT) == length;
+}
+
+static bool write_device(int fd, gantry_logical_device_t *device, const char *separator) {
     gantry__bfc_stats_t stats;
     gantry__allocator_stats(&device->allocator, &stats);
-    (void)dprintf(fd,
-                  "%s{\"device\":\"%s\",\"uuid\":\"%s\",\"in_use_bytes\":%" PRIu64
-                  ",\"pool_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"limit_bytes\":%" PRIu64
-                  "}",
-                  separator, device->name, device->physical->uuid, stats.bytes_in_use,
-                  stats.pool_bytes, stats.peak_bytes_in_use, stats.bytes_limit);
+    return status_file_put(fd,
+                           "%s{\"device\":\"%s\",\"uuid\":\"%s\",\"in_use_bytes\":%" PRIu64
+                           ",\"pool_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
+                           ",\"limit_bytes\":%" PRIu64 "}",
+                           separator, device->name, device->physical->uuid, stats.bytes_in_use,
+                           stats.pool_bytes, stats.peak_bytes_in_use, stats.bytes_limit);
 }
 
 static void status_file_write(gantry__device_table_t *table, const gantry__status_file_t *file) {
     int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) return;
     const char *separator = "";
-    (void)dprintf(fd, "{\"pid\":%ld,\"boot_ms\":%" PRIu64 ",\"devices\":[", (long)getpid(),
-                  boot_ms());
-    for (size_t i = 0; i < table->logical_count; ++i) {
+    bool is_whole = status_file_put(fd, "{\"pid\":%ld,\"boot_ms\":%" PRIu64 ",\"devices\":[",
+                                    (long)getpid(), boot_ms());
+    for (size_t i = 0; i < table->logical_count && is_whole; ++i) {
         gantry_logical_device_t *device = table->logical[i];
         if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) continue;
-        write_device(fd, device, separator);
+        is_whole = write_device(fd, device, separator);
         separator = ",";
     }
-    const bool is_whole = dprintf(fd, "]}\n") == 3;
+    is_whole = is_whole && status_file_put(fd, "]}\n");
     if (close(fd) != 0 || !is_whole || rename(file->temporary, file->path) != 0)
         (void)unlink(file->temporary);
 }

@@ -24,6 +24,7 @@
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "base/new_file.h"
 #include "io/file_kind.h"
 
 #define MAGIC "\x93NUMPY"

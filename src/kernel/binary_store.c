@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/user_folder.h"

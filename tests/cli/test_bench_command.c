@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs gantry bench for a moment as a user would: the table, the JSON and the picture agree, and a
  * machine without a GPU is told so. No figure is judged.
- * Promise: gantry bench judges no size that it did not measure. */
+ * Promise: gantry bench judges no size that it did not measure.
+ * Promise: a picture that cannot be written, also by ulimit -f, keeps the old one and leaves
+ * nothing. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -139,7 +141,13 @@ static void machine_without_a_gpu_is_told(void **state) {
     expect_in_output("unknown device");
     expect_run(2, "$BIN/gantry bench --seconds never");
     expect_run(1, "GANTRY_BACKENDS=cpu $BIN/gantry bench --seconds 0.01 --svg no/such/b.svg");
-    expect_in_output("cannot write no/such/b.svg: No such file or directory");
+    expect_in_output("cannot write 'no/such/b.svg': No such file or directory");
+    expect_run(1,
+               "echo old >kept.svg; ulimit -f 1; GANTRY_BACKENDS=cpu $BIN/gantry bench "
+               "--seconds 0.01 --svg kept.svg");
+    expect_in_output("kept.svg': File too large");
+    expect_run(0, "cat kept.svg; ls kept.svg*");
+    assert_string_equal(output, "old\nkept.svg\n");
 }
 
 int main(void) {

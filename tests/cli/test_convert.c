@@ -401,7 +401,7 @@ static void nothing_half_written_is_left(void **state) {
     expect_run(1, "ulimit -f 0; $BIN/gantry convert three.safetensors old.npz");
     expect_run(0, "cmp big.npz old.npz");
     expect_run(1, "$BIN/gantry convert three.safetensors no/such/out.npz");
-    expect_in_output("cannot write no/such/out.npz: No such file or directory");
+    expect_in_output("cannot write 'no/such/out.npz': No such file or directory");
     expect_run(1, "$BIN/gantry convert three.safetensors /dev/full --to npz");
     expect_in_output("/dev/full: it is no plain file");
     expect_run(1, "$BIN/gantry convert . out.npz");

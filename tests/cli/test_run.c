@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry run as a user meets it, with two PoCL devices as cards: an idle card for a script that
  * names none, two colleagues at once, other cards next month, no card at all; exit codes and
- * signals. test_run_queue.c has the queue. */
+ * signals. test_run_queue.c has the queue.
+ * Promise: an object that cannot be written, also by ulimit -f, keeps the old file and starts no
+ * program. */
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"
@@ -176,8 +178,15 @@ static void the_choice_is_told_as_json(void **state) {
     assert_non_null(strstr(cJSON_GetObjectItem(card, "reason")->valuestring, "not 100.0 TiB"));
     cJSON_Delete(all);
     expect_run(1, "$BIN/gantry run --json-file /dev/full --quiet -- echo started");
-    expect_in_output("gantry: run: the JSON is not written: No space left on device");
+    expect_in_output("gantry: cannot write '/dev/full': No space left on device");
     assert_null(strstr(output, "started"));
+    expect_run(1,
+               "echo old >kept.json; ulimit -f 0; $BIN/gantry run --json-file kept.json --quiet "
+               "-- echo started");
+    expect_in_output("kept.json': File too large");
+    assert_null(strstr(output, "started"));
+    expect_run(0, "cat kept.json; ls kept.json*");
+    assert_string_equal(output, "old\nkept.json\n");
 }
 
 /* A script under gantry run may use gantry run itself: it gets what it holds already. */

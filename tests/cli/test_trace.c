@@ -2,7 +2,9 @@
 /* GANTRY_TRACE and `gantry trace` as a user runs them: on the CPU, PoCL and the stand-in for CUDA,
  * as text, JSON and a page; and with broken and hostile files.
  * Promise: the page of gantry trace --html draws memory as steps that keep their peaks, over an
- * axis of round times. */
+ * axis of round times.
+ * Promise: a page that exists stays until the new one is whole, and a page that cannot be written
+ * ends no process by a signal. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -274,10 +276,22 @@ static void wrong_usage_is_told(void **state) {
     expect_run(2, "$BIN/gantry trace one.json --top 0");
     expect_run(2, "$BIN/gantry trace one.json --nonsense");
     expect_run(1, "$BIN/gantry trace one.json --html /nowhere/page.html");
-    expect_in_output("\"/nowhere/page.html\" cannot be written: No such file");
+    expect_in_output("cannot write '/nowhere/page.html': No such file");
     if (access("/dev/full", W_OK) != 0) SKIP_BECAUSE("no /dev/full here");
     expect_run(1, "ln -s /dev/full full.html && $BIN/gantry trace one.json --html full.html");
-    expect_in_output("\"full.html\" cannot be written");
+    expect_in_output("cannot write 'full.html': No space left on device");
+}
+
+/* The limit of sizes (ulimit -f) sends a signal that ends a process. */
+static void page_stays_until_the_new_one_is_whole(void **state) {
+    (void)state;
+    write_file("one.json", "[" X("\"ts\":1,\"dur\":5") "]");
+    expect_run(1, "echo old >kept.html; ulimit -f 1; $BIN/gantry trace one.json --html kept.html");
+    expect_in_output("kept.html': File too large");
+    expect_run(0, "cat kept.html; ls kept.html*");
+    assert_string_equal(output, "old\nkept.html\n");
+    expect_run(0, "$BIN/gantry trace one.json --html kept.html && head -c 5 kept.html");
+    expect_in_output("<!");
 }
 
 int main(void) {
@@ -295,6 +309,7 @@ int main(void) {
         cmocka_unit_test(idle_time_is_counted_once),
         cmocka_unit_test(hostile_names_are_shown_harmlessly),
         cmocka_unit_test(wrong_usage_is_told),
+        cmocka_unit_test(page_stays_until_the_new_one_is_whole),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     (void)run("rm -rf '%s'", folder);

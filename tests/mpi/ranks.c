@@ -353,7 +353,6 @@ static bool shares_memory(void) {
 static int apart(void) {
     const struct rlimit limit = {6 << 20, 6 << 20};
     (void)MPI_Init(NULL, NULL);
-    (void)signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
     processes = gantry_mpi_communicator(NULL);
     if (!processes) return fail();

@@ -2,12 +2,9 @@
 /* The picture of `gantry bench`: four panels with logarithmic axes, a line for each side. Plain SVG
  * without scripts, fonts or links, so that every browser and every paper takes it. */
 #define _XOPEN_SOURCE 700
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gantry_bench_command.h"
 
@@ -196,21 +193,10 @@ static void draw(FILE *file, const bench_t *bench) {
     (void)fprintf(file, "<!-- Gantry %s -->\n</svg>\n", gantry_version());
 }
 
-static bool fail_svg(const char *path, int error) {
-    (void)gantry_tool_fail("cannot write %s: %s", path, strerror(error));
-    return false;
-}
-
 bool bench_write_svg(const bench_t *bench, const char *path) {
-    char temporary[PATH_MAX];
-    const int length = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary) return fail_svg(path, ENAMETOOLONG);
-    FILE *file = fopen(temporary, "wx");
-    if (!file) return fail_svg(path, errno);
+    gantry_new_file_t written;
+    FILE *file = gantry_tool_file_open(&written, path);
+    if (!file) return false;
     draw(file, bench);
-    int error = fflush(file) != 0 || ferror(file) ? errno : 0;
-    if (fclose(file) != 0 && !error) error = errno;
-    if (!error && rename(temporary, path) != 0) error = errno;
-    if (error) (void)unlink(temporary);
-    return error == 0 || fail_svg(path, error);
+    return gantry_tool_file_close(&written, file);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The set of tensors of `gantry convert`, and how it is written: under a temporary name beside its
- * path, flushed and renamed. A signal that ends the program removes the temporary file. */
+/* The set of tensors of `gantry convert`, and how it is written: whole or not at all
+ * (gantry/file.h). A signal that ends the program removes the temporary file. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -83,11 +83,11 @@ static bool fail_errno(const char *what, const char *path, int error) {
 
 /* ---- writing ---- */
 
-/* "" if there is none; a signal handler reads it. */
-static char temporary[PATH_MAX + 32];
+/* A signal handler reads its temporary name. */
+static gantry_new_file_t written;
 
 static void remove_and_end(int number) {
-    if (temporary[0]) (void)unlink(temporary);
+    if (written.temporary[0]) (void)unlink(written.temporary);
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
@@ -101,64 +101,48 @@ static void set_handlers(bool removes) {
     }
 }
 
-/* The path without symbolic links, so that a link stays one. */
-static bool find_target(const char *path, char target[PATH_MAX]) {
+static bool is_plain_or_new(const char *path) {
     struct stat info;
-    if (strlen(path) >= PATH_MAX) return fail_errno("write", path, ENAMETOOLONG);
-    (void)snprintf(target, PATH_MAX, "%s", path);
     if (stat(path, &info) != 0) return errno == ENOENT || fail_errno("write", path, errno);
-    if (!S_ISREG(info.st_mode)) {
-        (void)gantry_tool_fail("cannot write %s: it is no plain file", path);
-        return false;
-    }
-    return realpath(path, target) || fail_errno("write", path, errno);
+    if (S_ISREG(info.st_mode)) return true;
+    (void)gantry_tool_fail("cannot write %s: it is no plain file", path);
+    return false;
 }
 
 static bool sink_to_file(void *user, const void *bytes, size_t size) {
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t done = write(*(const int *)user, at, size);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return false;
-        at += done;
-        size -= (size_t)done;
-    }
-    return true;
+    return gantry_file_write(user, bytes, size) == GANTRY_OK;
 }
 
-static bool write_npy(const convert_tensor_t *tensor, int file) {
+static bool write_npy(const convert_tensor_t *tensor, gantry_new_file_t *file) {
     char header[GANTRY_NPY_HEADER_BYTES];
     size_t header_bytes;
     return gantry_format_npy_header(tensor->dtype, &tensor->shape, header, &header_bytes) ==
                GANTRY_OK &&
-           sink_to_file(&file, header, header_bytes) &&
-           sink_to_file(&file, tensor->data, tensor->bytes);
+           sink_to_file(file, header, header_bytes) &&
+           sink_to_file(file, tensor->data, tensor->bytes);
 }
 
-static bool fill(int file, convert_format_t format, const convert_set_t *set) {
-    errno = 0;
-    const bool good = format == CONVERT_NPY ? write_npy(&set->tensors[0], file)
-                                            : convert_zip_write(set, sink_to_file, &file);
-    return good && fsync(file) == 0;
-}
-
-static bool write_beside(const char *path, const char *target, convert_format_t format,
-                         const convert_set_t *set) {
-    int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0) {
-        const int error = errno;
-        temporary[0] = '\0';
-        return fail_errno("write", path, error);
-    }
-    int error = fill(file, format, set) ? 0 : errno ? errno : ENOMEM;
-    if (close(file) != 0 && !error) error = errno;
-    if (!error && rename(temporary, target) != 0) error = errno;
-    if (error) (void)unlink(temporary);
-    return error == 0 || fail_errno("write", path, error);
+/* The name is the handlers' once the file is this program's own. */
+static bool write_beside(const char *path, convert_format_t format, const convert_set_t *set) {
+    (void)gantry_fail(GANTRY_OK, "");
+    bool good = gantry_file_begin(path, &written) == GANTRY_OK;
+    set_handlers(good);
+    if (good)
+        good = format == CONVERT_NPY ? write_npy(&set->tensors[0], &written)
+                                     : convert_zip_write(set, sink_to_file, &written);
+    if (good) good = gantry_file_end(&written) == GANTRY_OK;
+    gantry_file_abandon(&written);
+    set_handlers(false);
+    if (!good && *gantry_last_message())
+        (void)gantry_tool_fail_last();
+    else if (!good)
+        (void)fail_errno("write", path, ENOMEM);
+    return good;
 }
 
 #ifdef GANTRY_TOOL_HAS_TRAIN
-/* The library writes it in the same way, under the temporary name that its header states. */
+/* The library writes it in the same way. A signal leaves a temporary file, which the next write to
+ * the path removes. */
 static bool write_safetensors(const char *path, const convert_set_t *set) {
     gantry_checkpoint_entry_t *entries = calloc(set->count + 1, sizeof *entries);
     gantry_checkpoint_text_t *texts = calloc(set->text_count + 1, sizeof *texts);
@@ -188,20 +172,7 @@ static bool write_safetensors(const char *path, const convert_set_t *set) {
 #endif
 
 bool convert_write(const char *path, convert_format_t format, const convert_set_t *set) {
-    char target[PATH_MAX];
-    struct stat info;
-    if (!find_target(path, target)) return false;
-    (void)snprintf(temporary, sizeof temporary, "%s.tmp-%ld", target, (long)getpid());
-    if (lstat(temporary, &info) == 0) {
-        (void)gantry_tool_fail("cannot write %s: %s is in the way", path, temporary);
-        temporary[0] = '\0';
-        return false;
-    }
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of write */
-    set_handlers(true);
-    const bool good = format == CONVERT_SAFETENSORS ? write_safetensors(path, set)
-                                                    : write_beside(path, target, format, set);
-    temporary[0] = '\0';
-    set_handlers(false);
-    return good;
+    if (!is_plain_or_new(path)) return false;
+    return format == CONVERT_SAFETENSORS ? write_safetensors(path, set)
+                                         : write_beside(path, format, set);
 }

@@ -17,7 +17,8 @@ typedef struct run_t {
     gantry_run_request_t request;
     double wait_seconds; /* 0: it does not wait */
     bool takes_cpu, is_quiet;
-    FILE *json;       /* NULL: no object is printed */
+    FILE *json; /* NULL: no object is printed */
+    gantry_new_file_t json_file;
     const char *path; /* of the program */
     double waited_seconds;
     gantry_runtime_t *runtime;
@@ -186,10 +187,9 @@ static bool print_json(run_t *run, const char *outcome, size_t chosen_count, siz
     if (!run->json) return true;
     gantry_run_print_json(run->json, &report);
     if (run->json == stderr) return true;
-    const bool is_written = fclose(run->json) == 0;
+    FILE *const json = run->json;
     run->json = NULL;
-    if (!is_written) (void)gantry_tool_fail("run: the JSON is not written: %s", strerror(errno));
-    return is_written;
+    return gantry_tool_file_close(&run->json_file, json);
 }
 
 static int start(run_t *run, size_t chosen_count) {
@@ -278,9 +278,15 @@ static bool open_json(run_t *run) {
     const char *path = gantry_command_value(run->values, "json-file");
     if (gantry_command_has(run->values, "json")) run->json = stderr;
     if (!path) return true;
-    run->json = fopen(path, "we");
-    if (!run->json) (void)gantry_tool_fail("run: cannot write %s: %s", path, strerror(errno));
+    run->json = gantry_tool_file_open(&run->json_file, path);
     return run->json != NULL;
+}
+
+/* Of a program that was not started. */
+static void drop_json(run_t *run) {
+    if (!run->json || run->json == stderr) return;
+    (void)fclose(run->json);
+    gantry_file_abandon(&run->json_file);
 }
 
 /* This program's own list must not claim: it chooses for the child. */
@@ -301,7 +307,10 @@ static int run_run(const gantry_command_values_t *values) {
     srand((unsigned)getpid());
     forget_automatic_list();
     run.runtime = gantry_tool_open_runtime(values, NULL);
-    if (!run.runtime) return GANTRY_TOOL_FAILED;
+    if (!run.runtime) {
+        drop_json(&run);
+        return GANTRY_TOOL_FAILED;
+    }
     join_words(values->operands, command, sizeof command);
     code = GANTRY_TOOL_FAILED;
     if (!gantry_run_list(run.runtime, &run.request, run.cards, &run.count)) {
@@ -314,7 +323,7 @@ static int run_run(const gantry_command_values_t *values) {
     }
     gantry_claim_release(run.claim);
     gantry_runtime_release(run.runtime);
-    if (run.json && run.json != stderr) (void)fclose(run.json);
+    drop_json(&run);
     return code;
 }
 

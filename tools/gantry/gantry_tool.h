@@ -34,6 +34,13 @@ int gantry_tool_fail(const char *format, ...) __attribute__((format(printf, 1, 2
 /* The same with gantry_last_message(). */
 int gantry_tool_fail_last(void);
 
+/* ---- files ---- */
+
+/* A stream to a file that is written whole or not at all (gantry/file.h). NULL after a message. */
+FILE *gantry_tool_file_open(gantry_new_file_t *file, const char *path);
+/* Ends both; false after a message, and the path keeps its old file. */
+bool gantry_tool_file_close(gantry_new_file_t *file, FILE *stream);
+
 /* ---- runtimes ---- */
 
 /* A gantry_log_fn. Writes warnings and errors to standard error, and all other levels if

@@ -8,7 +8,6 @@
 
 #include "gantry_trace_report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,11 +98,6 @@ static void write_page(const gantry_trace_report_t *report, const char *json, FI
     (void)fputs(gantry_trace_page + before + (sizeof mark - 1), file);
 }
 
-static bool fail_to_write(const char *path, const char *why) {
-    (void)gantry_tool_fail("\"%s\" cannot be written: %s", path, why);
-    return false;
-}
-
 /* The report; free it. NULL: no memory. */
 static char *report_json(const gantry_trace_report_t *report) {
     char *json = NULL;
@@ -118,18 +112,11 @@ static char *report_json(const gantry_trace_report_t *report) {
 }
 
 bool gantry_trace_write_html(const gantry_trace_report_t *report, const char *path) {
+    gantry_new_file_t page;
     char *json = report_json(report);
-    FILE *file = json ? fopen(path, "wb") : NULL;
-    if (!file) {
-        (void)fail_to_write(path, json ? strerror(errno) : "no memory");
-        free(json);
-        return false;
-    }
-    write_page(report, json, file);
+    if (!json) return gantry_tool_fail("\"%s\" cannot be written: no memory", path) == 0;
+    FILE *file = gantry_tool_file_open(&page, path);
+    if (file) write_page(report, json, file);
     free(json);
-    errno = 0;
-    const bool is_bad = fflush(file) != 0 || ferror(file);
-    const int error = errno;
-    if (fclose(file) == 0 && !is_bad) return true;
-    return fail_to_write(path, strerror(error ? error : errno));
+    return file && gantry_tool_file_close(&page, file);
 }

@@ -6,21 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "train/base/fail.h"
 
-_Static_assert(PATH_MAX <= GANTRY__TRAIN_PATH_BYTES, "realpath writes as much");
-
-#define MOST_TEMPORARIES 64 /* names to try: two threads may save at the same time */
-#define MOST_STEM 200
-/* one read or write call; Linux ends them at 2 GiB anyway */
+/* one read call; Linux ends it at 2 GiB anyway */
 #define LONGEST_TRANSFER ((size_t)1 << 30)
 
 /* ---- failures ---- */
@@ -84,88 +77,28 @@ static int file_open(const char *path, int flags) {
 
 /* ---- writing ---- */
 
-/* Finds the file that the path leads to. A path that leads nowhere yet is its own target. */
-static gantry_status_t find_target(gantry__train_new_file_t *file) {
+static gantry_status_t fail_to_save(gantry_status_t status) {
+    char reason[1024];
+    if (status == GANTRY_OK) return GANTRY_OK;
+    (void)snprintf(reason, sizeof reason, "%s", gantry_last_message());
+    return gantry__train_fail(status, "cannot save the checkpoint: %s", reason);
+}
+
+gantry_status_t gantry__train_file_create(const char *path, gantry_new_file_t *out) {
     struct stat info;
-    if (stat(file->path, &info) == 0) {
-        GANTRY__TRAIN_TRY(check_plain("save", file->path, info.st_mode));
-        if (!realpath(file->path, file->target)) return file_fail("save", file->path, errno);
-        return GANTRY_OK;
-    }
-    if (errno != ENOENT) return file_fail("save", file->path, errno);
-    const int length = snprintf(file->target, sizeof file->target, "%s", file->path);
-    if (length >= 0 && (size_t)length < sizeof file->target) return GANTRY_OK;
-    return file_fail("save", file->path, ENAMETOOLONG);
-}
-
-/* Bytes of the path that a temporary name begins with: a file name of 255 bytes, the most, leaves
- * no room for an ending. */
-static int temporary_stem(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t bytes = strlen(name);
-    return (int)((size_t)(name - path) + (bytes < MOST_STEM ? bytes : MOST_STEM));
-}
-
-gantry_status_t gantry__train_file_create(const char *path, gantry__train_new_file_t *out) {
-    *out = (gantry__train_new_file_t){.path = path, .file = -1};
+    out->file = -1;
+    out->temporary[0] = '\0';
     GANTRY__TRAIN_TRY(check_path("save", path));
-    GANTRY__TRAIN_TRY(find_target(out));
-    int error = EEXIST;
-    for (int i = 0; i < MOST_TEMPORARIES && error == EEXIST; ++i) {
-        char name[GANTRY__TRAIN_PATH_BYTES], number[16] = "";
-        if (i > 0) (void)snprintf(number, sizeof number, "-%d", i);
-        const int length =
-            snprintf(name, sizeof name, "%.*s.tmp-%ld%s", temporary_stem(out->target), out->target,
-                     (long)getpid(), number);
-        if (length < 0 || (size_t)length >= sizeof name)
-            return file_fail("save", path, ENAMETOOLONG);
-        out->file = file_open(name, O_WRONLY | O_CREAT | O_EXCL);
-        error = out->file < 0 ? errno : 0;
-        if (error == 0) memcpy(out->temporary, name, sizeof name);
-    }
-    return error == 0 ? GANTRY_OK : file_fail("save", path, error);
+    if (stat(path, &info) == 0) GANTRY__TRAIN_TRY(check_plain("save", path, info.st_mode));
+    return fail_to_save(gantry_file_begin(path, out));
 }
 
-gantry_status_t gantry__train_file_write(gantry__train_new_file_t *file, const void *bytes,
-                                         size_t size) {
-    const char *at = bytes;
-    while (size > 0) {
-        const ssize_t done =
-            write(file->file, at, size < LONGEST_TRANSFER ? size : LONGEST_TRANSFER);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return file_fail("save", file->path, errno);
-        at += done;
-        size -= (size_t)done;
-    }
-    return GANTRY_OK;
+gantry_status_t gantry__train_file_write(gantry_new_file_t *file, const void *bytes, size_t size) {
+    return fail_to_save(gantry_file_write(file, bytes, size));
 }
 
-/* Flushes the new name of the file, too; a file system that cannot do that does no harm. */
-static void flush_directory(char *target) {
-    char *slash = strrchr(target, '/');
-    if (slash) *(slash == target ? slash + 1 : slash) = '\0';
-    const int directory = file_open(slash ? target : ".", O_RDONLY | O_DIRECTORY);
-    if (directory < 0) return;
-    (void)fsync(directory);
-    (void)close(directory);
-}
-
-gantry_status_t gantry__train_file_commit(gantry__train_new_file_t *file) {
-    int error = fsync(file->file) == 0 ? 0 : errno;
-    if (close(file->file) != 0 && error == 0 && errno != EINTR) error = errno;
-    file->file = -1;
-    if (error == 0 && rename(file->temporary, file->target) != 0) error = errno;
-    if (error != 0) return file_fail("save", file->path, error);
-    file->temporary[0] = '\0';
-    flush_directory(file->target);
-    return GANTRY_OK;
-}
-
-void gantry__train_file_abandon(gantry__train_new_file_t *file) {
-    gantry__train_file_close(file->file);
-    if (file->temporary[0]) (void)unlink(file->temporary);
-    file->file = -1;
-    file->temporary[0] = '\0';
+gantry_status_t gantry__train_file_commit(gantry_new_file_t *file) {
+    return fail_to_save(gantry_file_end(file));
 }
 
 /* ---- reading ---- */

@@ -125,7 +125,7 @@ static gantry_status_t check_header(const char *bytes, size_t size, uint64_t dat
 
 static gantry_status_t write_value(const saving_t *saving,
                                    const gantry__safetensors_tensor_t *tensor,
-                                   gantry__train_new_file_t *file) {
+                                   gantry_new_file_t *file) {
     const gantry_array_t *array = &saving->entries[tensor->source].array;
     const gantry_tensor_t *value = saving->values[tensor->source];
     const size_t bytes = (size_t)(tensor->end - tensor->begin);
@@ -140,13 +140,13 @@ static gantry_status_t write_value(const saving_t *saving,
 
 static gantry_status_t write_file(const saving_t *saving, const char *path, const char *front,
                                   size_t front_bytes) {
-    gantry__train_new_file_t file;
+    gantry_new_file_t file;
     gantry_status_t status = gantry__train_file_create(path, &file);
     if (status == GANTRY_OK) status = gantry__train_file_write(&file, front, front_bytes);
     for (size_t i = 0; status == GANTRY_OK && i < saving->count; ++i)
         status = write_value(saving, &saving->tensors[i], &file);
     if (status == GANTRY_OK) status = gantry__train_file_commit(&file);
-    gantry__train_file_abandon(&file);
+    gantry_file_abandon(&file);
     return status;
 }
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's callbacks: each object begins with what a training calls. */
-#include <errno.h>
+#define _XOPEN_SOURCE 700
+
+#include <gantry/file.h>
+
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "train/base/c_locale.h"
 #include "train/base/fail.h"
@@ -71,40 +76,63 @@ gantry_callback_t *gantry_model_checkpoint(const char *path, const char *monitor
 
 /* ---- a table of epochs ---- */
 
+/* Lines of a table that are written at once. */
+typedef struct csv_t {
+    char *text;
+    size_t used, room;
+} csv_t;
+
+static void csv_put(csv_t *csv, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
+
+static void csv_put(csv_t *csv, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(csv->text + csv->used, csv->room - csv->used, format, arguments);
+    va_end(arguments);
+    if (length > 0) csv->used += (size_t)length;
+}
+
+/* Enough for each name, with "val_", and each value twice. */
+static size_t csv_room(const gantry_model_t *model, const gantry_logs_t *logs) {
+    size_t room = 64 + 64 * model->judge_count;
+    for (size_t i = 0; i < logs->count; ++i) room += 2 * strlen(logs->names[i]) + 64;
+    return room;
+}
+
 /* Values of a validation that an epoch leaves out are "NA". */
-static void write_line(FILE *file, bool is_new, int64_t epoch, const gantry_model_t *model,
-                       const gantry_logs_t *logs) {
+static void put_lines(csv_t *csv, bool is_new, int64_t epoch, const gantry_model_t *model,
+                      const gantry_logs_t *logs) {
     const size_t missing = model->validates ? 2 * model->judge_count - logs->count : 0;
     if (is_new) {
-        (void)fputs("epoch", file);
-        for (size_t i = 0; i < logs->count; ++i) (void)fprintf(file, ",%s", logs->names[i]);
-        for (size_t i = 0; i < missing; ++i) (void)fprintf(file, ",val_%s", logs->names[i]);
-        (void)fputc('\n', file);
+        csv_put(csv, "epoch");
+        for (size_t i = 0; i < logs->count; ++i) csv_put(csv, ",%s", logs->names[i]);
+        for (size_t i = 0; i < missing; ++i) csv_put(csv, ",val_%s", logs->names[i]);
+        csv_put(csv, "\n");
     }
-    (void)fprintf(file, "%lld", (long long)epoch);
-    for (size_t i = 0; i < logs->count; ++i) (void)fprintf(file, ",%.17g", logs->values[i]);
-    for (size_t i = 0; i < missing; ++i) (void)fputs(",NA", file);
-    (void)fputc('\n', file);
+    csv_put(csv, "%lld", (long long)epoch);
+    for (size_t i = 0; i < logs->count; ++i) csv_put(csv, ",%.17g", logs->values[i]);
+    for (size_t i = 0; i < missing; ++i) csv_put(csv, ",NA");
+    csv_put(csv, "\n");
 }
 
 static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
                                  bool *stop, void *user) {
     const gantry__own_callback_t *own = user;
+    struct stat info;
     (void)stop;
     if (!gantry__worker_writes(model->worker)) return GANTRY_OK;
-    FILE *file = fopen(own->text, "a");
-    if (!file)
-        return gantry__train_fail(GANTRY_NOT_FOUND, "gantry_csv_logger: %s cannot be opened: %s",
-                                  own->text, strerror(errno));
-    (void)fseek(file, 0, SEEK_END);
+    csv_t csv = {.room = csv_room(model, logs)};
+    csv.text = gantry__train_alloc(csv.room, 1);
+    if (!csv.text) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry__train_locale_t locale = gantry__train_locale_begin();
-    write_line(file, ftell(file) == 0, epoch, model, logs);
+    put_lines(&csv, stat(own->text, &info) != 0 || info.st_size == 0, epoch, model, logs);
     gantry__train_locale_end(&locale);
-    const bool failed = ferror(file) != 0;
-    if (fclose(file) == 0 && !failed) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_RESOURCE_EXHAUSTED,
-                              "gantry_csv_logger: %s cannot be written: %s", own->text,
-                              strerror(errno));
+    const gantry_status_t status = gantry_file_append(own->text, csv.text, csv.used);
+    gantry__train_free(csv.text);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    char reason[1024];
+    (void)snprintf(reason, sizeof reason, "%s", gantry_last_message());
+    return gantry__train_fail(status, "gantry_csv_logger: %s", reason);
 }
 
 gantry_callback_t *gantry_csv_logger(const char *path) {

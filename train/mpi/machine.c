@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "train/base/fail.h"
@@ -36,6 +37,13 @@ static gantry_status_t map(gantry__machine_t *machine, size_t rank, size_t size,
 
 /* ---- begin and end ---- */
 
+/* Memory beyond the limit of files (ulimit -f) would end the process by SIGXFSZ. */
+static bool fits_limit(size_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
+}
+
 gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
                                      char out_name[GANTRY__MACHINE_NAME_BYTES]) {
     uint64_t number;
@@ -48,7 +56,9 @@ gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
     const int file = shm_open(out_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0) return fail_with("shm_open", size, errno);
     /* all of it: a page that is missing later would end the process */
-    const int error = posix_fallocate(file, 0, (off_t)memory_bytes(size));
+    const int error = fits_limit(memory_bytes(size))
+                          ? posix_fallocate(file, 0, (off_t)memory_bytes(size))
+                          : EFBIG;
     if (error == 0) return map(machine, 0, size, file);
     (void)close(file);
     (void)shm_unlink(out_name);

@@ -23,6 +23,7 @@
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "base/new_file.h"
 #include "failing_heap.h"
 
 static char root[PATH_MAX - 256]; /* this test's own directory */

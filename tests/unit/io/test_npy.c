@@ -18,6 +18,7 @@
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "base/new_file.h"
 #include "failing_heap.h"
 #include "io/npy.h"
 

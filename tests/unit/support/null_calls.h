@@ -176,6 +176,14 @@ static inline gantry_claim_t *given_claim(null_call_t *c) {
     return c->claim;
 }
 
+/* Begun, but for the call that begins it. */
+static inline gantry_new_file_t *given_new_file(const char *name) {
+    static gantry_new_file_t file = {.file = -1};
+    gantry_file_abandon(&file);
+    if (strcmp(name, "file") == 0 && gantry_file_begin("/dev/null", &file) != GANTRY_OK) abort();
+    return &file;
+}
+
 static inline const gantry_physical_device_t *given_physical(null_call_t *c) {
     const gantry_physical_device_t *device = NULL;
     size_t count;
@@ -215,6 +223,7 @@ static inline gantry_read_t *given_read(null_call_t *c) {
 #define given_gantry_variable_t_p_const_p(c, name) given_variables(c)
 #define given_gantry_generator_t_p(c, name) given_generator(c)
 #define given_gantry_claim_t_p(c, name) given_claim(c)
+#define given_gantry_new_file_t_p(c, name) given_new_file(name)
 #define given_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
