@@ -25,7 +25,6 @@
 
 #define LOG_NAME "GANTRY_LOG"
 #define LEVEL_NAME "GANTRY_LOG_LEVEL"
-#define STDERR_NAME "stderr"
 #define HEAD_BYTES 48
 
 static const char *const levels[] = {"debug", "info", "warning", "error"};
@@ -70,14 +69,15 @@ static gantry_status_t read_levels(gantry__log_t *log, gantry__settings_t *setti
 
 gantry_status_t gantry__log_open(gantry__log_t *log, gantry__settings_t *settings) {
     GANTRY__TRY(read_levels(log, settings));
-    const char *name = gantry__settings_get(settings, LOG_NAME, NULL);
+    const gantry__setting_t *setting = gantry__settings_find(settings, LOG_NAME);
+    if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
+    const char *name = setting->value;
     if (!name || !*name) return GANTRY_OK;
-    const bool is_stderr = strcmp(name, STDERR_NAME) == 0;
+    const bool is_stderr = strcmp(name, "stderr") == 0;
     if (!is_stderr && *name != '/') {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s is \"%.200s\"; " STDERR_NAME
-                            " and the absolute path of a file are accepted",
-                            gantry__setting_by(gantry__settings_find(settings, LOG_NAME)), name);
+                            "%s is \"%.200s\"; stderr and the absolute path of a file are accepted",
+                            gantry__setting_by(setting), name);
     }
     /* a copy: the program may close its standard error and open a file of its own in its place */
     log->file = is_stderr ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : open_plain(name);

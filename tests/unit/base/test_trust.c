@@ -23,6 +23,7 @@
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "base/new_file.h"
 #include "base/trust.h"
 
 #define NOBODY 65534
