@@ -299,7 +299,7 @@ static bool is_in_folders(const char *name, const char *const *folders, size_t c
     return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
 }
 
-/* Clang looks for ld beside the parts of the GCC that it uses, /usr/<triple>/bin of
+/* Clang looks for ld in the folder of the GCC that it uses, /usr/<triple>/bin of
  * /usr/lib/gcc/<triple>, then in PATH. Other folders of that form belong to cross compilers:
  * MinGW's ld makes programs for Windows, and PoCL ends the process when a link fails. */
 static bool find_linker_of_gcc(const char *machine, char *out_path, size_t path_bytes) {

@@ -116,7 +116,7 @@ typedef struct gantry_host_t {
                       gantry_tuning_t *out_tuning);
     /** optional. open says whose code it runs next: the next process names it after a crash. */
     void (*driver_enter)(void *self, const char *driver);
-    /** optional. 0 if root and the process's user alone may write a file or folder, and all folders
+    /** optional. 0 if only root and the process's user may write a file or folder, and all folders
      * on the way to it; a missing path passes. Otherwise a status, with the reason as text. */
     int32_t (*check_writers)(void *self, const char *path, char *out_reason, uint64_t reason_bytes);
 } gantry_host_t;

@@ -273,7 +273,7 @@ GANTRY_API gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const c
                                               const struct gantry_physical_device_t *device,
                                               gantry_setting_t *out_setting);
 
-/** Whether root and this process's user alone may write a file or folder, and all folders and links
+/** Whether only root and this process's user may write a file or folder, and all folders and links
  * on the way to it. What others may write is not used as a cache of kernels, as a tuning file or as
  * PoCL's folder. A path that does not exist passes. FailedPrecondition names what others may write;
  * other failures are the system's. */

@@ -319,7 +319,7 @@ gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *ou
     return status;
 }
 
-/* A child of fork has the descriptor, too: closing alone would leave it the lock. */
+/* A child of fork has the descriptor, too: closing would leave it the lock. */
 void gantry__file_unlock(int lock) {
     if (lock < 0) return;
     (void)flock(lock, LOCK_UN);

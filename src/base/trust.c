@@ -67,7 +67,7 @@ static bool others_may_write(const gantry__trust_t *others, const struct stat *i
 static gantry_status_t fail_owner(const char *asked, const char *what, const struct stat *info) {
     return gantry__fail(
         GANTRY_FAILED_PRECONDITION,
-        "others may write '%s': '%s' belongs to user %lu; accepted is what root and user %lu alone may write",
+        "others may write '%s': '%s' belongs to user %lu; accepted is what only root and user %lu may write",
         asked, what, (unsigned long)info->st_uid, (unsigned long)geteuid());
 }
 
@@ -78,7 +78,7 @@ static gantry_status_t fail_mode(const char *asked, const char *what, const stru
         (void)snprintf(group, sizeof group, " and group %lu", (unsigned long)info->st_gid);
     return gantry__fail(
         GANTRY_FAILED_PRECONDITION,
-        "others may write '%s': '%s' has mode %04o%s; accepted is what root and user %lu alone may write (chmod %s '%s')",
+        "others may write '%s': '%s' has mode %04o%s; accepted is what only root and user %lu may write (chmod %s '%s')",
         asked, what, (unsigned)(info->st_mode & 07777), group, (unsigned long)geteuid(),
         is_group ? "g-w" : "go-w", what);
 }
@@ -301,7 +301,7 @@ gantry_status_t gantry__trust_check(const char *path) {
     return GANTRY_OK;
 }
 
-/* Of the program itself the loader knows the first argument alone, which is anybody's. */
+/* Of the program itself the loader knows only the first argument, which is anybody's. */
 static const char *file_of_library(void) {
     static const char here;
     Dl_info found;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may write a file or folder. What the library runs, or believes without a proof, must be
- * writable by root and by this process's user alone: the file itself, its folder, and every folder
+ * writable only by root and by this process's user: the file itself, its folder, and every folder
  * and symbolic link on the way to it.
  *
  * A file is opened by the same descriptors that were examined, so that nobody exchanges it between
@@ -16,7 +16,7 @@
 
 #define GANTRY__TRUST_PATH_BYTES 4096
 
-/* Trusted besides root and the process's user: who may write a file that runs already. */
+/* Trusted, too, with root and the process's user: who may write a file that runs already. */
 typedef struct gantry__trust_t {
     bool has_user, has_group;
     uid_t user;

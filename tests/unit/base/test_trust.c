@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a file or folder passes only if root and the process's user alone may write it, its
+/* Promise: a file or folder passes if only root and the process's user may write it, its
  * folders and the links on the way to it; a refusal names the path, its owner or mode, and the
  * cure.
  * Promise: no symbolic link, pipe, socket, device or folder of a trusted folder is opened as one of
@@ -96,7 +96,7 @@ static void what_everybody_may_write_is_refused(void **state) {
     make_folder("sticky/own", 0700);
     make_file("own/open", 0666);
     make_file("sticky/file", 0644);
-    expect_refused(in_home("open"), "has mode 0777; accepted is what root and user");
+    expect_refused(in_home("open"), "has mode 0777; accepted is what only root and user");
     expect_refused(in_home("open/own"), "/open' has mode 0777");
     expect_refused(in_home("open/missing"), "(chmod go-w '");
     expect_refused(in_home("sticky"), "has mode 1777");
@@ -115,7 +115,7 @@ static void what_another_user_owns_is_refused(void **state) {
     make_file("own/his", 0644);
     give_away("his");
     give_away("own/his");
-    expect_refused(in_home("his"), "belongs to user 65534; accepted is what root and user 0");
+    expect_refused(in_home("his"), "belongs to user 65534; accepted is what only root and user 0");
     expect_refused(in_home("his/mine"), "/his' belongs to user 65534");
     expect_refused(in_home("own/his"), "belongs to user 65534");
     assert_int_equal(symlink(in_home("own"), in_home("sticky/link")), 0);
@@ -131,7 +131,7 @@ static void group_counts_as_others_unless_it_is_the_users_own(void **state) {
     make_folder("group/own", 0700);
     expect_passes(in_home("group")); /* root's group */
     assert_int_equal(chown(in_home("group"), 0, 100), 0);
-    expect_refused(in_home("group"), "has mode 0775 and group 100; accepted is what root");
+    expect_refused(in_home("group"), "has mode 0775 and group 100; accepted is what only root");
     expect_refused(in_home("group/own"), "(chmod g-w '");
     assert_int_equal(chown(in_home("group"), NOBODY, NOBODY), 0);
     assert_int_equal(setegid(NOBODY), 0);
@@ -146,7 +146,7 @@ static void roots_folder_passes_for_another_user(void **state) {
     NEED_ROOT
     assert_int_equal(seteuid(NOBODY), 0);
     expect_passes(in_home("seen/file"));
-    expect_refused(in_home("sticky"), "accepted is what root and user 65534 alone may write");
+    expect_refused(in_home("sticky"), "accepted is what only root and user 65534 may write");
     assert_int_equal(seteuid(0), 0);
 }
 
