@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The findings in rates that are made up, then a quick run of everything: test_curves.py BUILD. Asserts no time."""
+"""Promise (bench_curves): The curves of the bench run with small sizes, and find the known patterns in made-up rates.
+
+The findings in rates that are made up, then a quick run of everything: test_curves.py BUILD. Asserts no time."""
 
 import json
 import os

@@ -1,5 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# Promise (cards.offline): The device text compiles for AMD's and NVIDIA's cards without scratch memory or spills beyond
+# named ceilings; no card is needed.
+#
 # Compiles device text for cards that this machine lacks: no kernel may keep private arrays or spilled registers in
 # memory.
 #

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+# Promise (check_gpu): scripts/check-gpu runs completely on the stand-in and writes its report, which begins with what
+# is wrong.
+#
 # Runs scripts/check-gpu on the stand-in. With a card, every step passes. With a tool that finds a hazard, the page
 # begins with the hazard. Other runs have a card that OpenCL sees too (in part), PoCL as the only card, and no card,
 # which the exit code reports. Then the bench alone must notice a driver whose reads fail, and products of too few

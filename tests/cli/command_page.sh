@@ -1,5 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# Promise (command_page.*): The sessions of docs/command.md print the shown output.
+#
 # command_page.sh PAGE BIN SECTION: runs the console blocks of a section of docs/command.md with the programs in BIN, and
 # compares their output with the page. Lines that begin with "$ " are commands, which share one shell; other lines are
 # output, standard error included. A number matches any number, with its unit of size or time, a UUID any UUID; blanks

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs gantry bench for a moment as a user would: the table, the JSON and the picture agree, and a
- * machine without a GPU is told so. No figure is judged.
+/* Promise: `gantry bench` prints a table, JSON and a picture that agree, and says so where the
+ * machine has no GPU.
  * Promise: gantry bench judges no size that it did not measure.
- * Promise: a picture that cannot be written, also by ulimit -f, keeps the old one and leaves
- * nothing. */
+ * Promise: A picture that cannot be written, also by ulimit -f, keeps the old one and leaves
+ * nothing.
+ *
+ * No figure is judged. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs gantry cache as a user would: entries with device and driver, damage of every kind, and that
+/* Promise: `gantry cache` lists entries with device and driver, names damage of every kind, and its
  * clear removes nothing that is not the cache's own.
  * Promise: gantry cache verify and gantry doctor name a kernel cache and a tuning file that others
  * may write in the library's words. */

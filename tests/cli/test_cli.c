@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the gantry command, the guide and the language identifier as a user would. Needs two PoCL
- * devices, like every test that names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
+/* Promise: The gantry command, the guide and the language identifier work as a user runs them.
+ * Promise: Without OpenCL the library works on the CPU only and says so; the suite passes, and so
+ * it does without CUDA.
+ * Promise: `gantry devices` lists devices as text and JSON.
+ * Promise: The memory chapter is one program for CPU and PoCL.
+ * Promise: The tests see PoCL only, whatever drivers the machine has.
+ * Promise: `gantry settings` lists all; `gantry devices` shows parts; text and JSON agree.
+ * Promise: The guide's program fits only when ordered.
+ * Promise: A training step as a function has the bits of its ops one by one.
+ * Promise: `gantry devices` is short; `--list`, `--verbose`, JSON agree.
+ * Promise: A missing word list: exit 1, names the list and the package.
+ *
+ * Needs two PoCL devices, like every test that names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL
+ * is set. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of gantry as a user meets it: help, refusals that name the right word, colours,
- * the manual page, the completion of bash, and the sections of docs/command.md. Needs no device. */
+/* Promise: The command line of gantry gives help, refusals that name the right word, colours, a
+ * manual page and completions.
+ * Promise: Each command explains itself on standard output; wrong words name what is accepted and
+ * the nearest name.
+ * Promise: Manual page and completions come from the tables, and are installed.
+ * Promise: Every command has `--json`: one value and nothing else.
+ *
+ * Needs no device. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs gantry convert as a user would: every direction keeps names, types and bytes, hostile files
- * are refused, and nothing half-written stays. */
+/* Promise: `gantry convert` keeps names, types and bytes in every direction, refuses hostile files,
+ * and leaves nothing half-written. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

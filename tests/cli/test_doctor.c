@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `gantry doctor` on machines with one fault each: what it says, its remedy and its exit code.
+/* Promise: `gantry doctor` says on machines with one fault each what is wrong, gives the remedy and
+ * returns the right exit code.
+ * Promise: Missing nodes, permissions, containers and .icd files are reported.
  *
  * PoCL's two devices are presented as GPUs. NVIDIA's driver is the stand-in. Device nodes, PCI bus
  * and vendors' libraries are files below GANTRY_TEST_ROOT. */

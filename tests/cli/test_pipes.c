@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a pipe in place of a file that the library, a loader or the dynamic linker opens by name
+/* Promise: A pipe in place of a file that the library, a loader or the dynamic linker opens by name
  * is refused by name, without waiting for its writer. */
 #define _XOPEN_SOURCE 700
 

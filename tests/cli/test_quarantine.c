@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a driver that ended a process while it was opened is tried in a process of its own, and
+/* Promise: A driver that ended a process while it was opened is tried in a process of its own, and
  * left out with a warning only if that process crashes, exits or hangs.
- * Promise: starts that are interrupted or killed (SIGINT, SIGTERM, SIGHUP, SIGKILL) leave no driver
+ * Promise: Starts that are interrupted or killed (SIGINT, SIGTERM, SIGHUP, SIGKILL) leave no driver
  * out, however often.
- * Promise: a driver that is left out is tried again after a day, after a change of its files, and
+ * Promise: A driver that is left out is tried again after a day, after a change of its files, and
  * after the command that the warning and gantry doctor name.
- * Promise: a command or a module beside the library that others may write is neither started nor
+ * Promise: A command or a module beside the library that others may write is neither started nor
  * opened, and a warning names it.
  * Processes that live, folders that cannot be written or that others may write, and
  * GANTRY_DRIVER_QUARANTINE=0 leave nothing out. */

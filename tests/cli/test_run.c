@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry run as a user meets it, with two PoCL devices as cards: an idle card for a script that
- * names none, two colleagues at once, other cards next month, no card at all; exit codes and
- * signals. test_run_queue.c has the queue.
- * Promise: an object that cannot be written, also by ulimit -f, keeps the old file and starts no
- * program. */
+/* Promise: `gantry run` chooses an idle card, serves two colleagues at once, works with other cards
+ * next month and with no card at all, and keeps exit codes and signals.
+ * Promise: `run --json` reports devices, figures, reasons, variables and wait before the start.
+ * Promise: An object that cannot be written, also by ulimit -f, keeps the old file and starts no
+ * program.
+ *
+ * test_run_queue.c has the queue. */
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry run and programs that use OpenCL without Gantry: Gantry's OpenCL layer shows them the
- * chosen device alone, keeps the user's layers, and leaves Gantry's own numbers as they are. */
+/* Promise: gantry run and programs that use OpenCL without Gantry: Gantry's OpenCL layer shows them
+ * the chosen device only, keeps the user's layers, and leaves Gantry's own numbers as they are. */
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"

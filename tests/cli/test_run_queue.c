@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry run waits in a queue, its claims outlive a killed parent and end with the child, bad
- * folders are named, and GANTRY_VISIBLE_DEVICES=auto respects the same claims. */
+/* Promise: `gantry run` waits in a queue; its claims outlive a killed parent and end with the
+ * child. */
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The services that the commands of gantry share: sizes and durations as text and back, JSON, line
- * breaks, and the nearest word. Needs no library and no device.
- * Promise: texts of others reach the terminal without control characters of C0 and C1 and without
- * controls of direction, as text and as JSON. */
+/* Promise: The services that the commands of gantry share: sizes and durations as text and back,
+ * JSON, line breaks, and the nearest word.
+ * Promise: Texts of others reach the terminal without control characters of C0 and C1 and without
+ * controls of direction, as text and as JSON.
+ *
+ * Needs no library and no device. */
 #define _XOPEN_SOURCE 700
 
 #include <inttypes.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry top as a user sees it: once as text and JSON, on the stand-in for NVIDIA's driver, and
- * live on a pseudo-terminal: sizes, keys, signals, and the terminal's state afterwards. */
+/* Promise: `gantry top` shows figures once as text and JSON, and live on a terminal with keys,
+ * sizes and signals.
+ * Promise: `gantry top` shows memory, utilisation, temperature, power, clocks, ECC, processes and
+ * claims.
+ * Promise: It fits 80, 40 and 7 columns, clears no screen, restores the terminal after q, signals
+ * and Control-Z. */
 #define _GNU_SOURCE /* posix_openpt, cfmakeraw */
 
 #include "cli_case.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GANTRY_TRACE and `gantry trace` as a user runs them: on the CPU, PoCL and the stand-in for CUDA,
- * as text, JSON and a page; and with broken and hostile files.
- * Promise: the page of gantry trace --html draws memory as steps that keep their peaks, over an
+/* Promise: GANTRY_TRACE and `gantry trace` work on the CPU, PoCL and the stand-in for CUDA, as
+ * text, JSON and a page, also with broken and hostile files.
+ * Promise: The page of gantry trace --html draws memory as steps that keep their peaks, over an
  * axis of round times.
- * Promise: a page that exists stays until the new one is whole, and a page that cannot be written
+ * Promise: A page that exists stays until the new one is whole, and a page that cannot be written
  * ends no process by a signal. */
 #define _XOPEN_SOURCE 700
 

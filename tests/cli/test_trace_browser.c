@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of gantry trace --html in a headless browser of 400 columns: it needs no network, the
- * picture is painted, the tables have lines, the search hides the others, and nothing goes to the
- * console. The browser is chromium or google-chrome, or the program that GANTRY_TEST_BROWSER
- * names. */
+/* Promise: The page of `gantry trace --html` works in a headless browser of 400 columns without a
+ * network, its search filters the tables, and its console stays silent.
+ *
+ * The browser is chromium or google-chrome, or the program that GANTRY_TEST_BROWSER names. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

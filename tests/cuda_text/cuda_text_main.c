@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures,
+/* Promise (cuda_text): The CUDA text compiles through NVRTC and ptxas for chosen architectures: no
+ * failure, no spill.
+ * Promise (cuda_text.clang): clang parses the device text as CUDA, where there is no NVRTC.
+ * Promise (cuda_text.opencl): clang parses every device text as OpenCL C 1.2 without extensions.
+ *
+ * gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures,
  * without a card.
  *
  *   gantry_cuda_text                       every program for one architecture

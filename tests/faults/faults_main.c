@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fault tool's command line. */
+/* Promise (faults.host): Host allocations fail one at a time: right status, no leak, the next op
+ * works.
+ * Promise (faults.fake): Slots of the fake backend fail one at a time: right status, no leak, the
+ * next op works.
+ * Promise (faults.opencl): OpenCL calls fail one at a time, through an ICD layer: right status, no
+ * leak, the next op works.
+ * Promise (faults.cuda): Calls of driver, NVRTC, cuBLASLt and NVML fail one at a time, on the
+ * stand-in: right status, no leak.
+ * Promise (faults.card): Host allocations fail one at a time while a card of the stand-in is in
+ * use.
+ *
+ * The fault tool's command line. */
 #define _GNU_SOURCE
 #include <ftw.h>
 #include <inttypes.h>

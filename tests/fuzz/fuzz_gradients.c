@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: random programs of cond, case, while, functions and gradients have the same values and
+/* Promise: Random programs of cond, case, while, functions and gradients have the same values and
  * gradients in a function, through a function and op by op, and differences show these gradients.
  *
  *     fuzz_gradients [--seconds 60 | --programs N] [--seed N] [--first N] [--size N] [--verbose]

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lists holes of the golden cases: a type of an op, an edge of a type, no elements, an
+"""Promise (golden_coverage): Every op has golden cases of each type, edge and refusal, or a reason why not.
+
+Lists holes of the golden cases: a type of an op, an edge of a type, no elements, an
 odd size, rank 0 or 8, broadcasting, an error.
 
 The ops' types come from ops/ and src/op (a C preprocessor expands the rows), the cases from cases/*.json.

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes, uses and releases runtimes many times. The process must not hold more afterwards than
+/* Promise (load.lifecycle.cpu): Lives of runtimes on the CPU return all memory, threads and files.
+ * Promise (load.lifecycle.opencl): Lives of runtimes on PoCL return what a plain OpenCL program
+ * returns.
+ * Promise (load.lifecycle.cuda): Lives of runtimes on the stand-in return ten kinds of objects.
+ * Promise (load.lifecycle*.together): Several runtimes work at once on the same devices.
+ *
+ * Makes, uses and releases runtimes many times. The process must not hold more afterwards than
  * after the first ten.
  *
  *   lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY]

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs many threads at once on several devices. They allocate, free, copy and compute with shared
+/* Promise (load.many.*): Many threads on several logical devices keep their limits and compute
+ * right results.
+ * Promise (load.many.tight): Threads that run out of memory retry and succeed.
+ *
+ * Runs many threads at once on several devices. They allocate, free, copy and compute with shared
  * tensors and variables, under a limit.
  *
  *   load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST]

@@ -1,5 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# Promise (gpu_lines): No kernel's form for GPUs touches more lines of memory, or waits longer for a bank, than its
+# ceiling.
+#
 # check_ceilings.sh PROGRAM CEILINGS: runs the program on Oclgrind with the counting plug-in (OCLGRIND_PLUGINS), and
 # compares the counts with the ceilings.
 set -eu

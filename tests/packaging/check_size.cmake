@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+# Promise (size_libgantry): The stripped library stays below its bound.
+#
 # cmake -DSTRIP=strip -DLIBRARY=libgantry.so -DCOPY=file -DBYTES=most -P check_size.cmake: the library without debug
 # symbols must be smaller than BYTES.
 cmake_minimum_required(VERSION 3.22)

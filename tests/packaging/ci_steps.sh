@@ -1,5 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# Promise (package_ci_steps): The workflow that users copy works: its steps are shell scripts; `gantry doctor` passes
+# with two devices and fails with one.
+#
 # ci_steps.sh BUILD_DIR | --root [tensorflow]: runs the steps of examples/ci/github.yml, which users copy; with the word
 # tensorflow, those of examples/ci/tensorflow.yml.
 #

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_gpu_pages.sh SOURCE_DIR
-# Promise: each missed target on a page of scripts/check-gpu has its number, also one that is measured against nothing.
+# Promise: Each missed target on a page of scripts/check-gpu has its number, also one that is measured against nothing.
+#
+# check_gpu_pages.sh SOURCE_DIR Promise.
 set -eu
 source=$1
 eval "$(sed -n '/^missed_targets() {/,/^}/p' "$source/scripts/check-gpu")"

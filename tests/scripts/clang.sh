@@ -1,6 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Clang accepts the sources that ask the compiler for a processor's features: the CPU backend and its kernels' headers.
+# Promise: Clang accepts the sources that ask the compiler for a processor's features: the CPU backend and its kernels'
+# headers.
+# Promise: Clang builds the library, its command and the modules.
+#
 # clang.sh SOURCE_DIR BUILD_DIR
 set -eu
 command -v clang >/dev/null || { echo "SKIP: there is no clang"; exit 77; }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# command_left_out.sh SOURCE_DIR WORK_DIR
-# Promise: a build without cJSON warns that it has no gantry command and names libcjson-dev, as README does.
+# Promise: A build without cJSON warns that it has no gantry command and names libcjson-dev, as README does.
+#
+# command_left_out.sh SOURCE_DIR WORK_DIR Promise.
 set -eu
 source=$1 work=$2
 rm -rf "$work"

@@ -1,7 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# convert_reuters.sh SOURCE_DIR WORK_DIR: scripts/convert-reuters reads NumPy's pickles of lists, old and new, refuses
-# others, and says what is wrong with a file.
+# Promise: scripts/convert-reuters reads NumPy's pickles of lists, old and new, refuses others, and says what is wrong
+# with a file.
+# Promise: reuters.npz becomes files of topics; a pickle runs nothing.
+#
+# convert_reuters.sh SOURCE_DIR WORK_DIR.
 set -eu
 source=$1 work=$2
 command -v python3 >/dev/null 2>&1 || { echo "SKIP: no python3"; exit 77; }

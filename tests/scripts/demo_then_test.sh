@@ -1,8 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# demo_then_test.sh SOURCE_DIR WORK_DIR: runs scripts/demo and then scripts/test in one copy of the tree, as README
-# says, and in the other order; both must find the tests. CMake configures for real, but nothing is built: stand-ins
-# replace cmake --build and the programs, and only one test runs. The copy has no TensorFlow, which counts as skipped.
+# Promise: scripts/demo and then scripts/test work in one copy of the tree, and in the other order; both find the
+# tests.
+#
+# demo_then_test.sh SOURCE_DIR WORK_DIR.
+#
+# CMake configures for real, but nothing is built: stand-ins replace cmake --build and the programs, and only one test
+# runs. The copy has no TensorFlow, which counts as skipped.
 set -eu
 source=$1 work=$2
 rm -rf "$work"

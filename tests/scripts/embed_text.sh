@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# embed_text.sh SOURCE_DIR WORK_DIR: cmake/embed_text.cmake keeps tokens, lines and directives of a device text, drops
-# the rest, and packs the text to what kernels/common/packed_text.c unpacks; it refuses a text without an end.
+# Promise: cmake/embed_text.cmake keeps tokens, lines and directives of a device text, drops the rest, and packs the
+# text to what kernels/common/packed_text.c unpacks; it refuses a text without an end.
+#
+# embed_text.sh SOURCE_DIR WORK_DIR.
 set -eu
 source=$1 work=$2
 rm -rf "$work"

@@ -1,7 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# fetch_digits.sh SOURCE_DIR WORK_DIR: scripts/fetch-digits asks pip for one version by its hash, unpacks the digits, and
-# without a network says what to do. pip is a stand-in.
+# Promise: scripts/fetch-digits asks pip for one version by its hash, unpacks the digits, and without a network says
+# what to do.
+#
+# fetch_digits.sh SOURCE_DIR WORK_DIR.
+#
+# pip is a stand-in.
 set -eu
 source=$1 work=$2
 command -v python3 >/dev/null 2>&1 || { echo "SKIP: no python3"; exit 77; }

@@ -1,7 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The tree keeps the limits of docs/house.md, and scripts/measure-house notices a file that does not. $1: sources, $2:
-# an empty folder.
+# Promise: The tree keeps the limits of docs/house.md, and scripts/measure-house notices a file that does not.
+# Promise: No static function has a name that another file has, too.
+# Promise: No file over 700 lines, no function over 80; function median 9, p90 21.
+#
+# $1: sources, $2: an empty folder.
 set -eu
 rm -rf "$2"
 mkdir -p "$2/scripts" "$2/src" "$2/kernels" "$2/tests"

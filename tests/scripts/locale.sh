@@ -1,7 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# locale.sh SOURCE_DIR: no library calls a function of C that follows the program's locale: base/ascii.h and
-# base/c_locale.h stand in for them. The command, the benches and the tests are programs, which set none.
+# Promise: No library calls a function of C that follows the program's locale: base/ascii.h and base/c_locale.h stand
+# in for them.
+# Promise: Names, settings, messages and states do not follow the program's locale (Turkish).
+#
+# locale.sh SOURCE_DIR.
+#
+# The command, the benches and the tests are programs, which set none.
 set -eu
 cd "$1"
 files=$(find src train backends kernels integrations/tensorflow/src -name '*.[ch]')

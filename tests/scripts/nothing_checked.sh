@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nothing_checked.sh SOURCE_DIR BUILD_DIR: a program or script that gets an unknown name must fail and print the name;
-# it must not pass.
+# Promise: A program or script that gets an unknown name must fail and print the name; it must not pass.
+# Promise: A program that checks nothing fails: unknown op, group, scenario, device, case.
+#
+# nothing_checked.sh SOURCE_DIR BUILD_DIR.
 set -eu
 cd "$1"
 bin=$2/bin

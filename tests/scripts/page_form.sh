@@ -1,8 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# page_form.sh SOURCE_DIR: every page has prose of at most 120 columns and table cells of at most 200 characters, and
-# its links lead to files and headings. Code blocks and generated tables are not checked; a web address may make a
-# line longer. In a clone the pages are git's files, otherwise those of the tree.
+# Promise: Every page has prose of at most 120 columns and table cells of at most 200 characters, and its links lead to
+# files and headings.
+#
+# page_form.sh SOURCE_DIR.
+#
+# Code blocks and generated tables are not checked; a web address may make a line longer. In a clone the pages are
+# git's files, otherwise those of the tree.
 set -eu
 cd "$1"
 LC_ALL=C

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Doxygen makes the API reference from the public headers without a warning, the reference has every public function,
-# and a header that breaks a rule is noticed. $1: sources, $2: an empty folder. Exit code 77: Doxygen is missing.
+# Promise: Doxygen makes the API reference from the public headers without a warning, the reference has every public
+# function, and a header that breaks a rule is noticed.
+#
+# $1: sources, $2: an empty folder. Exit code 77: Doxygen is missing.
 set -eu
 command -v doxygen >/dev/null 2>&1 || { echo "SKIP: doxygen is not installed, so the reference is not checked"; exit 77; }
 rm -rf "$2"

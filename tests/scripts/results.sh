@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# results.sh SOURCE_DIR WORK_DIR: scripts/results.sh adds the results of ctest and programs in the last line, however
-# the script ends; a run without tests is a failure.
+# Promise: scripts/results.sh adds the results of ctest and programs in the last line, however the script ends; a run
+# without tests is a failure.
+#
+# results.sh SOURCE_DIR WORK_DIR.
 set -eu
 source=$1 work=$2
 rm -rf "$work"

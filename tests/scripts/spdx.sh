@@ -1,6 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# spdx.sh SOURCE_DIR: every source file names its licence. A clone lists its files with git; other trees are searched.
+# Promise: Every source file names its licence.
+#
+# spdx.sh SOURCE_DIR.
+#
+# A clone lists its files with git; other trees are searched.
 set -eu
 cd "$1"
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# valgrind.sh SOURCE_DIR WORK_DIR: scripts/test-valgrind fails a test for an error or a leak, and for an error in a child
-# of fork, but not for that child's leak.
+# Promise: scripts/test-valgrind fails a test for an error or a leak, and for an error in a child of fork, but not for
+# that child's leak.
+#
+# valgrind.sh SOURCE_DIR WORK_DIR.
 set -eu
 source=$1 work=$2
 command -v valgrind >/dev/null 2>&1 || { echo "SKIP: there is no valgrind: apt-get install valgrind"; exit 77; }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with mistakes: the exception's class, and what its text says, are TensorFlow's."""
+"""Promise: Programs with mistakes get TensorFlow's class of exception and text; out of memory has Gantry's report.
+
+Programs with mistakes: the exception's class, and what its text says, are TensorFlow's."""
 
 import re
 import sys

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The calls of TensorFlow's guide "Use a GPU", one section a process: python guide.py SECTION.
+"""Promise: TensorFlow's guide "Use a GPU" prints what TensorFlow prints on a machine with two GPUs.
+
+The calls of TensorFlow's guide "Use a GPU", one section a process: python guide.py SECTION.
 
 Every call is one that a program for two GPUs makes; none knows Gantry. guide_expected.txt has what TensorFlow prints on
 a machine with two GPUs, and the lines of log_device_placement.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long runs on Gantry's devices: the process does not grow, nor does what its tensors take of a device's limit.
+"""Promise: Long runs make neither the process nor what its tensors take of a device's limit grow.
+
+Long runs on Gantry's devices: the process does not grow, nor does what its tensors take of a device's limit.
 
 TensorFlow's get_memory_info counts nothing for devices of plug-ins. PoCL's devices have the host's memory, so that the
 process would grow by what they lose; and the limit is so small that a leak of tensors would meet it.

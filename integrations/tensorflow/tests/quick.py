@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick cases of all programs in one process, because most of a quick run is the start of TensorFlow."""
+"""Promise: The quick cases of all programs pass in one process.
+
+The quick cases of all programs in one process, because most of a quick run is the start of TensorFlow."""
 
 import sys
 

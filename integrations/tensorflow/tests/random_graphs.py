@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random small programs, run eagerly and as a tf.function, on Gantry's devices and on TensorFlow's CPU kernels.
+"""Promise: Random programs, eager and as a tf.function, agree with TensorFlow's CPU kernels.
+
+Random small programs, run eagerly and as a tf.function, on Gantry's devices and on TensorFlow's CPU kernels.
 
 A program starts from a few leaves and applies random steps to what exists already. A step is exact or has a bound.
 Exact steps of exact inputs agree bit for bit: moves of data, integers, and the arithmetic that IEEE 754 defines. Other

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs TensorFlow programs on Gantry's devices and on TensorFlow's CPU kernels, and compares them.
+"""Promise: Unmodified TensorFlow programs give on Gantry's devices what TensorFlow's CPU kernels give.
+
+Runs TensorFlow programs on Gantry's devices and on TensorFlow's CPU kernels, and compares them.
 
     python run_tests.py [--quick | --nightly] [--plugin FILE] [--select PATTERN] [--list]
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Calls every row of src/op_table.def with every type, on a GPU of the plug-in and on TensorFlow's CPU, and compares.
+"""Promise: Every row of op_table.def with every type gives TensorFlow's result, or its class of error.
+
+Calls every row of src/op_table.def with every type, on a GPU of the plug-in and on TensorFlow's CPU, and compares.
 
     PYTHON table_check.py [--plugin libgantry_tensorflow.so] [--cases 2] [--refusals 20] [--only Op,Op] [--list]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.bitcast between all types on a GPU gives the bytes, the shape or the error that it gives on the CPU."""
+"""Promise: tf.bitcast between all types on a GPU gives the bytes, the shape or the error that it gives on the CPU."""
 
 import unittest
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""build_variables.py refuses what it cannot compile, with the reason and the remedy, and the plug-in a wrong file.
+"""Promise: build_variables.py refuses what it cannot compile, with the reason and the remedy, and the plug-in refuses
+a wrong file.
+
+build_variables.py refuses what it cannot compile, with the reason and the remedy, and the plug-in a wrong file.
 
 Run by a Python with TensorFlow and the plug-in: python test_build_variables.py"""
 import importlib.util

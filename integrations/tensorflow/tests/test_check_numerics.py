@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CheckNumerics on the device: numbers pass, others end the op as on TensorFlow's CPU, also where
+"""Promise: CheckNumerics on the device passes numbers and ends the op at others as TensorFlow's CPU does, in
+functions, too.
+
+CheckNumerics on the device: numbers pass, others end the op as on TensorFlow's CPU, also where
 tf.debugging.assert_all_finite puts the op beside an argument or a variable of a function."""
 
 import math

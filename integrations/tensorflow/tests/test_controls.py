@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's controls and Gantry's environment variables, each in a TensorFlow process of its own.
-Promise: a program whose cards are split or limited as it asks TensorFlow to do is not warned.
-Promise: lists of devices have the memory limit of each GPU.
-Promise: the text of an error for lack of memory names no function of C, and the function of Python that it names gives the report.
+"""Promise: Visible devices, growth, limits, splits, memory info, details and Gantry's variables work in TensorFlow
+programs.
+
+TensorFlow's controls and Gantry's environment variables, each in a TensorFlow process of its own.
+Promise: A program whose cards are split or limited as it asks TensorFlow to do is not warned.
+Promise: Lists of devices have the memory limit of each GPU.
+Promise: The text of an error for lack of memory names no function of C, and the function of Python that it names gives the report.
 
     PYTHON test_controls.py     PYTHON has TensorFlow and the installed wheel
 """

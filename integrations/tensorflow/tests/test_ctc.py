@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.nn.ctc_loss with a GPU listed has TensorFlow's losses and gradients. TensorFlow takes cuDNN's op for sparse labels
+"""Promise: tf.nn.ctc_loss with a GPU listed has TensorFlow's losses and gradients, eager and in functions.
+
+tf.nn.ctc_loss with a GPU listed has TensorFlow's losses and gradients. TensorFlow takes cuDNN's op for sparse labels
 there, and the plug-in has none."""
 
 import unittest

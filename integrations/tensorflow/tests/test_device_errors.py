@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of devices: memory that runs out, an index that a kernel finds wrong, results that nobody reads. Each has
+"""Promise: Errors of devices have TensorFlow's class and Gantry's text, and the program continues.
+
+Errors of devices: memory that runs out, an index that a kernel finds wrong, results that nobody reads. Each has
 TensorFlow's class and Gantry's text, and the program continues.
 
     PYTHON test_device_errors.py     PYTHON has TensorFlow and the plug-in

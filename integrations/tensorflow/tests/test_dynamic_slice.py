@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keras.ops.slice_update and XLA's dynamic slices on a GPU of Gantry: NumPy's values, and XLA's rule for the ends."""
+"""Promise: keras.ops.slice_update and XLA's dynamic slices have NumPy's values, and XLA's rule for the ends, on a
+GPU.
+
+keras.ops.slice_update and XLA's dynamic slices on a GPU of Gantry: NumPy's values, and XLA's rule for the ends."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.random.Generator draws on a GPU what it draws on the CPU, and its state moves on alike."""
+"""Promise: tf.random.Generator draws on a GPU what it draws on the CPU, and its state moves on alike."""
 
 import unittest
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's passes over graphs leave ops that Gantry has: no fused ops for cuDNN, no Transposes to NCHW.
+"""Promise: TensorFlow's passes over graphs leave ops that Gantry has: no fused ops for cuDNN, no Transposes to NCHW.
+
+TensorFlow's passes over graphs leave ops that Gantry has: no fused ops for cuDNN, no Transposes to NCHW.
 
 One process traces and runs all functions, as the plug-in's settings hold from `import tensorflow` on."""
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XLA is asked for by default, by name, and not at all: each program runs, or says why not.
+"""Promise: Programs run with XLA asked for by default, by name and not at all, or say why not; hidden GPUs keep XLA.
+
+XLA is asked for by default, by name, and not at all: each program runs, or says why not.
 
 Each case is a process of its own, as the answers hold from `import tensorflow` on.
 """

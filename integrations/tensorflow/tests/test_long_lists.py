@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ops with more inputs or outputs than one call of Gantry takes give what TensorFlow's CPU gives, on the GPU.
+"""Promise: Ops with more inputs or outputs than one call of Gantry takes give what TensorFlow's CPU gives, on the
+GPU.
+
+Ops with more inputs or outputs than one call of Gantry takes give what TensorFlow's CPU gives, on the GPU.
 
     PYTHON test_long_lists.py     PYTHON has TensorFlow and the plug-in
 """

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program that enqueues and never reads runs ahead of its device by a bounded number of kernels: most of the work is
+"""Promise: A program that enqueues and never reads runs ahead of its device by a bounded number of kernels.
+
+A program that enqueues and never reads runs ahead of its device by a bounded number of kernels: most of the work is
 done when the last call returns. On PoCL, this process's processor time counts the work.
 
     PYTHON test_pace.py     PYTHON has TensorFlow and the plug-in

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The installed wheel: its files, its commands, and what they say when something is missing.
-Promise: pip uninstall removes the file that build-variables wrote.
-Promise: the doctor's remedy for too few GPUs is the step that is left, each check has one name, and no text is cut in a word.
+"""Promise: The installed wheel has its files, licences and commands, which say what is missing and the remedy.
+
+The installed wheel: its files, its commands, and what they say when something is missing.
+Promise: Pip uninstall removes the file that build-variables wrote.
+Promise: The doctor's remedy for too few GPUs is the step that is left, each check has one name, and no text is cut in a word.
 
     PYTHON test_package.py     PYTHON has TensorFlow and the installed wheel
 """

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tensorflow.md and examples/ci/tensorflow.yml as their readers run them.
+"""Promise: docs/tensorflow.md and examples/ci/tensorflow.yml work as their readers run them.
+
+docs/tensorflow.md and examples/ci/tensorflow.yml as their readers run them.
 
 The page's programs (```python blocks whose first line is their name) and sessions (```console blocks) run in one folder;
 each line that the page shows must come out. TensorFlow's and Gantry's messages may come, too.

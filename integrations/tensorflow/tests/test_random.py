@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random ops with a state on a GPU: their sequences begin where TensorFlow's do, and have the CPU's numbers."""
+"""Promise: Random ops with a state begin their sequences on a GPU where TensorFlow's do, and have the CPU's numbers.
+
+Random ops with a state on a GPU: their sequences begin where TensorFlow's do, and have the CPU's numbers."""
 
 import unittest
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: a graph of TensorFlow 1 keeps its reference variables on a GPU, pinned or not, and each op on them gives what TensorFlow's CPU gives.
-Promise: a value that an op took from a reference variable stays as it was, whoever updates the variable.
-Promise: without a variables file, reference variables stay on the CPU and work there.
+"""Promise: A graph of TensorFlow 1 keeps its reference variables on a GPU, pinned or not, and each op on them gives what TensorFlow's CPU gives.
+Promise: A value that an op took from a reference variable stays as it was, whoever updates the variable.
+Promise: Without a variables file, reference variables stay on the CPU and work there.
 
 Run by a Python with TensorFlow, the plug-in, its variables file, and one GPU of Gantry at least: python test_references.py"""
 import os

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report and the timeline of a TensorFlow program, whose author knows where each op ran.
-Promise: the report counts the ops of graphs that a tf.Session runs, on the CPU with the reason.
+"""Promise: The report counts ops on the CPU with the reason, kernels, copies and memory; a timeline has node names.
+
+The report and the timeline of a TensorFlow program, whose author knows where each op ran.
+Promise: The report counts the ops of graphs that a tf.Session runs, on the CPU with the reason.
 
 Each case is a process of its own: the settings hold from `import tensorflow` on.
 """

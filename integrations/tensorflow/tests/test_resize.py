@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images resized on a GPU, and their gradients, equal those of the CPU."""
+"""Promise: Images resized on a GPU, and their gradients, equal those of the CPU."""
 
 import unittest
 

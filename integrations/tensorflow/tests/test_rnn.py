@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent ops on Gantry's devices: cuDNN's op against its formula, Keras's layers against their
+"""Promise: LSTM and GRU by cuDNN's op have the formula's values, gradients, losses and lengths.
+
+Recurrent ops on Gantry's devices: cuDNN's op against its formula, Keras's layers against their
 loop on TensorFlow's CPU, values and gradients."""
 
 import unittest

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An op of the table runs with every combination of its types that TensorFlow's CPU computes: on the GPU where its row
+"""Promise: Each combination of an op's types that TensorFlow's CPU computes runs on the GPU, or on the CPU by soft
+placement.
+
+An op of the table runs with every combination of its types that TensorFlow's CPU computes: on the GPU where its row
 has the types, else on the CPU by soft placement. table_check.py tries the types of a row one by one.
 
     PYTHON test_type_pairs.py     PYTHON has TensorFlow and the plug-in

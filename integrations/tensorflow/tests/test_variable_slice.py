@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""variable[1:3].assign(value) on a GPU gives what it gives on the CPU, or an error of the same class."""
+"""Promise: variable[1:3].assign(value) on a GPU gives what it gives on the CPU, or an error of the same class."""
 
 import unittest
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in takes the versions of TensorFlow that it is tested with, and names a remedy for others.
+"""Promise: The plug-in takes the versions of TensorFlow that it is tested with, and names a remedy for others.
+
+The plug-in takes the versions of TensorFlow that it is tested with, and names a remedy for others.
 
     PYTHON test_versions.py     PYTHON has TensorFlow and the plug-in
 """

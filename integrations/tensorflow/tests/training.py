@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras programs that train for 20 steps: the losses agree with TensorFlow's CPU, and no op of the models falls to it.
+"""Promise: Keras programs train for 20 steps to TensorFlow's losses, and no op of the models falls to the CPU.
+
+Keras programs that train for 20 steps: the losses agree with TensorFlow's CPU, and no op of the models falls to it.
 
 The programs are a user's: default placement, default compile() and fit(). Both sides start from the same seeds.
 """

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of claims, on the CPU as the device: who comes second is refused and told who
- * is first, lists and queries agree, and the option's folder is used. */
+/* Promise: Of two claims of a device the second is refused and learns who is first; lists and
+ * queries agree, and the option's folder is used. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

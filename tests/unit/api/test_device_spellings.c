@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every public call that takes a device's name accepts all its spellings, and refuses other text
- * with a reason. */
+/* Promise: Every public call that takes a device's name accepts all its spellings, and refuses
+ * other text with a reason. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

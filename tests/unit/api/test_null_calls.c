@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every exported function refuses NULL in each place, or gives it the meaning that its header
- * names. Functions with few places are called with all sets of places. null_calls.awk reads the
- * functions from the headers. Each call runs in a child process, so that a crash names its
- * function. */
+/* Promise: Every exported function refuses NULL in each place, or gives it the meaning that its
+ * header names.
+ *
+ * Functions with few places are called with all sets of places. null_calls.awk reads the functions
+ * from the headers. Each call runs in a child process, so that a crash names its function. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <setjmp.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_compose.h give their op's result, refuse bad arguments, and leave nothing
- * behind if an allocation fails. Golden cases check the ops themselves. */
+/* Promise: The C functions of ops_compose.h give their op's result, refuse bad arguments, and leak
+ * nothing if an allocation fails.
+ *
+ * Golden cases check the ops themselves. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_index.h and ops_sort.h do on the CPU what their headers say, and every
- * refusal has a reason. Golden files check the ops in detail. */
+/* Promise: The C functions of ops_index.h and ops_sort.h do on the CPU what their headers say, and
+ * every refusal has a reason.
+ *
+ * Golden files check the ops in detail. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each elementwise C function of ops.h runs the op of its name. Golden files check the ops'
- * results. */
+/* Promise: Each elementwise C function of ops.h runs the op of its name.
+ *
+ * Golden files check the ops' results. */
 #include <string.h>
 
 #include "cpu_scope.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_reduce.h give their op's result and refuse bad arguments. Golden cases
- * check the ops themselves. */
+/* Promise: The C functions of ops_reduce.h give their op's result and refuse bad arguments.
+ *
+ * Golden cases check the ops themselves. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_window.h turn their options into the right attributes. Golden files check
- * the ops' results. */
+/* Promise: The C functions of ops_window.h turn their options into the right attributes.
+ *
+ * Golden files check the ops' results. */
 #include <string.h>
 
 #include "cpu_scope.h"

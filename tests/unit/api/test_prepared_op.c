@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A prepared op gives what a call by name gives, keeps its attributes, and is refused where such a
- * call is. A scope on a device's handle is a scope on its name. */
+/* Promise: A prepared op gives what a call by name gives, keeps its attributes, and is refused
+ * where such a call is.
+ *
+ * A scope on a device's handle is a scope on its name. */
 #define _XOPEN_SOURCE 700
 
 #include "run/scope_state.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_get_setting answers for every setting and every source: the value, the source that won,
- * and the value that lost. Bad queries are refused. */
+/* Promise: gantry_get_setting answers for every setting and every source: the value, the source
+ * that won, and the value that lost.
+ * Promise: Call > option > environment > default; a query says who won and what it overruled.
+ *
+ * Bad queries are refused. */
 #define _XOPEN_SOURCE 700
 
 #include "base/amount.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every public struct that begins with struct_size works with every size, or the call is
- * InvalidArgument. The library reads and writes no byte beyond the size. The rows below name every
- * struct of the headers; structs for callbacks have no struct_size. */
+/* Promise: Every public struct that begins with struct_size works with every size, or the call is
+ * InvalidArgument.
+ *
+ * The library reads and writes no byte beyond the size. The rows below name every struct of the
+ * headers; structs for callbacks have no struct_size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

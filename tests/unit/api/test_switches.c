@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: every on-off variable takes 0 and 1, off and on, false and true, no and yes, in any
+/* Promise: Every on-off variable takes 0 and 1, off and on, false and true, no and yes, in any
  * case. The variables are those of environment.def whose values name one of these words. */
 #define _XOPEN_SOURCE 700
 

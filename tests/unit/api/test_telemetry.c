@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What devices do now: the machine's figures on the CPU, and reasons where a backend has none; and
- * the status file by which a program shows its memory to others. */
+/* Promise: Telemetry gives the machine's figures or the reason why there are none; the status file
+ * shows a program's memory to others.
+ * Promise: Telemetry reports what is known, and why the rest is not; `GANTRY_STATUS` shows pools. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

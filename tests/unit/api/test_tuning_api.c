@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public calls write, list and remove records of the tuning file, and backends read them through a
- * host service. */
+/* Promise: Public calls write, list and remove records of the tuning file, and backends read them
+ * through a host service. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

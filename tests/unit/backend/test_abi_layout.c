@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The binary interface keeps its layout: the size and offsets of every struct of backend_abi.h on
- * LP64 systems. Modules in the field were built with them. A struct may only grow at its end: its
- * size here grows, a line is added, and the other lines stay. */
+/* Promise: The binary interface keeps its layout: the size and offsets of every struct of
+ * backend_abi.h on LP64 systems.
+ *
+ * Modules in the field were built with them. A struct may only grow at its end: its size here
+ * grows, a line is added, and the other lines stay. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each constant of gantry/abi_types.h has one number, in C and in the first text of every device
- * program. The build makes that text from the header. */
+/* Promise: Each constant of gantry/abi_types.h has one number, in C and in the first text of every
+ * device program.
+ *
+ * The build makes that text from the header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backends are found, refused and opened, with every variant of the fake module. */
+/* Promise: Backends are found, refused and opened, with every variant of the fake module.
+ * Promise: Modules are found in path, environment and next to the library; each refusal has a
+ * reason.
+ * Promise: A module of another ABI, damaged, cut, incomplete, duplicate or of an older layout is
+ * refused or served.
+ * Promise: A backend that is not there says why. */
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings accept and refuse amounts by their rules, and a printed amount reads as the same
- * value. */
+/* Promise: Settings accept and refuse amounts by their rules, and a printed amount reads as the
+ * same value. */
 #define _XOPEN_SOURCE 700
 
 #include <float.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floating-point numbers are read exactly and written in the fewest digits, against known values,
- * their neighbours and the C library. */
+/* Promise: Floating-point numbers are read exactly and written in the fewest digits, against known
+ * values, their neighbours and the C library. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/environment.md agrees with the library's table of variables, and the table with the
+/* Promise: docs/environment.md agrees with the library's table of variables, and the table with the
  * sources. */
 #define _XOPEN_SOURCE 700
 

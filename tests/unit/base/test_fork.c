@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of fork cannot use its parent's objects and changes none of them; its own runtime works,
- * and the parent continues.
+/* Promise: A child of fork cannot use its parent's objects and changes none of them; its own
+ * runtime works, and the parent continues.
+ * Promise: A child of fork, and its child, compute on the CPU with the reason.
  *
  * A child answers with its exit code and never returns into the test. An alarm ends a child that
  * hangs. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash of programs and settings is XXH3, and keeps the parts of a text apart. */
+/* Promise: The hash of programs and settings is XXH3, and keeps the parts of a text apart. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host heap counts sizes, grows arrays, refuses overflow, and survives a program's own
+/* Promise: The host heap counts sizes, grows arrays, refuses overflow, and survives a program's own
  * allocator that fails. */
 #include <setjmp.h>
 #include <stdarg.h>

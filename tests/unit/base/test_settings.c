@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options win over the environment, and booleans, words and bytes parse by their rules. */
+/* Promise: Options win over the environment, and booleans, words and bytes parse by their rules. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing texts join their parts, grow as needed, and report a failed allocation at the end. */
+/* Promise: Growing texts join their parts, grow as needed, and report a failed allocation at the
+ * end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

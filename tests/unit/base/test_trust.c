@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a file or folder passes if only root and the process's user may write it, its
+/* Promise: A file or folder passes if only root and the process's user may write it, its
  * folders and the links on the way to it; a refusal names the path, its owner or mode, and the
  * cure.
- * Promise: no symbolic link, pipe, socket, device or folder of a trusted folder is opened as one of
+ * Promise: No symbolic link, pipe, socket, device or folder of a trusted folder is opened as one of
  * its files. */
 #define _GNU_SOURCE
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tuning file on disk: records are kept and found, bad lines are skipped with a reason, and
- * several processes may write at once. A killed process damages nothing.
- * Promise: a tuning file that others may write, or that is no plain file, is not used, and a
- * warning names it. */
+/* Promise: The tuning file keeps records, skips bad lines with a reason, and takes several writers
+ * at once.
+ * Promise: A corrupt, foreign or unreadable tuning file, no home, a killed writer: right results, a
+ * warning.
+ * Promise: A tuning file that others may write, or that is no plain file, is not used, and a
+ * warning names it.
+ *
+ * A killed process damages nothing. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 

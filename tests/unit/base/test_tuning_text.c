@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser of tuning files tells records, empty lines and wrong lines apart, gives a reason for
- * each wrong line, and survives random bytes. */
+/* Promise: The parser of tuning files distinguishes records, empty lines and wrong lines, gives a
+ * reason for each wrong line, and survives random bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types, shapes and statuses have their names, sizes and numbers. */
+/* Promise: Types, shapes and statuses have their names, sizes and numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

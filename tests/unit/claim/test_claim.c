@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims between processes: exclusive devices, a fair queue, locks that end with their holders and
- * pass to their children, and folders that other users prepared badly.
- * Promise: no lock of another user's hangs a claimant or a list of claims; a lock of the whole
+/* Promise: Claims between processes are exclusive, wait in a fair queue, end with their holders and
+ * pass to children; folders that others prepared badly are refused.
+ * Promise: No lock of another user's hangs a claimant or a list of claims; a lock of the whole
  * queue is refused by name.
- * Promise: a device that was given back is free, although a child of fork is alive.
- * Promise: no text of another's claim has control characters or controls of direction. */
+ * Promise: A device that was given back is free, although a child of fork is alive.
+ * Promise: No text of another's claim has control characters or controls of direction. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

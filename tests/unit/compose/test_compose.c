@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composed ops run their parts on the caller's device and record them under the called op's name. A
- * failure names the called op and leaves nothing behind. */
+/* Promise: Composed ops run their parts on the caller's device and record them under the called
+ * op's name.
+ * Promise: Composed ops, lists of outputs, shapes that depend on data.
+ *
+ * A failure names the called op and leaves nothing behind. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* mincore */
-/* The CPU backend works through its table, and survives each failing allocation of the test's own
- * host. */
+/* Promise: The CPU backend works through its table, and survives each failing allocation of the
+ * test's own host.
+ * Promise: Memory is committed at reservation: touched, filled, asked of machine and cgroup first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

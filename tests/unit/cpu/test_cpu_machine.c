@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend reads /proc and cgroup files, here from trees that the test writes. */
+/* Promise: The CPU backend reads /proc and cgroup files, here from trees that the test writes. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <setjmp.h>

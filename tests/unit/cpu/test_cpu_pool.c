@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's parallel loop runs every index once, for any caller and however busy the
- * threads are. */
+/* Promise: The CPU backend's parallel loop runs every index once, for any caller and however busy
+ * the threads are.
+ * Promise: The worker pool respects cgroups and affinity and oversubscribes nothing.
+ * Promise: A series of short loops wakes the CPU's workers; gaps, several callers and wakes in vain
+ * hold it back. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend gives right results in every process: with an older instruction set, on one core
- * of several, beside OpenMP, and with each matrix library. The process has at most one thread per
- * core, besides those that the user asked OpenMP for.
+/* Promise: The CPU backend gives right results in every process: with an older instruction set, on
+ * one core of several, next to OpenMP, and with each matrix library.
+ * Promise: Vector code is chosen at run time: AVX-512, AVX2, base, NEON.
+ * Promise: A signal that a thread handles while it multiplies leaves results and heap as they are.
+ * Promise: No AVX2, one core, cgroup limits, libgomp next to the pool.
  *
- * Each case is a process of its own, since libraries stay loaded and affinity is set before the
- * runtime reads it. */
+ * The process has at most one thread per core, besides those that the user asked OpenMP for. Each
+ * case is a process of its own, since libraries stay loaded and affinity is set before the runtime
+ * reads it. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An option, the environment or a call sets the CPU backend's number of threads, until the runtime
- * is initialised. */
+/* Promise: An option, the environment or a call sets the CPU backend's number of threads, until the
+ * runtime is initialised.
+ * Promise: Threads set by a call take effect before initialisation. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

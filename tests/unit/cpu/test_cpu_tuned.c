@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tuning file chooses the library for float32 products on the CPU backend; wrong records and
- * missing libraries do no harm. Every choice gives right products. */
+/* Promise: The tuning file chooses the library for float32 products on the CPU backend; wrong
+ * records and missing libraries do no harm.
+ *
+ * Every choice gives right products. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend works through its plug-in interface, without a driver and on two cards of the
- * stand-in for NVIDIA's driver. */
+/* Promise: The CUDA backend works through its plug-in interface, without a driver and on two cards
+ * of the stand-in for NVIDIA's driver.
+ * Promise: The module needs no toolkit; driver, NVRTC, cuBLASLt, NVML open at run time, each absent
+ * with a reason.
+ * Promise: Primary context retained, pushed and popped, never reset; private by option.
+ * Promise: Streams, events, pinned memory, peer copies; refused peer access is reported.
+ * Promise: cuDNN and NCCL have their places. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA reports a state and a reason on machines with missing, old, refused or broken parts, and the
- * other devices keep working. Each machine is a process of its own on the stand-in for NVIDIA's
- * driver, which reads its settings once. */
+/* Promise: CUDA reports a state and a reason on machines with missing, old, refused or broken
+ * parts, and the other devices keep working.
+ * Promise: Bad machines: no or old driver, no NVRTC, ECC, lost, busy, damaged module or binaries.
+ *
+ * Each machine is a process of its own on the stand-in for NVIDIA's driver, which reads its
+ * settings once. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sys/resource.h>

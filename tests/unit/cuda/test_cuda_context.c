@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op asks the driver for little: it records no event before somebody waits, and pushes the
- * card's context only in a thread that has another one, which it has again afterwards. */
+/* Promise: An op asks the driver for little: it records no event before somebody waits, and pushes
+ * the card's context only in a thread that has another one, which it has again afterwards. */
 #define _GNU_SOURCE
 #include "cuda_machine.h"
 

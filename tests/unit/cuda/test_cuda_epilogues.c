@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function's products on CUDA take a bias and a Relu as cuBLASLt's epilogues: the stand-in counts
- * them, checks the bias, and rounds as the ops do. The bits are those of the ops one by one. */
+/* Promise: A function's products on CUDA take a bias and a Relu as cuBLASLt's epilogues: the
+ * stand-in counts them, checks the bias, and rounds as the ops do.
+ * Promise: cuBLASLt's epilogues: bias, relu, both; other types stay apart with the reason.
+ *
+ * The bits are those of the ops one by one. */
 #define _XOPEN_SOURCE 700
 #include "cuda_fixture.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend searches the folders of versioned toolkits, newest first, of WSL and of
- * containers, on a tree that the test writes. A missing library and one that cannot be opened have
- * their own message.
- * Promise: pip's wheels are found outside an active environment, too: in the environment of the
- * python3 on PATH, and among the user's and the system's packages. */
+/* Promise: The CUDA backend searches the folders of versioned toolkits, newest first, of WSL and of
+ * containers, on a tree that the test writes.
+ * Promise: Pip's wheels are found outside an active environment, too: in the environment of the
+ * python3 on PATH, and among the user's and the system's packages.
+ *
+ * A missing library and one that cannot be opened have their own message. */
 #define _GNU_SOURCE
 #include <ftw.h>
 #include <sys/stat.h>

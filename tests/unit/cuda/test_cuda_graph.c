@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each launch of a CUDA graph runs the captured work as if it were submitted, on two cards of the
- * stand-in. A failed capture leaves a usable stream. */
+/* Promise: Each launch of a CUDA graph runs the captured work as if it were submitted, on two cards
+ * of the stand-in.
+ * Promise: CUDA graphs use the ABI's graph slots; functions replay them.
+ * Promise: A CUDA capture refuses copies of pageable memory with a reason and goes on.
+ *
+ * A failed capture leaves a usable stream. */
 #define _GNU_SOURCE
 #include <pthread.h>
 

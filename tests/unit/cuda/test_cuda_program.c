@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend builds programs, loads binaries and launches kernels, on two cards of the
- * stand-in. The stand-in runs OpenCL C, so these texts are OpenCL C; portable texts are both. */
+/* Promise: The CUDA backend builds programs, loads binaries and launches kernels, on two cards of
+ * the stand-in.
+ *
+ * The stand-in runs OpenCL C, so these texts are OpenCL C; portable texts are both. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 

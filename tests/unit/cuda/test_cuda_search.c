@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend finds NVRTC and cuBLASLt in pip's wheels, conda, toolkits and containers without
- * NVML. Each place is a folder of links to the stand-in's libraries. The message about an unusable
+/* Promise: The CUDA backend finds NVRTC and cuBLASLt in pip's wheels, conda, toolkits and
+ * containers without NVML.
+ * Promise: NVIDIA's libraries: the loader, then toolkits, pip, conda, versioned toolkits,
+ * containers, WSL; true reasons.
+ * Promise: Libraries as people install them; a later CUDA than the driver's is refused with both
+ * versions.
+ *
+ * Each place is a folder of links to the stand-in's libraries. The message about an unusable
  * library has the true reason. */
 #define _GNU_SOURCE
 #include <ftw.h>

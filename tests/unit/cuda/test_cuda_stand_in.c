@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NVIDIA's driver computes right results when tests call it directly. The tests
- * are skipped, with the reason printed, if PoCL is missing. */
+/* Promise: The stand-in for NVIDIA's driver computes right results when tests call it directly.
+ *
+ * The tests are skipped, with the reason printed, if PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NVIDIA's driver refuses calls in a capture with the codes of the driver's
- * documentation. The tests call the stand-in directly. They are skipped, with the reason printed,
- * if PoCL is missing. */
+/* Promise: The stand-in for NVIDIA's driver refuses calls in a capture with the codes of the
+ * driver's documentation.
+ *
+ * The tests call the stand-in directly. They are skipped, with the reason printed, if PoCL is
+ * missing. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <setjmp.h>

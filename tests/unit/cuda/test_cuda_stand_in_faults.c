@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NVIDIA's driver is as strict as a driver, and fails on request. The tests are
- * skipped, with the reason printed, if PoCL is missing. */
+/* Promise: The stand-in for NVIDIA's driver is as strict as a driver, and fails on request.
+ *
+ * The tests are skipped, with the reason printed, if PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include "stand_in_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVML's figures of a card and its processes, without a context: on the stand-in, with questions
- * that a card does not answer, a part of a card, and no NVML. */
+/* Promise: NVML's figures of a card and its processes, without a context: on the stand-in, with
+ * questions that a card does not answer, a part of a card, and no NVML. */
 #define _XOPEN_SOURCE 700
 
 #include "cuda_fixture.h"

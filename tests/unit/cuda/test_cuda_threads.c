@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* While one thread waits for a kernel, the other threads submit work and read results that are
- * ready. The stand-in for NVIDIA's driver holds the kernel. A copy of pageable memory returns when
- * all earlier work is done, so the library may hold no lock around it. */
+/* Promise: While one thread waits for a kernel, the other threads submit work and read results that
+ * are ready.
+ * Promise: A thread that waits for a card holds no stream's lock.
+ *
+ * The stand-in for NVIDIA's driver holds the kernel. A copy of pageable memory returns when all
+ * earlier work is done, so the library may hold no lock around it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

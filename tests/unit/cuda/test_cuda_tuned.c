@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tuning record chooses an algorithm of cuBLASLt where it is valid; a wrong record is ignored
- * with a warning. The stand-in has five algorithms. */
+/* Promise: A tuning record chooses an algorithm of cuBLASLt where it is valid; a wrong record is
+ * ignored with a warning.
+ *
+ * The stand-in has five algorithms. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers reuse memory only behind the former owner's work; the fake backend reports every
- * unordered use. */
+/* Promise: Buffers reuse memory only after the former owner's work; the fake backend reports every
+ * unordered use.
+ * Promise: Freed memory is reused on another stream only after its last use. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES selects fake NVIDIA cards for a fake CUDA that obeys the variable, for
- * another backend that may obey it, and for that backend alone. */
+/* Promise: CUDA_VISIBLE_DEVICES selects fake NVIDIA cards for a fake CUDA that obeys the variable,
+ * for another backend that may obey it, and for that backend only.
+ * Promise: CUDA_VISIBLE_DEVICES: every form, for both views of a card, not filtered twice. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

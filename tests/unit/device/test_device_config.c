@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setters before and after initialisation follow the rules and texts of TensorFlow's config_test.py
- * and config_vgpu_test.py. "Gantry:" marks a deviation. Tests that run ops cover soft placement and
- * device policy. */
+/* Promise: Setters before and after initialisation follow the rules and texts of TensorFlow's
+ * config_test.py and config_vgpu_test.py.
+ *
+ * "Gantry:" marks a deviation. Tests that run ops cover soft placement and device policy. */
 #define _XOPEN_SOURCE 700
 
 #include "physical_names.h"

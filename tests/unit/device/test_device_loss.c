@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the loss of a device, its pending work, results and variables fail with the cause.
+/* Promise: After the loss of a device, its pending work, results and variables fail with the cause.
+ *
  * Placement avoids it, other devices keep working, and all its memory is freed. */
 #define _XOPEN_SOURCE 700
 

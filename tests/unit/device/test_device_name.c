@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device names parse as in the case tables of TensorFlow's parsers; "deviation" marks Gantry's
- * differences. */
+/* Promise: Device names parse as in the case tables of TensorFlow's parsers; "deviation" marks
+ * Gantry's differences.
+ * Promise: Names follow tables 1.1 to 1.6 of TensorFlow's rules, deviations marked. */
 #include "device_name_case.h"
 
 static void assert_empty(const gantry__device_name_t *name) {

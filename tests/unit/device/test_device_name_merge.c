@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device names are compared and merged as in TensorFlow's case tables; "deviation" marks Gantry's
- * differences. */
+/* Promise: Device names are compared and merged as in TensorFlow's case tables; "deviation" marks
+ * Gantry's differences. */
 #include "device_name_case.h"
 
 /* ---- Relations. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device table gives each fake card one name and one place in the order; it resolves aliases,
- * lists devices and starts logical ones. */
+/* Promise: The device table gives each fake card one name and one place in the order; it resolves
+ * aliases, lists devices and starts logical ones.
+ * Promise: Listing, order, aliases, UUID and PCI look-ups, one card of two backends. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

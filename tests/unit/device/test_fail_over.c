@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card has two views on fake backends: if the serving backend fails, the other one takes over,
- * or none does. "other" has the higher rank, so other:0 serves /GPU:0, and fake:0 is the second
- * view. */
+/* Promise: One card has two views on fake backends: if the serving backend fails, the other one
+ * takes over, or none does.
+ * Promise: Fail-over: old driver, NVRTC missing, first launch fails, card busy.
+ *
+ * "other" has the higher rank, so other:0 serves /GPU:0, and fake:0 is the second view. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors that running kernels find reach the right calls, and their slots are reused. */
+/* Promise: Errors that running kernels find reach the right calls, and their slots are reused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

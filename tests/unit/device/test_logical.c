@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logical devices are opened and closed, and get regions from the driver, on the fake backend.
- * Promise: a backend's failure without a text does not show the text of another failure. */
+/* Promise: Logical devices are opened and closed, and get regions from the driver, on the fake
+ * backend.
+ * Promise: Synchronize asks no driver where all work is known to have ended.
+ * Promise: A backend's failure without a text does not show the text of another failure. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logical devices are made from configured cards: their count, numbers and names, the options they
- * are opened with, and the order of opening and closing. */
+/* Promise: Logical devices are made from configured cards: their count, numbers and names, the
+ * options they are opened with, and the order of opening and closing. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backend allocates pinned host memory for programs; a limit bounds it, and its address
- * identifies it. */
+/* Promise: The backend allocates pinned host memory for programs; a limit bounds it, and its
+ * address identifies it. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

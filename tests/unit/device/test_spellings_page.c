@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: every spelling of a device in docs/environment.md is accepted. */
+/* Promise: Every spelling of a device in docs/environment.md is accepted. */
 #include "device_name_case.h"
 
 /* Words that are a part of a name alone. */

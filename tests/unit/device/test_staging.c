@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small copies pass through pinned staging blocks, which are limited in number and reused. */
+/* Promise: Small copies pass through pinned staging blocks, which are limited in number and reused.
+ * Promise: Staging has its own limit and is charged to the device's. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, points and events order work on the fake backend, which is linked statically. Gates and
- * delays decide when work ends, and the fake backend reports unordered work. */
+/* Promise: Streams, points and events order work on the fake backend, which is linked statically.
+ *
+ * Gates and delays decide when work ends, and the fake backend reports unordered work. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

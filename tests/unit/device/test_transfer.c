@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between the host, two fake cards and the CPU wait only if they must, and a failed copy
- * leaves usable devices. */
+/* Promise: Copies between the host, two fake cards and the CPU wait only if they must, and a failed
+ * copy leaves usable devices. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core waits before it calls a driver that waits in copies of pageable memory, so the stream's
- * lock is free meanwhile. Other cards keep their order by events alone. A fake card plays that
- * driver. */
+/* Promise: The core waits before it calls a driver that waits in copies of pageable memory, so the
+ * stream's lock is free meanwhile.
+ *
+ * Other cards keep their order by events alone. A fake card plays that driver. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between devices make no thread wait, and respect the order of memory use. Devices 0 and 1
- * are parts of the first fake card, 2 is the second card. */
+/* Promise: Copies between devices make no thread wait, and respect the order of memory use.
+ * Promise: Copies between parts of one card stay on the card.
+ *
+ * Devices 0 and 1 are parts of the first fake card, 2 is the second card. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"

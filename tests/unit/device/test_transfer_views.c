@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy between two views of one card goes through the host, block by block. Two backends serve
- * the views. */
+/* Promise: A copy between two views of one card goes through the host, block by block.
+ *
+ * Two backends serve the views. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"

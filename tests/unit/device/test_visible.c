@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An option or a variable selects the GPUs of a runtime, on fake cards. test_visible_list.c tests
- * the grammar. */
+/* Promise: An option or a variable selects the GPUs of a runtime, on fake cards.
+ * Promise: "hidden by" names the one cause; NULL data says NULL.
+ *
+ * test_visible_list.c tests the grammar. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An automatic list of visible devices claims fake cards at initialisation: one that nobody claims,
- * or as many as it says, and tells who has the others. */
+/* Promise: An automatic list of visible devices claims fake cards at initialisation: one that
+ * nobody claims, or as many as it says, and reports who has the others. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES are parsed by their grammar, on a machine with
- * four devices. */
+/* Promise: CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES are parsed by their grammar, on a
+ * machine with four devices.
+ * Promise: GANTRY_VISIBLE_DEVICES takes every form of CUDA_VISIBLE_DEVICES. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All drivers' backends share code that makes programs, kernels, records of devices and lines of
- * libraries. */
+/* Promise: All drivers' backends share code that makes programs, kernels, records of devices and
+ * lines of libraries. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 

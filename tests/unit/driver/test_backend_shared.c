@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Driver backends share code for the host's calls, errors by number, libraries opened at run time,
- * compiler errors, and a program's list of kernels. */
+/* Promise: Driver backends share code for the host's calls, errors by number, libraries opened at
+ * run time, compiler errors, and a program's list of kernels. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 

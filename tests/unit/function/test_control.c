@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Branches and loops give the same values when they run at once and in a function, with tensors and
- * variables from outside, one inside the other, on both devices. */
+/* Promise: Branches and loops give the same values when they run at once and in a function, with
+ * tensors and variables from outside, one inside the other, on both devices.
+ * Promise: A loop writes rows in place. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong use of branches and loops is an error that names the op, the value and what is accepted, at
- * once and in a trace; the outputs are NULL. */
+/* Promise: Wrong use of branches and loops is an error that names the op, the value and what is
+ * accepted, at once and in a trace; the outputs are NULL. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

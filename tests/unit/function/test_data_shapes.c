@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops whose result's shape depends on data, what follows from them, and shuffles: a function gives
- * the bits of its body run op by op; what cannot be recorded is refused by name; nothing leaks. */
+/* Promise: A function gives the bits of its body run op by op where shapes depend on data; what
+ * cannot be recorded is refused by name, and nothing leaks.
+ * Promise: Kernels without elements do not run.
+ * Promise: Shuffles draw as the op does, call after call.
+ * Promise: Shapes, limits and axes that depend on data give the eager bits, also in branches, loops
+ * and across devices. */
 #define _XOPEN_SOURCE 700
 
 #include "data_shapes.h"

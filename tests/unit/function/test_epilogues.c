@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product or a convolution takes the bias and the activation behind it, with the bits of the ops
- * one by one. What must stay apart does. */
+/* Promise: A product or a convolution takes the bias and the activation after it, with the bits of
+ * the ops one by one.
+ * Promise: Products and convolutions take bias and activation with the ops' bits: CPU five types,
+ * PoCL, portable kernels.
+ *
+ * What must stay apart does. */
 #define _XOPEN_SOURCE 700
 
 #include "epilogue_case.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong use of a function is an error that names the object, its value and what is accepted;
- * nothing leaks, and the function stays usable. */
+/* Promise: Wrong use of a function is an error that names the object, its value and what is
+ * accepted; nothing leaks, and the function stays usable. */
 #define _DEFAULT_SOURCE
 
 #include <unistd.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The explanation of a function names each node's device with the reason, each copy with its bytes
- * and each device's memory: as text, as JSON that parses, and as a drawing that dot accepts. */
+/* Promise: The explanation of a function names each node's device with the reason, each copy with
+ * its bytes and each device's memory: as text, as JSON that parses, and as a drawing that dot
+ * accepts.
+ * Promise: Names are unique without regard to case, as in TensorFlow.
+ * Promise: Line breaks in names break no line of an explanation or a log.
+ * Promise: Lifetimes and offsets before the first call; the memory of a call as a query. */
 #define _XOPEN_SOURCE 700
 
 #include "json_reader.h"

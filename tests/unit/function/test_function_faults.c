@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors that kernels of a function find after its call has returned name function, node, op,
- * types, shapes and device, wherever they are told: in bodies of branches and loops, in several
- * calls, by ops of the eager path, after the function's release. */
+/* Promise: An error that a kernel of a function finds after the call has returned names function,
+ * node, op, types, shapes and device, wherever it is reported.
+ * Promise: Work that fails as a whole after the call is reported with the functions that may be
+ * meant; ended ones are not. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies and scopes: an error of an inner scope, which a body ignores, is told if an output is
- * missing. No body ends a scope that it did not begin. */
+/* Promise: An error of an inner scope that a body ignores is reported if an output is missing.
+ *
+ * No body ends a scope that it did not begin. */
 #define _DEFAULT_SOURCE
 
 #include "function_fixture.h"

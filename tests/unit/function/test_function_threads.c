@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function in several threads: calls of more shapes than it keeps traces of, beside
- * explanations and trims; a release while another thread's call runs. */
+/* Promise: One function serves several threads: more shapes than it keeps traces of, next to
+ * explanations, trims and a release. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

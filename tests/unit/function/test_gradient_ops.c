@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's gradient ops in a function become their parts and give the bits that they give op by
- * op, as LeakyRelu does; those whose shapes depend on data are recorded whole; StopGradient keeps
- * its name. */
+/* Promise: TensorFlow's gradient ops in a function become their parts with the bits of the eager
+ * ops, as LeakyRelu does; StopGradient keeps its name. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: where axes, shapes, limits and the like are arguments of a function, Shape, Size, a sum
+/* Promise: Where axes, shapes, limits and the like are arguments of a function, Shape, Size, a sum
  * of ones and the elements of the result are those of the op by itself.
  *
  * All ops that take such numbers, from their golden cases: with the case's own numbers, and with

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: calls whose memory fits one at a time fit one after the other, because a device that
+/* Promise: Calls whose memory fits one at a time fit one after the other, because a device that
  * runs out frees the blocks that functions keep between calls on it.
- * Promise: blocks on other devices stay, and a request that no memory could serve frees none.
- * Promise: several threads may run out at a time while others call, trim and release.
+ * Promise: Blocks on other devices stay, and a request that no memory could serve frees none.
+ * Promise: Several threads may run out at a time while others call, trim and release.
  * Promise: gantry_function_trim reaches the functions that were made for a function. */
 #define _XOPEN_SOURCE 700
 

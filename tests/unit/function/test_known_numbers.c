@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a shape or an axis that follows from constants is known while the body is traced.
- * Promise: a tensor of any size reshapes in a function where it does outside. */
+/* Promise: A shape or an axis that follows from constants is known while the body is traced.
+ * Promise: A tensor of any size reshapes in a function where it does outside. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a function run at the same time and give the values of the body run op by op: on request
- * on one device, unasked on several; they update different variables at the same time; the first
- * failure stops them all. */
+/* Promise: Parts of a function run at the same time and give the values of the body run op by op:
+ * on request on one device, without a request on several. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

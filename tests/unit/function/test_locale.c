@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program's locale changes no name, no setting and no text: in Turkish, numbers have a comma,
- * and the C library knows no small "I". */
+/* Promise: The program's locale changes no name, no setting and no text: in Turkish, numbers have a
+ * comma, and the C library knows no small "I". */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed blocks that live at a time never touch, and random ones reach the bytes that live at a
- * time, or nearly. */
+/* Promise: Packed blocks that live at a time never touch, and random ones reach the bytes that live
+ * at a time, or nearly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

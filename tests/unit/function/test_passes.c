@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each pass does its work on a graph, and can be left out: nodes are folded, joined, dropped and
- * fused; results are written in place; copies begin early. */
+/* Promise: Each pass does its work on a graph, and can be left out: nodes are folded, joined,
+ * dropped and fused; results are written in place; copies begin early. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With crossover, the ops of a graph that the rules leave free run where they cost least by made-up
- * measurements, with their copies counted; requests, variables, colocation and GANTRY_PLACEMENT
- * keep precedence, and what is not measured is placed as usual and says so. */
+/* Promise: With crossover, the ops of a graph that the rules leave free run where they cost least,
+ * with their copies counted; requests, variables, colocation and GANTRY_PLACEMENT keep precedence. */
 #include "failing_heap.h"
 #include "place_world.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random graphs with random requests, homes and colocations are placed by the rules: each op where
- * it has a kernel, variables at home, colocated nodes together, and twice the same. */
+/* Promise: Random graphs with random requests, homes and colocations are placed by the rules: each
+ * op where it has a kernel, variables at home, colocated nodes together, and twice the same. */
 #include "place_world.h"
 
 #define RANDOM_NODES 48

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the nodes of a traced function go: device functions, colocation, TensorFlow's log lines, a
- * record for each node, and the errors of nodes that cannot be placed.
- * Promise: a device that a constant requests and that does not exist is refused without soft
+/* Promise: The nodes of a traced function go where device functions, colocation and requests say,
+ * with TensorFlow's log lines and a record for each.
+ * Promise: A device that a constant requests and that does not exist is refused without soft
  * placement and under require, whatever passes would compute the constant away. */
 #define _XOPEN_SOURCE 700
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a function, the gradient of a max pool takes that of the Relu in front of it: with the bits of
- * the ops one by one, in the memory of the Relu's output, and nowhere where it must not. A pool has
- * the same bits in both layouts. */
+/* Promise: In a function, the gradient of a max pool takes that of the Relu in front of it: with
+ * the bits of the ops one by one, in the memory of the Relu's output, and nowhere where it must
+ * not.
+ *
+ * A pool has the same bits in both layouts. */
 #define _XOPEN_SOURCE 700
 
 #include "pool_gradient_case.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random functions give the bits of their bodies run op by op, on the CPU and a fake GPU: with all
- * passes, with none, with each alone, with memory budgets that are met by another order or by
- * computing nodes again, and with sizes that the signature leaves open. Fusion holds less memory
- * than it saves. */
+/* Promise: Random functions give the bits of their bodies run op by op, on the CPU and a fake GPU:
+ * with all passes, with none, with each one, with memory budgets, and with open sizes.
+ *
+ * Fusion holds less memory than it saves. */
 #define _XOPEN_SOURCE 700
 
 #include "random_graph.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A memory budget that no order meets is met by computing cheap values again where they are used
- * late. The bits are those of the body, and the explanation names these nodes. Costly ops are not
+/* Promise: A memory budget that no order meets is met by computing cheap values again where they
+ * are used late.
+ * Promise: Under a budget, no order that takes more than the body's is taken, nor computed again
+ * from.
+ *
+ * The bits are those of the body, and the explanation names these nodes. Costly ops are not
  * computed again. */
 #define _XOPEN_SOURCE 700
 

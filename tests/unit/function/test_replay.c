@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of a function are replayed as graphs of a strict device: with the values of the body,
- * whatever call of the backend fails, where host memory runs out, and where no graph is made. */
+/* Promise: Kernels of a function are replayed as graphs of a strict device: with the values of the
+ * body, whatever call of the backend fails, where host memory runs out, and where no graph is made.
+ * Promise: Kernels that follow each other are replayed as CUDA graphs, with the same bits: inputs,
+ * variables, threads, cards, loops.
+ * Promise: Training on an NVIDIA card gives what the CPU gives; weights are overwritten. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates of variables by one program are one launch, whatever the shapes of the variables, and
- * have the bits of updates one by one. What uses a result, or a variable, in between keeps its
- * place. */
+/* Promise: Updates of variables by one program are one launch, whatever the shapes of the
+ * variables, and have the bits of updates one by one.
+ *
+ * What uses a result, or a variable, in between keeps its place. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

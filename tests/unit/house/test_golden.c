@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of golden cases refuses every broken file, and the comparison reports every kind of
- * difference. */
+/* Promise: The reader of golden cases refuses every broken file, and the comparison reports every
+ * kind of difference. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser of .npy files refuses every broken header, reads and writes every type of element, and
- * survives mutated files. */
+/* Promise: The parser of .npy files refuses every broken header, reads and writes every type of
+ * element, and survives mutated files.
+ * Promise: `gantry_load_npy` looks at kind, magic, header and size first; 40 MiB need 64 KiB next
+ * to the tensor.
+ * Promise: A truncated or hostile .npy: a status each. */
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors print as NumPy 2.4 prints them, in all recorded cases. */
+/* Promise: Tensors print as NumPy 2.4 prints them, in all recorded cases.
+ * Promise: Printing is NumPy 2.4's; `.npy` is read and written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

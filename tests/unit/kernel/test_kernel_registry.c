@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device gets the kernels that its types allow: the registry works on devices made of tables,
- * beside the real packs. */
+/* Promise: A device gets the kernels that its types allow: the registry works on devices made of
+ * tables, next to the real packs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

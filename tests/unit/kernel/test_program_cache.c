@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A second process with a warm cache of program binaries builds nothing. No damaged entry and no
- * unusable folder is an error. The tests run on PoCL, which has a cache of its own, and on
- * Oclgrind, which has none.
- * Promise: a kernel cache that others may write is not used, and a warning names it.
- * Promise: a pipe, a link or a file that others may write is not opened as an entry of the cache;
- * its program is built again. */
+/* Promise: A second process with a warm cache of program binaries builds nothing.
+ * Promise: A driver that keeps programs itself is asked for binaries only where a folder is named.
+ * Promise: A kernel cache that others may write is not used, and a warning names it.
+ * Promise: A pipe, a link or a file that others may write is not opened as an entry of the cache;
+ * its program is built again.
+ *
+ * No damaged entry and no unusable folder is an error. The tests run on PoCL, which has a cache of
+ * its own, and on Oclgrind, which has none. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

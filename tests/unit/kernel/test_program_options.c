@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build options describe a device to its programs, and fit their buffer
+/* Promise: Build options describe a device to its programs, and fit their buffer
  * (kernels/common/program_options.h). */
 #include <setjmp.h>
 #include <stdarg.h>

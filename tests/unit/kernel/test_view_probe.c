@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe of a card's view runs on a real driver, PoCL, which takes over a card from a fake
- * backend and serves it with the portable kernels. Neither driver knows the address of the other's
- * card, so the test declares the two views one card. */
+/* Promise: The probe of a card's view runs on a real driver, PoCL, which takes over a card from a
+ * fake backend and serves it with the portable kernels.
+ *
+ * Neither driver knows the address of the other's card, so the test declares the two views one
+ * card. */
 #define _XOPEN_SOURCE 700
 
 #include "need_opencl.h"

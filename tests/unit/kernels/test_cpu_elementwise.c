@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's elementwise kernels agree with plain scalar C, over types, shapes, instruction
- * sets and thread counts. */
+/* Promise: The CPU backend's elementwise kernels agree with plain scalar C, over types, shapes,
+ * instruction sets and thread counts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

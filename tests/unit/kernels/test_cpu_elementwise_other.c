@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend agree with
- * scalar C. Lgamma leaves the C library's global state to the program. */
+/* Promise: Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend
+ * agree with scalar C.
+ *
+ * Lgamma leaves the C library's global state to the program. */
 #define _DEFAULT_SOURCE /* signgam */
 #include <limits.h>
 #include <math.h>

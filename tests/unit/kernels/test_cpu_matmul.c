@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's matrix products agree with a plain triple loop, with every method (tiny, thin,
- * blocked, library) and instruction set. */
+/* Promise: The CPU backend's matrix products agree with a plain triple loop, with every method
+ * (tiny, thin, blocked, library) and instruction set. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transpose, BroadcastTo, Slice, Concat, Gather and OneHot of the CPU backend agree with plain
- * loops, over random shapes. */
+/* Promise: Transpose, BroadcastTo, Slice, Concat, Gather and OneHot of the CPU backend agree with
+ * plain loops, over random shapes. */
 #include "cpu_move_case.h"
 
 static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64, give the
- * portable text's bits for any contents of a block. */
+/* Promise: The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64,
+ * give the portable text's bits for any contents of a block. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

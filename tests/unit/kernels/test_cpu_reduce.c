@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's reductions and ArgMax agree with plain loops, and sums follow the definition of
- * their tree, element by element. */
+/* Promise: The CPU backend's reductions and ArgMax agree with plain loops, and sums follow the
+ * definition of their tree, element by element. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

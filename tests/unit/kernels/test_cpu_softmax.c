@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and LogSoftmax of the CPU backend agree with their formula. */
+/* Promise: Softmax and LogSoftmax of the CPU backend agree with their formula. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

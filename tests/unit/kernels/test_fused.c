@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs of elementwise ops give the bits of the ops one by one on the CPU: random programs
- * over all ops, types and broadcasts, and over several parts, every instruction with every type,
- * chains of each cheap op, and outputs over the memory of inputs. */
+/* Promise: Fused programs of elementwise ops give the bits of the ops one by one on the CPU, over
+ * all ops, types, broadcasts and instructions. */
 #include "fused_parts_case.h"
 
 #include "cpu_scope.h"

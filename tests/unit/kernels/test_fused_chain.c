@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps of a fused program become a chain, its links, and the lanes of its loops on OpenCL's
- * processors. test_fused.c and test_fused_opencl.c have the bits. */
+/* Promise: The chosen steps of a fused program become a chain with the expected links and lanes on
+ * OpenCL's processors.
+ *
+ * test_fused.c and test_fused_opencl.c have the bits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs over rows give the bits of the ops one by one on the CPU: random programs of
- * elementwise ops and reductions, softmax and layer norm of many lengths, and outputs over the
- * memory of inputs. */
+/* Promise: Fused programs over rows give the bits of the ops one by one on the CPU: elementwise ops
+ * and reductions, softmax and layer norm of many lengths.
+ * Promise: Sum, Mean, Max and Min over the last axis fuse with the elementwise ops around them,
+ * with the ops' bits. */
 #include "fused_rows_case.h"
 
 #include "cpu_scope.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float16 and bfloat16 convert exactly: every value is widened, every border between two values is
- * narrowed, and the CPU multiplies matrices of halves. The expected values come from arithmetic on
- * doubles, not from bits. */
+/* Promise: Float16 and bfloat16 convert exactly: every value is widened, every border between two
+ * values is narrowed, and the CPU multiplies matrices of halves.
+ * Promise: Float16 and bfloat16 products sum in float32 and round once; Cast is bit-equal.
+ *
+ * The expected values come from arithmetic on doubles, not from bits. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops with indices give the bits of plain loops with any number of threads, on sizes that several
- * threads share. */
+/* Promise: Ops with indices give the bits of plain loops with any number of threads, on sizes that
+ * several threads share. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed device texts unpack to the text that was packed: stored, by fixed codes and by codes of
- * their own, with copies that overlap. Several are joined; a text that does not fit is left out. */
+/* Promise: Packed device texts unpack to the text that was packed: stored, by fixed codes and by
+ * codes of their own, with copies that overlap.
+ *
+ * Several are joined; a text that does not fit is left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

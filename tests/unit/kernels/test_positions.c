@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels' items and the division in device text find positions in tensors with more than 2^32
- * elements, compiled as C. The tensors reserve 4 GiB of addresses and touch few pages of them. */
+/* Promise: Kernels' items and the division in device text find positions in tensors with more than
+ * 2^32 elements, compiled as C.
+ * Promise: Index arithmetic is 32-bit where the numbers fit.
+ *
+ * The tensors reserve 4 GiB of addresses and touch few pages of them. */
 #define _DEFAULT_SOURCE
 
 #include <setjmp.h>

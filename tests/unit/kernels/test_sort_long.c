@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long rows with many runs and chunks sort stably on the CPU, and sums in that order have equal
- * bits. */
+/* Promise: Long rows with many runs and chunks sort stably on the CPU, and sums in that order have
+ * equal bits. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

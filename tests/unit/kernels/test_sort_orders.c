@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sort, ArgSort and TopK on the CPU agree with a plain stable sort: every type, method and
+/* Promise: Sort, ArgSort and TopK on the CPU agree with a plain stable sort: every type, method and
  * instruction set, hard data for radix sort, any number of threads. */
 #define _XOPEN_SOURCE 700
 

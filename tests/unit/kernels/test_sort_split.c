@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search along the merge path in kernels/sort/sort.cl splits as a plain merge does. It and its
- * keys run as C. */
+/* Promise: The search along the merge path in kernels/sort/sort.cl splits as a plain merge does.
+ *
+ * It and its keys run as C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

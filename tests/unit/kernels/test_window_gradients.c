@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of windows have the same bits with any number of threads, on sizes that several threads
- * share, and are those of plain loops: MaxPoolGrad exactly, gradients of convolutions to their
- * rounding. */
+/* Promise: Gradients of windows have the same bits with any number of threads, and are those of
+ * plain loops: MaxPoolGrad exactly, gradients of convolutions to their rounding. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gantry__atan2_f32 of the portable text agrees with double precision on special values and random
- * pairs. Every pair of special values is tested. Random pairs have any bits or similar sizes, or
- * lie near the lines where the calculation changes.
+/* Promise: gantry__atan2_f32 of the portable text agrees with double precision on special values
+ * and random pairs.
  *
- * An argument gives the number of pairs per kind (default 400,000).
- */
+ * Every pair of special values is tested. Random pairs have any bits or similar sizes, or lie near
+ * the lines where the calculation changes. An argument gives the number of pairs per kind (default
+ * 400,000). */
 #define PAIR_FUNCTION gantry__atan2_f32
 #define PAIR_REFERENCE atan2
 #define PAIR_NAMES "y, x"

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both
- * ways, on 1 Mi inputs. The device's own float64 functions are close to the C library's. The
- * division of positions agrees with `/`.
+/* Promise: The portable functions have the same bits on an OpenCL device as in C: one text,
+ * compiled both ways, on 1 Mi inputs.
  *
- * test_math_bits --full [function ...] compares float32 functions on all 2^32 inputs instead, with
- * sixteen lanes, and takes some hours for all; C is then the highest instruction set's.
- *
- * The test uses the first CPU device of the first platform that has one (the pthread device of
- * PoCL, if PoCL is installed). Without OpenCL the tests are skipped or fail (need_opencl.h);
+ * The device's own float64 functions are close to the C library's. The division of positions agrees
+ * with `/`. test_math_bits --full [function ...] compares float32 functions on all 2^32 inputs
+ * instead, with sixteen lanes, and takes some hours for all; C is then the highest instruction
+ * set's. The test uses the first CPU device of the first platform that has one (the pthread device
+ * of PoCL, if PoCL is installed). Without OpenCL the tests are skipped or fail (need_opencl.h);
  * without a CPU device they are skipped. The text comes from the source tree: from
- * GANTRY_KERNELS_FOLDER, else from kernels in the current folder.
- */
+ * GANTRY_KERNELS_FOLDER, else from kernels in the current folder. */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
 

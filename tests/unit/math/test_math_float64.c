@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The float64 functions of the portable text agree with long double, on random inputs of several
- * ranges.
+/* Promise: The float64 functions of the portable text agree with long double, on random inputs of
+ * several ranges.
  *
  * An argument gives the number of inputs per function and range (default 100,000). If long double
  * is no wider than double, the comparison is skipped with that reason; special values are tested
- * everywhere.
- */
+ * everywhere. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The portable text's fused multiply-adds for processors without that instruction equal the C
- * library's fmaf and fma, which are rounded once. Operands have any bits, exponents that make the
- * sum cancel or meet ties, or denormal results.
+/* Promise: The portable text's fused multiply-adds for processors without that instruction equal
+ * the C library's fmaf and fma, which are rounded once.
  *
- * An argument gives the number of triples per kind (default 1,000,000).
- */
+ * Operands have any bits, exponents that make the sum cancel or meet ties, or denormal results. An
+ * argument gives the number of triples per kind (default 1,000,000). */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

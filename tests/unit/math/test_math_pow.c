@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gantry__pow_f32 of the portable text agrees with double precision on special values and random
- * pairs. Every pair of special values is tested. Random pairs have any bits, results over the whole
- * range, whole exponents, or bases near 1.
+/* Promise: gantry__pow_f32 of the portable text agrees with double precision on special values and
+ * random pairs.
  *
- * An argument gives the number of pairs per kind (default 400,000). math_float32_pow.cl has the
- * largest error seen over more pairs.
- */
+ * Every pair of special values is tested. Random pairs have any bits, results over the whole range,
+ * whole exponents, or bases near 1. An argument gives the number of pairs per kind (default
+ * 400,000). math_float32_pow.cl has the largest error seen over more pairs. */
 #define PAIR_FUNCTION gantry__pow_f32
 #define PAIR_REFERENCE pow
 #define PAIR_NAMES "x, y"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An allocation climbs the ladder to more memory or a refusal, over a driver that only counts.
+/* Promise: An allocation climbs the ladder to more memory or a refusal, over a driver that only
+ * counts.
+ * Promise: Growth, limit and statistics are alike on CPU and OpenCL.
+ *
  * test_bfc.c tests the chunks and regions themselves. */
 #define _XOPEN_SOURCE 700
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The allocator keeps its invariants in long random sequences: no two chunks overlap, the limit
- * holds at each driver call, and all memory is returned. The driver refuses at random. The test
- * charges and trims the allocator, and keeps its own list of chunks. Traces of programs test the
- * bound on growth. */
+/* Promise: The allocator keeps its invariants in long random sequences: no two chunks overlap, the
+ * limit holds at each driver call, and all memory is returned.
+ *
+ * The driver refuses at random. The test charges and trims the allocator, and keeps its own list of
+ * chunks. Traces of programs test the bound on growth. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BFC allocator gives TensorFlow's figures, grows within limits, and splits and merges chunks,
- * over a driver that only counts. test_bfc_host_memory.c tests failing host memory, and
- * test_bfc_model.c long random sequences against a model. All use bfc_pool.h. */
+/* Promise: The BFC allocator gives TensorFlow's figures, grows within limits, and splits and merges
+ * chunks, over a driver that only counts.
+ *
+ * test_bfc_host_memory.c tests failing host memory, and test_bfc_model.c long random sequences
+ * against a model. All use bfc_pool.h. */
 #include "bfc_pool.h"
 
 #include <string.h>

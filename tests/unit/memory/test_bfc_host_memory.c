@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each allocation of the BFC's own host memory fails once, and freed host memory is used again. */
+/* Promise: Each allocation of the BFC's own host memory fails once, and freed host memory is used
+ * again. */
 #include "bfc_pool.h"
 
 #include <string.h>

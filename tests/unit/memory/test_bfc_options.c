@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BFC refuses impossible options and names their value. */
+/* Promise: The BFC refuses impossible options and names their value. */
 #include "bfc_pool.h"
 
 #include <string.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An allocation for which nothing fits climbs the ladder: waiting, returning regions, charges,
- * trim, and the report it leaves. Tests without a wait use an allocator that would wait for an
- * hour.
- * Promise: chunks that are only kept between calls are freed before a request that they could serve
- * is refused. */
+/* Promise: An allocation for which nothing fits climbs the ladder: waiting, returning regions,
+ * charges, trim, and the report it leaves.
+ * Promise: The ladder records each rung; the error is TensorFlow's; the report is text and JSON.
+ * Promise: Chunks that are only kept between calls are freed before a request that they could serve
+ * is refused.
+ *
+ * Tests without a wait use an allocator that would wait for an hour. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gantry's allocator keeps its bounds on the bench's traces. A trace of a program holds at most
- * twice the peak in use plus one region at every moment. No trace holds more than the model of
- * TensorFlow's rules. No test measures time. */
+/* Promise: Gantry's allocator keeps its bounds on the bench's traces.
+ * Promise: Pool at most 2 x peak in use + one region, at every moment of three traces.
+ * Promise: Pool on four fragmentation attacks not above TensorFlow's rules.
+ *
+ * A trace of a program holds at most twice the peak in use plus one region at every moment. No
+ * trace holds more than the model of TensorFlow's rules. No test measures time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bench's model of TensorFlow's allocator rules gives the figures of TensorFlow's own tests
- * (tensorflow_semantics 5.7). Back-off and growth follow the rules' text. */
+/* Promise: The bench's model of TensorFlow's allocator rules gives the figures of TensorFlow's own
+ * tests (tensorflow_semantics 5.7).
+ *
+ * Back-off and growth follow the rules' text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

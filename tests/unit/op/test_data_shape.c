@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops whose result's shape depends on data read a count back from the kernel, then make the result.
+/* Promise: Ops whose result's shape depends on data read a count back from the kernel, then make
+ * the result.
+ *
  * The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700
 

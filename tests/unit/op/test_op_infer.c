@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry__op_infer checks counts, attributes, types and sizes around an op's own shape function. */
+/* Promise: gantry__op_infer checks counts, attributes, types and sizes around an op's own shape
+ * function.
+ * Promise: Shape or type mismatch, overflowing shapes: InvalidArgument. */
 #include "infer_case.h"
 
 /* ---- counts ---- */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every op's inference survives shapes, numbers and attributes at the limits of their types. It
- * returns, and accepted results have valid dimensions and sizes. UndefinedBehaviorSanitizer finds
- * overflows on the way.
- * Promise: with open sizes and unknown numbers, too, inference of any call ends with sizes from -1
- * on. */
+/* Promise: Every op's inference survives shapes, numbers and attributes at the limits of their
+ * types.
+ * Promise: With open sizes and unknown numbers, too, inference of any call ends with sizes from -1
+ * on.
+ *
+ * It returns, and accepted results have valid dimensions and sizes. UndefinedBehaviorSanitizer
+ * finds overflows on the way. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each family infers its results' shapes and refuses every wrong call, with TensorFlow's texts
- * where it has one. */
+/* Promise: Each family infers its results' shapes and refuses every wrong call, with TensorFlow's
+ * texts where it has one.
+ * Promise: An index type that cannot hold the largest index is refused. */
 #include "infer_case.h"
 
 static void elementwise_keeps_or_broadcasts_shapes(void **state) {

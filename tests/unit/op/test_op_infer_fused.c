@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused ops infer types and shapes of their outputs, and refuse every program that kernels could
- * not trust. */
+/* Promise: Fused ops infer types and shapes of their outputs, and refuse every program that kernels
+ * could not trust. */
 #include "infer_case.h"
 
 #include "op/fused_program.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that move elements infer their results' shapes and refuse every wrong call, with TensorFlow's
- * texts where it has one. Golden cases have the numbers that TensorFlow computed. The numbers here
- * would need too much memory in TensorFlow. */
+/* Promise: Ops that move elements infer their results' shapes and refuse every wrong call, with
+ * TensorFlow's texts where it has one.
+ *
+ * Golden cases have the numbers that TensorFlow computed. The numbers here would need too much
+ * memory in TensorFlow. */
 #include "infer_case.h"
 
 #define LARGEST "9223372036854775807"

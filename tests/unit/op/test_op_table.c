@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of ops, their names and the public listing are complete, consistent and spelled as in
- * TensorFlow. */
+/* Promise: The table of ops, their names and the public listing are complete, consistent and
+ * spelled as in TensorFlow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: with open sizes and unknown numbers, each op infers a size that its call has, or -1.
+/* Promise: With open sizes and unknown numbers, each op infers a size that its call has, or -1.
  *
  * The golden cases of all ops are inferred with their sizes and numbers, then again with some of
  * them hidden. */

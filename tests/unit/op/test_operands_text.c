@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types and shapes in an error's text: their form, and where the text ends. */
+/* Promise: The text of an error gives the operands' types and shapes, and long lists end in `...`.
+ * Promise: Types and shapes in errors are those of the call where they depend on data; long lists
+ * end in `...`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An attribute gives an op's number of outputs. The op is the test's own; its kernel is the fake
- * backend's (fake_test_ops.c). */
+/* Promise: An attribute gives an op's number of outputs.
+ *
+ * The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A box of a tensor knows whether its elements are contiguous, and where the first one is. */
+/* Promise: A box of a tensor knows whether its elements are contiguous, and where the first one is.
+ * Promise: Kernels read broadcasts, axes and transposes through strides, without copies.
+ * Promise: Slice, StridedSlice, Split, SplitV, Unpack share memory where contiguous and aligned. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

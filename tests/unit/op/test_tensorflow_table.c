@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each row of the TensorFlow plug-in's op table names an op, attributes, types and host inputs of
- * this library, so that a change of an op cannot leave the plug-in behind. TensorFlow is not
- * needed. */
+/* Promise: Each row of the TensorFlow plug-in's op table names an op, attributes, types and host
+ * inputs of this library.
+ *
+ * TensorFlow is not needed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gradient of a convolution's filter is that of plain loops on the CPU backend and on a
- * processor behind OpenCL (PoCL): panels inside the images and at borders, of several runs, of
- * several tiles and chunks. The values are small integers, so every order of sums is exact. Neither
- * device makes patches. */
+/* Promise: The gradient of a convolution's filter is that of plain loops on the CPU backend and on
+ * a processor through OpenCL (PoCL).
+ *
+ * The values are small integers, so every order of sums is exact. Neither device makes patches. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

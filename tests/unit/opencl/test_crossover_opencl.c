@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With crossover, functions on a real driver (PoCL as a GPU) run small ops on the CPU and large
- * ones there, by made-up records of the tuning file; explanation, record and log say so. Without
- * good records they are placed as usual, and say why. */
+/* Promise: With crossover, functions on a real driver (PoCL as a GPU) run small ops on the CPU and
+ * large ones there, by made-up records of the tuning file; explanation, record and log say so.
+ *
+ * Without good records they are placed as usual, and say why. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PoCL runs an op in a program that exports another LLVM. The loader could bind the driver's
- * initialisers to that LLVM and so end the process. If the driver cannot be isolated, the backend
- * says so.
+/* Promise: PoCL runs an op in a program that exports another LLVM.
+ * Promise: OpenCL opens next to another LLVM; next to another malloc as well it is refused, both
+ * named.
+ * Promise (test_foreign_llvm.fixed): PoCL runs an op next to another LLVM in a program at a fixed
+ * address, as Debian's python3 is one.
  *
- * Libraries stay loaded in a process, so each test is a process of its own: this program with the
- * test's number. */
+ * The loader could bind the driver's initialisers to that LLVM and so end the process. If the
+ * driver cannot be isolated, the backend says so. Libraries stay loaded in a process, so each test
+ * is a process of its own: this program with the test's number. */
 #define _DEFAULT_SOURCE
 
 #include "fork_child.h"

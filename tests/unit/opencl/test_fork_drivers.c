@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of fork whose parent used a driver refuses that backend with a reason, computes on the
- * CPU and does not hang. The driver's threads are missing in the child. OpenCL runs on PoCL, and
- * CUDA on the stand-in, which also runs on PoCL.
+/* Promise: A child of fork whose parent used a driver refuses that backend with a reason, computes
+ * on the CPU and does not hang.
  *
- * A process cannot undo the use of a driver, so each test has a process of its own, the parent.
- * That process is forked before any driver is opened. */
+ * The driver's threads are missing in the child. OpenCL runs on PoCL, and CUDA on the stand-in,
+ * which also runs on PoCL. A process cannot undo the use of a driver, so each test has a process of
+ * its own, the parent. That process is forked before any driver is opened. */
 #define _DEFAULT_SOURCE
 
 #include "fork_child.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs of elementwise ops, and of these and reductions over rows, give the bits of the
- * ops one by one on a device that builds programs: random programs over all ops, types and
- * broadcasts on PoCL. The CPU computes the ops one by one, because PoCL would compile each of them.
+/* Promise: Fused programs of elementwise ops and of reductions over rows give the bits of the ops
+ * one by one on PoCL, over all ops, types and broadcasts.
+ *
+ * The CPU computes the ops one by one, because PoCL would compile each of them.
  * GANTRY_TEST_FUSED_PROGRAMS sets how many programs, and then the same device computes the ops. So
  * it does on a card (GANTRY_TEST_BACKENDS). */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver that withholds commands until a flush gives the same results. An idle device starts its
- * first command at once, and few commands wait at any time. */
+/* Promise: A driver that withholds commands until a flush gives the same results.
+ * Promise: An idle device gets its first command at once; at most 16 are withheld.
+ *
+ * An idle device starts its first command at once, and few commands wait at any time. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

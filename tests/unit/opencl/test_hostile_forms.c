@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each op chooses the kernels and groups of hostile_forms.txt on many kinds of GPUs. Nothing runs:
- * the stand-in logs launches and skips them.
+/* Promise: Each op chooses the kernels and groups of hostile_forms.txt on many kinds of GPUs.
+ * Promise: Forms follow units, local memory and limits of nine kinds of GPU.
  *
- * The text shows every change of a form. GANTRY_TEST_FORMS names a file that receives the current
- * text. */
+ * Nothing runs: the stand-in logs launches and skips them. The text shows every change of a form.
+ * GANTRY_TEST_FORMS names a file that receives the current text. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

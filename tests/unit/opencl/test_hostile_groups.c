@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and reductions choose a form that fits a hostile GPU, with the same bits. Its driver
- * allows a kernel fewer work-items than the device; a kernel without a fitting form gives the
- * reason. The compiler does not report its fused multiply-add as fast, and products still use
- * it. */
+/* Promise: Products and reductions choose a form that fits a hostile GPU, with the same bits.
+ * Promise: A launch keeps within the kernel's own limit of work-items, or a smaller form takes
+ * over.
+ * Promise: Products use a fused multiply-add on each GPU that has one.
+ *
+ * Its driver allows a kernel fewer work-items than the device; a kernel without a fitting form
+ * gives the reason. The compiler does not report its fused multiply-add as fast, and products still
+ * use it. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device with false limits computes right results or is left out with a reason: zeros, absurd
- * numbers, an allocation larger than the memory. The CPU keeps working. */
+/* Promise: A device with false limits computes right results or is left out with a reason: zeros,
+ * absurd numbers, an allocation larger than the memory.
+ *
+ * The CPU keeps working. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments of many rows on a GPU have the CPU's bits, and no launch gives one work-item more than
- * MOST_UPDATES rows. The CPU adds all rows at once. */
+/* Promise: Segments of many rows on a GPU have the CPU's bits, and no launch gives one work-item
+ * more than MOST_UPDATES rows.
+ *
+ * The CPU adds all rows at once. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorts of long rows on a GPU, by tiles in local memory: elements and positions are the
+/* Promise: Sorts of long rows on a GPU, by tiles in local memory: elements and positions are the
  * processor's, around the borders of tiles, with many equal elements, NaN and both orders. */
 #define _XOPEN_SOURCE 700
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend reports each missing or damaged driver of the loader's list in a sentence of
- * its own. The sentence is part of the reason if no driver remains; otherwise it is in the line of
- * libraries. A driver that is listed twice counts once.
+/* Promise: The OpenCL backend reports each missing or damaged driver of the loader's list in a
+ * sentence of its own.
+ * Promise: Each driver that is listed and cannot be opened has its own sentence.
+ * Promise: A driver that two .icd files name counts once, and so does its CUDA card.
  *
- * A loader reads its list once per process, so each test is a process of its own. */
+ * The sentence is part of the reason if no driver remains; otherwise it is in the line of
+ * libraries. A driver that is listed twice counts once. A loader reads its list once per process,
+ * so each test is a process of its own. */
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"

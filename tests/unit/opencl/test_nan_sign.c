@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a NaN is a NaN: its sign and its payload are no part of a result. A function and its ops
+/* Promise: A NaN is a NaN: its sign and its payload are no part of a result. A function and its ops
  * run one by one give NaN at the same places, and the same bits everywhere else, on every device.
- * Promise: no op gives another number, another order or another count because of the sign or the
+ * Promise: No op gives another number, another order or another count because of the sign or the
  * payload of a NaN. */
 #define _XOPEN_SOURCE 700
 #include <math.h>

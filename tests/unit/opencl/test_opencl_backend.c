@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend works through its plug-in interface, on two PoCL devices. */
+/* Promise: The OpenCL backend works through its plug-in interface, on two PoCL devices.
+ * Promise: No platform, no device, no loader of OpenCL: Unavailable with a reason. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 

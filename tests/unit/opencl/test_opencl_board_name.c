@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver such as AMD's reports the board's name and the chip's: the device is called by the
- * board, and its hash contains the chip. stand_ins/opencl/twin_layer.c plays the driver. */
+/* Promise: A driver such as AMD's reports the board's name and the chip's: the device is called by
+ * the board, and its hash contains the chip.
+ * Promise: An empty board name falls back to the chip's; the build hash has both.
+ *
+ * stand_ins/opencl/twin_layer.c plays the driver. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLBlast gets arguments within its limits: a fake CLBlast records them and computes nothing
- * (stand_ins/opencl/fake_clblast.c). CLBlast passes offsets and strides to its kernels as int, so
- * no element of a call may lie 2^31 elements or more behind the buffer's start. */
+/* Promise: CLBlast gets arguments within its limits: a fake CLBlast records them and computes
+ * nothing (stand_ins/opencl/fake_clblast.c).
+ * Promise: No argument of CLBlast reaches 2^31 elements.
+ *
+ * CLBlast passes offsets and strides to its kernels as int, so no element of a call may lie 2^31
+ * elements or more behind the buffer's start. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

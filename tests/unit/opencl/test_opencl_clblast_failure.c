@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a failure of CLBlast, the portable kernels compute the product. Such products are not
- * passed to CLBlast again, and a program can read the reason. The fake CLBlast always fails
- * (stand_ins/opencl/fake_clblast.c). */
+/* Promise: After a failure of CLBlast, the portable kernels compute the product.
+ * Promise: The portable kernels compute what CLBlast fails at; a program reads the reason.
+ *
+ * Such products are not passed to CLBlast again, and a program can read the reason. The fake
+ * CLBlast always fails (stand_ins/opencl/fake_clblast.c). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 

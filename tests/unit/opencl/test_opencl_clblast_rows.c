@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Valid rows of tuned parameters for CLBlast reach their device, and others are refused with a
- * reason. */
+/* Promise: Valid rows of tuned parameters for CLBlast reach their device, and others are refused
+ * with a reason.
+ * Promise: CLBlast takes parameters for unknown cards from rows, a file, a tuner. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

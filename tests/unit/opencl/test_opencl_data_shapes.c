@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions with shuffles, and with shapes that depend on data, give the bits of their bodies run
- * op by op on a real driver (PoCL as GPU:0). GANTRY_TEST_BACKENDS names others, for a card. */
+/* Promise: Functions with shuffles, and with shapes that depend on data, give the bits of their
+ * bodies run op by op on a real driver (PoCL as GPU:0).
+ *
+ * GANTRY_TEST_BACKENDS names others, for a card. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>

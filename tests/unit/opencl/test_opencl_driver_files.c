@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend lists the files whose code it would run, and opens none of them: the loader,
- * and each driver that a .icd file names. A list that does not fit is cut; its length is told. */
+/* Promise: The OpenCL backend lists the files whose code it would run, and opens none of them: the
+ * loader, and each driver that a .icd file names.
+ *
+ * A list that does not fit is cut; its length is told. */
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and convolutions of a real driver take a bias and a Relu (PoCL as GPU:0), with the bits
- * of the ops one by one. GANTRY_TEST_BACKENDS names other backends, for a card. cuBLASLt may
- * compute a product with an epilogue by another algorithm. There, elements may differ in their last
- * bits, and the test says how many do. Libraries of a card take no epilogues of some types: counted
- * on PoCL alone. */
+/* Promise: Products and convolutions of a real driver take a bias and a Relu (PoCL as GPU:0), with
+ * the bits of the ops one by one.
+ *
+ * GANTRY_TEST_BACKENDS names other backends, for a card. cuBLASLt may compute a product with an
+ * epilogue by another algorithm. There, elements may differ in their last bits, and the test says
+ * how many do. Libraries of a card take no epilogues of some types: counted on PoCL alone. */
 #define _XOPEN_SOURCE 700
 
 #include "epilogue_case.h"

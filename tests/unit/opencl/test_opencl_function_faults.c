@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad data that a function's kernel finds is told in the words of the CPU backend, with function,
- * node, op, types, shapes and device, when its result is read on a real driver (PoCL as GPU:0). */
+/* Promise: Bad data that a function's kernel finds is reported in the words of the CPU backend,
+ * with function, node, op, types, shapes and device, on a real driver (PoCL as GPU:0). */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random functions give the bits of their bodies run op by op on a real driver (PoCL as GPU:0) and
- * the CPU: with all passes, with none, with each alone, and with crossover. Limits of the device
- * split fused nodes. Reductions over rows and what stands around them are one node. */
+/* Promise: Random functions give the bits of their bodies run op by op on a real driver (PoCL as
+ * GPU:0) and the CPU: with all passes, with none, with each only, and with crossover.
+ *
+ * Limits of the device split fused nodes. Reductions over rows and what stands around them are one
+ * node. */
 #define _XOPEN_SOURCE 700
 
 #include <unistd.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend's matrix products give exact results on PoCL: its own, CLBlast's and those for
- * CPUs. product_case.h runs and checks them. */
+/* Promise: The OpenCL backend's matrix products give exact results on PoCL: its own, CLBlast's and
+ * those for CPUs.
+ *
+ * product_case.h runs and checks them. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device without double precision is reported as such, and programs that use double do not build
- * on its stand-in. */
+/* Promise: A device without double precision is reported as such, and programs that use double do
+ * not build on its stand-in.
+ * Promise: A device without doubles refuses float64 with that reason; what only moves it stays. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 

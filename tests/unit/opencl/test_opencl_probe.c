@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backend probes a new device before it uses it: a note records how the device computes, and a
- * driver that crashes the probe is not opened. PoCL has bad habits through a layer
- * (stand_ins/opencl/rough_layer.c). If a card is removed, the other cards keep working.
+/* Promise: The backend probes a new device before it uses it: a note records how the device
+ * computes, and a driver that crashes the probe is not opened.
+ * Promise: A device that contracts, flushes or rounds otherwise has a note.
+ * Promise: A card taken away, drivers that disagree about its memory.
+ * Promise: A driver whose fma of float64 rounds twice gets a note.
  *
- * Each test is a process of its own, with its own cache folder. */
+ * PoCL has bad habits through a layer (stand_ins/opencl/rough_layer.c). If a card is removed, the
+ * other cards keep working. Each test is a process of its own, with its own cache folder. */
 #define _XOPEN_SOURCE 700
 #include "icd_folder.h"
 #include "locked_heap.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend builds programs, loads binaries and launches kernels, on two PoCL devices. */
+/* Promise: The OpenCL backend builds programs, loads binaries and launches kernels, on two PoCL
+ * devices.
+ * Promise: PoCL's header stays out of Gantry's own programs.
+ * Promise: A kernel that does not build: the compiler's log in the text. */
 #define _GNU_SOURCE
 #include <pthread.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend's matrix product on tensor cores is right in an emulation on PoCL. The kernel
- * is the card's; only the product of one fragment is emulated. */
+/* Promise: The OpenCL backend's matrix product on tensor cores is right in an emulation on PoCL.
+ * Promise: Tensor cores through inline PTX on NVIDIA's OpenCL, by asking.
+ *
+ * The kernel is the card's; only the product of one fragment is emulated. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

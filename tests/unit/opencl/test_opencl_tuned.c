@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the tuning file set the CPU product's block sizes and CLBlast's parameters on OpenCL
- * devices. Products are right with every valid size; other sizes are refused with file, line and
- * reason. */
+/* Promise: Records of the tuning file set the CPU product's block sizes and CLBlast's parameters on
+ * OpenCL devices.
+ *
+ * Products are right with every valid size; other sizes are refused with file, line and reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

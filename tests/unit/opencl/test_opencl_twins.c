@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A card that two OpenCL drivers see is one device: its maker's driver serves it, and the other one
- * takes over or stays reachable (stand_ins/opencl/twin_layer.c). */
+/* Promise: A card that two OpenCL drivers see is one device: its maker's driver serves it, and the
+ * other one takes over or stays reachable (stand_ins/opencl/twin_layer.c).
+ * Promise: A card of two OpenCL drivers is one device, also with different memory. */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a thread waits for an OpenCL device: which calls each policy makes of the driver, that a
- * driver which uses a core is found out, and that PoCL's devices wait right by each policy. */
+/* Promise: A thread waits for an OpenCL device by the calls of its policy, and a driver that uses a
+ * core meanwhile is found out. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

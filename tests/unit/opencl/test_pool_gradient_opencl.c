@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The joined gradient of a max pool and a Relu gives the bits of the ops one by one on a device
- * that builds programs: in the form for processors and in that for cards, on PoCL. */
+/* Promise: The joined gradient of a max pool and a Relu gives the bits of the ops one by one on a
+ * device that builds programs: in the form for processors and in that for cards, on PoCL. */
 #define _XOPEN_SOURCE 700
 
 #include "need_opencl.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual devices work on a real driver (PoCL) through the public calls: the guide's two halves of
- * 1024 MB, and copies between them. Portable kernels respect the limits of a part that imitates a
- * smaller card. */
+/* Promise: Virtual devices work on a real driver (PoCL) through the public calls: the guide's two
+ * halves of 1024 MB, and copies between them.
+ * Promise: A smaller device is imitated; kernels fit it or are refused by name.
+ *
+ * Portable kernels respect the limits of a part that imitates a smaller card. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

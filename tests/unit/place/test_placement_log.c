@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placements are recorded in a ring, counted per (op, reason, device), passed to the callback and
- * logged, with each warning once. */
+/* Promise: Placements are recorded in a ring, counted per (op, reason, device), passed to the
+ * callback and logged, with each warning once. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

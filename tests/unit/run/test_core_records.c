@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Shape, Size, Rank and the ops on shapes like them are placed as other ops: each leaves
  * one record, and a device that does not exist is refused without soft placement and under require.
- * Promise: their results are in the memory of the CPU on which they are placed, else of the first.
+ * Promise: Their results are in the memory of the CPU on which they are placed, else of the first.
  * Promise: gantry_variable_assign_add and gantry_variable_assign_sub leave one record each, and
  * none in the calls of a function. */
 #define _XOPEN_SOURCE 700

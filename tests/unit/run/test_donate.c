@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op may write its result into a donated tensor's memory, and must not if that memory is still
- * used elsewhere. */
+/* Promise: An op may write its result into a donated tensor's memory, and must not if that memory
+ * is still used elsewhere.
+ * Promise: An elementwise op works in place where its input dies. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"

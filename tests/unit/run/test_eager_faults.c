@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors found on the device and failed work reach the right eager calls, and the runtime survives
- * each failed allocation and backend slot. */
+/* Promise: Errors found on the device and failed work reach the right eager calls, and the runtime
+ * survives each failed allocation and backend slot.
+ * Promise: Bad data is reported with place and value, in the same words on every device.
+ * Promise: Synchronize returns what a kernel found, once; any number may be unread.
+ * Promise: A training on an asynchronous device keeps its speed.
+ * Promise: Each n-th host allocation and call of a backend slot fails: alive, right status, no
+ * leak. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eager execution reuses the device memory of dropped tensors only after the work that still uses
- * it. */
+/* Promise: Eager execution reuses the device memory of dropped tensors only after the work that
+ * still uses it. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: results have the same bits whatever floating-point mode the program chose: denormals
+/* Promise: Results have the same bits whatever floating-point mode the program chose: denormals
  * flushed, another rounding, exceptions that trap.
- * Promise: a call returns with the mode with which it was made.
- * Promise: a callback of the program runs in the program's mode, and a change of mode that it
+ * Promise: A call returns with the mode with which it was made.
+ * Promise: A callback of the program runs in the program's mode, and a change of mode that it
  * leaves ends with it.
- * Promise: no thread of the library or of a driver starts in the program's mode.
+ * Promise: No thread of the library or of a driver starts in the program's mode.
  *
  * pthread_create of this program counts the threads that others start. The first program on each
  * device runs in a mode of its own, because a driver keeps its threads. */

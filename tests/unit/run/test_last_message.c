@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_last_message belongs to a failed call: a successful call leaves it or empties it, even
- * after internal failures. */
+/* Promise: gantry_last_message belongs to a failed call: a successful call leaves it or empties it,
+ * even after internal failures.
+ * Promise: A call that succeeds leaves no message. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

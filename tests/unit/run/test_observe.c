@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Observers of scopes: which ops they are told, in which order, and how they fail. */
+/* Promise: Observers of scopes see ops, parts, reads, blocks and calls in their order, and may
+ * fail. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"

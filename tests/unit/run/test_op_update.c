@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op's results take the places of its first inputs, over their memory where nobody else holds
- * it; a failure leaves them. */
+/* Promise: An op's results take the places of its first inputs, over their memory where nobody else
+ * holds it; a failure leaves them. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"

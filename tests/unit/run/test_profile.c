@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles count known sequences on the CPU backend and on fake GPUs. Nothing is recorded while
- * profiling is off, steps add up, and threads are counted. */
+/* Promise: Profiles count known sequences on the CPU backend and on fake GPUs.
+ * Promise: A profile reports calls, launches, bytes, allocations, time per step.
+ *
+ * Nothing is recorded while profiling is off, steps add up, and threads are counted. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of random numbers count on the host, take seeds as TensorFlow's Python does, and keep
- * their state. */
+/* Promise: Streams of random numbers count on the host, take seeds as TensorFlow's Python does, and
+ * keep their state. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

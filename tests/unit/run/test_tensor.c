@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors are read, formatted, shared by many threads, and alias each other's memory. */
+/* Promise: Tensors are read, formatted, shared by many threads, and alias each other's memory. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

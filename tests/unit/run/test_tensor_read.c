@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An asynchronous read returns at once, says when it has ended, and brings the elements, or the
- * error of the work before it. */
+/* Promise: An asynchronous read returns at once, says when it has ended, and brings the elements,
+ * or the error of the work before it. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"

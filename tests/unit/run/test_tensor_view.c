@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A view shares a part of a tensor's memory under another type and shape: ops take it, nobody
- * writes into it, and a view that does not fit is refused with numbers. */
+/* Promise: A view shares a part of a tensor's memory under another type and shape: ops take it,
+ * nobody writes into it, and a view that does not fit is refused with numbers. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"

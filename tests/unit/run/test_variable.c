@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables change while their values are read, stay on their device, and follow TensorFlow's rules
- * for integers. */
+/* Promise: Variables change while their values are read, stay on their device, and follow
+ * TensorFlow's rules for integers. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong updates of variables are refused with a text that names the op and the variable, and change
- * nothing. */
+/* Promise: Wrong updates of variables are refused with a text that names the op and the variable,
+ * and change nothing. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

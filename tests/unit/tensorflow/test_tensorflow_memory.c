@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The TensorFlow plug-in's addresses: each stands for a tensor, a slice for a view of it, a written
- * part for a part; freed addresses are used again, and nothing leaks. */
+/* Promise: The TensorFlow plug-in's addresses: each stands for a tensor, a slice for a view of it,
+ * a written part for a part; freed addresses are used again, and nothing leaks.
+ * Promise: Addresses of TensorFlow stand for tensors: views, parts, copies, reuse, threads. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: models that are not built, optimizers that are, metrics and stateful layers say
+/* Promise: Models that are not built, optimizers that are, metrics and stateful layers say
  * FailedPrecondition after gantry_runtime_release, and can be released.
  *
  * test_train_null_calls does the same with every function. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints: the bytes are those of Python's safetensors, variables are restored all or none, and
- * the old file stays whole when saving fails.
- * Promise: a save beyond ulimit -f is an error that keeps the old checkpoint, and what a killed
+/* Promise: Checkpoints have the bytes of Python's safetensors, variables are restored all or none,
+ * and the old file stays whole when saving fails.
+ * Promise: A save beyond ulimit -f is an error that keeps the old checkpoint, and what a killed
  * save left is removed by the next one. */
 #define _XOPEN_SOURCE 700
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a tensor of a type or a rank that Gantry does not have hides no other tensor of its
+/* Promise: A tensor of a type or a rank that Gantry does not have hides no other tensor of its
  * checkpoint; what asks for it is refused by its name.
  * Promise: gantry_checkpoint_load and gantry_checkpoint_restore bring elements to a device with a
  * few MiB of host memory, whatever the tensor's size.
- * Promise: a Git LFS pointer and an HTML page are named as such in place of a checkpoint. */
+ * Promise: A Git LFS pointer and an HTML page are named as such in place of a checkpoint. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

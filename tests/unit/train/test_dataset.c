@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data sets give the right elements in the right order, count them, and refuse wrong arguments. */
+/* Promise: Data sets give the right elements in the right order, count them, and refuse wrong
+ * arguments. */
 #include "dataset_case.h"
 
 #include <math.h>

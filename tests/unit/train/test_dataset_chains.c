@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random chains of transformations give the same elements from rows of arrays, which batches
- * gather, and from a callback, whose elements are copied; and their cardinality is right where it
- * is known. */
+/* Promise: Random chains of transformations give the same elements from rows of arrays and from a
+ * callback, and their cardinality is right where it is known. */
 #include "dataset_case.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a remainder that drop_remainder drops is not checked, by no kind of batch; one that is
+/* Promise: A remainder that drop_remainder drops is not checked, by no kind of batch; one that is
  * kept, and a whole batch, are.
- * Promise: counts near INT64_MAX and INT64_MIN are accepted or refused without overflow, and a
+ * Promise: Counts near INT64_MAX and INT64_MIN are accepted or refused without overflow, and a
  * cardinality that is known is the number of elements that are delivered. */
 #include <inttypes.h>
 #include <setjmp.h>

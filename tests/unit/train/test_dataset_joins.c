@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zip, concatenate, filter and enumerate give tf.data's elements, cardinalities and ends. The
- * expected values are those of TensorFlow 2.21. */
+/* Promise: Zip, concatenate, filter and enumerate give tf.data's elements, cardinalities and ends.
+ *
+ * The expected values are those of TensorFlow 2.21. */
 #include "dataset_case.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads of map and prefetch: order, failures, early ends, several iterators at once, and
- * failing allocations. The thread sanitizer runs this file. */
+/* Promise: The threads of map and prefetch: order, failures, early ends, several iterators at once,
+ * and failing allocations.
+ *
+ * The thread sanitizer runs this file. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "dataset_case.h"

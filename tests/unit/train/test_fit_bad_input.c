@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad input of a training: the error names the object, its value and what is accepted, the weights
- * and files of before are whole, and the model can be trained afterwards; on the CPU backend, on
- * PoCL, where ops fail later than they are called, and mirrored.
- * Promise: a full disk and ulimit -f end no training by a signal, and leave the old file. */
+/* Promise: Bad input of a training is an error that names the object, its value and what is
+ * accepted; weights and files stay whole, and the model can be trained afterwards.
+ * Promise: Sizes that a program gave an input, left-over components of a batch, a bad call to a
+ * trained model: refused, and nothing lost.
+ * Promise: A full disk and ulimit -f end no training by a signal, and leave the old file. */
 #define _XOPEN_SOURCE 700
 
 #include <sys/resource.h>

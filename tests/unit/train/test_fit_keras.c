@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trainings by the options of fit, by callbacks, and with layers that are not trained or are
- * applied twice, have Keras's losses, metrics and weights. */
+/* Promise: Trainings by the options of fit, by callbacks, and with layers that are not trained or
+ * are applied twice, have Keras's losses, metrics and weights.
+ * Promise: `steps_per_epoch`, `validation_freq`, class and sample weights, early stopping,
+ * plateaus: Keras's numbers. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

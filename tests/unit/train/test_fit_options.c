@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trainings with metrics that keep their own state, with regularizers and with constraints have
- * Keras's losses, metrics and weights, in fit and evaluate, with weights of samples and a smaller
- * last batch: on the CPU backend, on PoCL, and mirrored over two devices. */
+/* Promise: Trainings with metrics that keep their own state, with regularizers and with constraints
+ * have Keras's losses, metrics and weights, in fit and evaluate.
+ * Promise: Precision, recall, F scores, PR curve and RMSE in `fit` and `evaluate`, weighted, last
+ * batch smaller. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of functions that are called under a tape: values, Nones, what is traced how often, the
- * second order, and what is refused. */
+/* Promise: Gradients of functions that are called under a tape: values, Nones, what is traced how
+ * often, the second order, and what is refused.
+ * Promise: A called function has gradients for inputs, captured tensors and variables; traced once;
+ * threads share it. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a model trains on sequences of lengths that fit a device one at a time, and gradients of
+/* Promise: A model trains on sequences of lengths that fit a device one at a time, and gradients of
  * functions are computed for them, on the CPU and on OpenCL.
  * Promise: gantry_function_trim frees what the functions of a function's gradients keep, too. */
 #define _XOPEN_SOURCE 700

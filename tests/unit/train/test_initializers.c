@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialisers have Keras's numbers for a seed, at once and inside functions; orthogonal matrices
- * are orthogonal; and what a kind does not take is refused with a text that says so. */
+/* Promise: Initialisers have Keras's numbers for a seed, at once and inside functions; orthogonal
+ * matrices are orthogonal; and what a kind does not take is refused with a text that says so. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>

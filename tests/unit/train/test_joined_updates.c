@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The weights of whole models are updated by one launch on each device, on the CPU and on PoCL as a
- * GPU, with the bits of one launch for each weight. */
+/* Promise: The weights of whole models are updated by one launch on each device, on the CPU and on
+ * PoCL as a GPU, with the bits of one launch for each weight. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers that resize, merge, normalise and activate: Keras's names, rows and columns that are open,
- * and bad input. Their numbers are cases of test_layers.c. */
+/* Promise: Layers that resize, merge, normalise and activate: Keras's names, rows and columns that
+ * are open, and bad input.
+ *
+ * Their numbers are cases of test_layers.c. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

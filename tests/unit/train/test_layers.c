@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers have Keras's outputs, gradients, moving statistics and first weights, at once and in
- * functions; dropout has its rate and its scale. */
+/* Promise: Layers have Keras's outputs, gradients, moving statistics and first weights, at once and
+ * in functions; dropout has its rate and its scale.
+ * Promise: First weights of a model's seed are Keras's after set_random_seed. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

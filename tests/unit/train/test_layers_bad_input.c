@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers refuse bad numbers and inputs, when they are made or built, with a text that says so;
- * without memory they leak nothing. */
+/* Promise: Layers refuse bad numbers and inputs, when they are made or built, with a text that says
+ * so; without memory they leak nothing. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

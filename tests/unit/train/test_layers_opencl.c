@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers have Keras's outputs, gradients and moving statistics on a device that builds programs:
- * PoCL, as a GPU. */
+/* Promise: Layers have Keras's outputs, gradients and moving statistics on a device that builds
+ * programs: PoCL, as a GPU. */
 #define _XOPEN_SOURCE 700
 
 #include "train_recurrent_case.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a callback that ends the scope it was given, or one around it, is refused with
- * FailedPrecondition and harms nothing: forward and backward of a custom gradient, a replica, a
- * loss, a learning rate, a layer, an observer and a device function.
- * Promise: a callback of a gradient that ends its tape, watches tensors with it or resumes it harms
+/* Promise: A callback of a gradient, replica, loss, rate, layer, observer or device function that
+ * ends its scope, or one around it, is refused with FailedPrecondition.
+ * Promise: A callback of a gradient that ends its tape, watches tensors with it or resumes it harms
  * nothing; one that asks it for another gradient is refused.
- * Promise: a library on top lends a scope as often as it takes it back, and then it can end. */
+ * Promise: A library on top lends a scope as often as it takes it back, and then it can end. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

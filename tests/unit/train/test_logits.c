@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cross-entropies of outputs that are exactly 0 and 1: a model finds the logits behind its softmax
- * or sigmoid, and follows Keras on TensorFlow, which finds them too, on the CPU backend, on PoCL,
- * and mirrored. */
+/* Promise: For cross-entropies of outputs that are exactly 0 and 1, a model finds the logits before
+ * its softmax or sigmoid and follows Keras on TensorFlow. */
 #define _XOPEN_SOURCE 700
 
 #include "train_case.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: in a function, a loop has the gradients of its steps run one by one, of both orders,
- * however often one tensor reaches its body: given twice, captured, through a branch, a function,
- * an inner loop or a read of a variable.
- * Promise: a tape outside has the same gradients of a function with such a loop.
- * Promise: the gradient runs the body of a loop with what it used at first, also with tensors of a
+/* Promise: In a function, a loop has the gradients of its steps run one by one, of both orders,
+ * however often one tensor reaches its body.
+ * Promise: A tape outside has the same gradients of a function with such a loop.
+ * Promise: The gradient runs the body of a loop with what it used at first, also with tensors of a
  * function that has returned. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses have Keras's values, at once and inside functions, and Keras's gradients; what does
- * not fit is refused with a text that says so. */
+/* Promise: Losses have Keras's values, at once and inside functions, and Keras's gradients; what
+ * does not fit is refused with a text that says so. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

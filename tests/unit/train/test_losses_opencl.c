@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses, metrics and initialisers have Keras's values on a device that builds programs: PoCL, as a
- * GPU. */
+/* Promise: Losses, metrics and initialisers have Keras's values on a device that builds programs:
+ * PoCL, as a GPU. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

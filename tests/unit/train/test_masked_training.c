@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masks of padded sequences reach losses, metrics and gradients as in Keras; a program's own layer
- * sees masks, makes them and has several outputs. */
+/* Promise: Masks of padded sequences reach losses, metrics and gradients as in Keras; a program's
+ * own layer sees masks, makes them and has several outputs. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models: put together, built, trained, saved and loaded; what they refuse; and nothing is lost
- * where memory runs out. test_trajectory.c compares their numbers with Keras's. */
+/* Promise: Models are put together, built, trained, saved and loaded; what does not fit is refused,
+ * and nothing is lost where memory runs out.
+ * Promise: A training that is loaded takes the same steps, bit for bit.
+ * Promise: Every allocation of a training fails in turn; nothing leaks.
+ *
+ * test_trajectory.c compares their numbers with Keras's. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry_model_trim frees all that a model keeps between steps of training, tests and
- * predictions, in a callback of a training, too, and changes no weight: trainings with it and
- * without it have the same bits. */
+/* Promise: gantry_model_trim frees all that a model keeps between steps, in a callback of a
+ * training, too, and changes no weight. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models that are layers of other ones train, predict and have weights as in Keras; files have
- * their names; what does not fit is refused, and nothing leaks. */
+/* Promise: Models that are layers of other ones train, predict and have weights as in Keras; files
+ * have their names; what does not fit is refused, and nothing leaks. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

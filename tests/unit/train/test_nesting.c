@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: bodies inside each other are accepted up to GANTRY_MAX_NESTING levels and refused
- * beyond, with FailedPrecondition, on a thread of 128 KiB of stack: branches, loops, functions that
- * call or trace functions, custom gradients, replicas, and gradients of branches and loops; so much
- * stack suffices to explain such functions, too.
- * Promise: a function that traces itself is refused at the same level. */
+/* Promise: Bodies of any kind nest up to GANTRY_MAX_NESTING levels on a thread of 128 KiB of stack,
+ * and are refused beyond with FailedPrecondition.
+ * Promise: A function that traces itself is refused at the same level. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first NaN or infinity is found, and named: the op, its layer, forward or backward, the step,
- * counts, shapes and the ranges of inputs; on the CPU backend and on PoCL.
- *
+/* Promise: The first NaN or infinity is found, and named: the op, its layer, forward or backward,
+ * the step, counts, shapes and the ranges of inputs; on the CPU backend and on PoCL.
+ * Promise: The first op that makes NaN or infinity is named, in updates of weights, too; CPU, PoCL,
+ * mirrored.
  * Promise: check_numerics and runs_eagerly change no bit of a training, recurrent layers in loops
  * included; an op in a loop is named as any other. */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models with open sizes train on batches of different lengths as Keras's, with the bits of models
- * that are built for each length; what a length does not fit is refused. */
+/* Promise: Models with open sizes train on batches of different lengths as Keras's, with the bits
+ * of models that are built for each length; what a length does not fit is refused.
+ * Promise: What an open size does not fit is refused, names the layer and changes nothing. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers: which variables a step changes, on which devices, in how many passes, with which
- * learning rate, and without memory. Keras's numbers are in test_optimizer_trajectories.c. */
+/* Promise: A step of an optimizer changes the right variables on the right devices, in the stated
+ * number of passes and at the stated rate, or nothing where memory runs out.
+ *
+ * Keras's numbers are in test_optimizer_trajectories.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers and schedules refuse bad options, variables and gradients with texts that name them,
- * and change nothing then. */
+/* Promise: Optimizers and schedules refuse bad options, variables and gradients with texts that
+ * name them, and change nothing then. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>

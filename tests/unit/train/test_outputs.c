@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models of several outputs, and losses and metrics that are functions of the program's own, have
- * Keras's names, losses, metrics, predictions and weights: on the CPU backend, on PoCL,
- * mirrored over virtual devices, and in two processes, which are threads here. */
+/* Promise: Models of several outputs, and losses and metrics that are functions of the program,
+ * have Keras's names, losses, metrics, predictions and weights. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

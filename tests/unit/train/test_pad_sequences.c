@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_pad_sequences gives Keras's numbers, and refuses what its types do not hold. */
+/* Promise: gantry_pad_sequences gives Keras's numbers, and refuses what its types do not hold. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

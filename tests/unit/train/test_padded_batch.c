@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches of elements of different sizes are TensorFlow's padded_batch; elements and options that
- * do not fit are refused. */
+/* Promise: Batches of elements of different sizes are TensorFlow's padded_batch; elements and
+ * options that do not fit are refused. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Under the strictest device policy, work whose inputs are on one GPU runs there: what the library
- * itself puts into an op, such as the value of gantry_ones, is no input of the program. On PoCL. */
+/* Promise: Under the strictest device policy, work whose inputs are on one GPU runs there: what the
+ * library itself puts into an op, such as the value of gantry_ones, is no input of the program.
+ *
+ * On PoCL. */
 #define _XOPEN_SOURCE 700
 
 #include <gantry_train/train.h>

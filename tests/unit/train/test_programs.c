@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small programs follow Keras on one device, on several, in several processes, which are threads
- * here, and where a training is interrupted and goes on; an interruption changes no bit. */
+/* Promise: Small programs follow Keras on one device, on several, in several processes, which are
+ * threads here, and where a training is interrupted and goes on; an interruption changes no bit.
+ * Promise: SwapEMAWeights, also between epochs: Keras's numbers; failures and interruptions put the
+ * weights back.
+ * Promise: 19 small programs (accumulation, averages and their swaps, regularizers of outputs,
+ * constraints, new metrics, several inputs and outputs) follow Keras. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

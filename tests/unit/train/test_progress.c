@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress bar's texts are Keras's, and they are cut to their buffer. */
+/* Promise: The progress bar's texts are Keras's, and they are cut to their buffer. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a failed gantry_model_compile holds until the next one: a valid call is not told the
+/* Promise: A failed gantry_model_compile holds until the next one: a valid call is not told the
  * failure of an earlier one, and a training without a valid call is.
- * Promise: a text about an optimizer, a metric, a data set, a callback or a communicator that is
+ * Promise: A text about an optimizer, a metric, a data set, a callback or a communicator that is
  * NULL says why its constructor failed.
- * Promise: a data set that a model cannot be built for says nothing about the next one. */
+ * Promise: A data set that a model cannot be built for says nothing about the next one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

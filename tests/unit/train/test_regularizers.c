@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regularizers and constraints: values, weights that are named, and what is refused. Their
- * trainings are in test_fit_options.c. */
+/* Promise: Regularizers and constraints: values, weights that are named, and what is refused.
+ *
+ * Their trainings are in test_fit_options.c. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers whose results depend on the part of a batch: BatchNormalization on two devices has the
- * losses and weights of Keras's MirroredStrategy, and dropout draws other numbers on each. */
+/* Promise: BatchNormalization on two devices has the losses and weights of Keras's
+ * MirroredStrategy, and dropout draws other numbers on each. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients in functions where sizes depend on data: the same bits as op by op, or a failure that
- * says which op needs known sizes. And gradients while memory runs out.
- * Promise: every op that has a gradient has it in a function, too, where a size of any input
+/* Promise: Gradients in functions where sizes depend on data: the same bits as op by op, or a
+ * failure that says which op needs known sizes.
+ * Promise: Every op that has a gradient has it in a function, too, where a size of any input
  * depends on data, with the bits of the ops one by one; in Einsum a diagonal of such a size is
  * refused.
- * Promise: a gradient that the program gives for a target is taken where sizes of either depend on
- * data, and a call in which they differ is refused. */
+ * Promise: A gradient that the program gives for a target is taken where sizes of either depend on
+ * data, and a call in which they differ is refused.
+ *
+ * And gradients while memory runs out. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

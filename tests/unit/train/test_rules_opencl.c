@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients have the processor's bits on a real driver (PoCL as GPU:0). GANTRY_TEST_BACKENDS names
- * others, for a card. Functions of the transcendental kind in float64 use each device's own last
- * bits: they are compared within a bound. */
+/* Promise: Gradients have the processor's bits on a real driver (PoCL as GPU:0).
+ *
+ * GANTRY_TEST_BACKENDS names others, for a card. Functions of the transcendental kind in float64
+ * use each device's own last bits: they are compared within a bound. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser of safetensors headers takes what the format allows, refuses every damage with its
- * place, and survives changed bytes and failing allocations. */
+/* Promise: The parser of safetensors headers takes what the format allows, refuses every damage
+ * with its place, and survives changed bytes and failing allocations. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

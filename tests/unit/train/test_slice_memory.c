@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Training a large embedding needs no dense gradient under SGD and Adagrad, by fit and in a loop of
- * the program's own; the weights are those of dense gradients, on one device and on several. */
+/* Promise: Training a large embedding needs no dense gradient under SGD and Adagrad, by fit and in
+ * a loop of the program's own; the weights are those of dense gradients, on one device and on
+ * several. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights under each optimizer follow Keras's where gradients are slices with repeated rows: of a
- * small and of a large variable, on the CPU and on PoCL, eagerly and as a function. */
+/* Promise: Weights under each optimizer follow Keras's where gradients are slices with repeated
+ * rows: of a small and of a large variable, on the CPU and on PoCL, eagerly and as a function. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients that are slices: when a tape gives them, sums of their rows, what optimizers refuse,
- * and what failures leave. Keras's numbers are in test_slice_trajectories.c. */
+/* Promise: A tape gives slices as gradients where TensorFlow does; their rows are summed, and
+ * optimizers refuse what they do not take.
+ * Promise: Slices of embeddings, joined, next to dense ones, of open number; sums of rows.
+ *
+ * Keras's numbers are in test_slice_trajectories.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>

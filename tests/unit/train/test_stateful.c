@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stateful recurrent layers keep their states from batch to batch as Keras's do; loops train on two
- * devices, and name an op that makes a number that is not finite. */
+/* Promise: Stateful recurrent layers keep their states from batch to batch as Keras's do; loops
+ * train on two devices, and name an op that makes a number that is not finite. */
 #define _XOPEN_SOURCE 700
 
 #include "train_recurrent_case.h"

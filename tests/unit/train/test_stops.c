@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interrupted trainings. A child process trains and is stopped by real signals at random steps,
- * then goes on in another process, until it is done: its weights, its optimizer and its logs have
- * the bits of a training that nothing disturbed, on the CPU backend, on PoCL, and mirrored. */
+/* Promise: An interrupted training goes on to the bits of an undisturbed one.
+ * Promise: SIGINT at random steps, resumed: the bits of an undisturbed run; CPU, PoCL, two virtual
+ * CPUs.
+ * Promise: A kill while it saves leaves a whole backup.
+ *
+ * A child process trains and is stopped by real signals at random steps, then goes on in another
+ * process, until it is done: its weights, its optimizer and its logs have the bits of a training
+ * that nothing disturbed, on the CPU backend, on PoCL, and mirrored. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strategies: their devices and log lines, work for each replica, values that are reduced to the
- * same bits in every way and at every time, mirrored variables, and what is refused. */
+/* Promise: A strategy runs work for each replica on its devices, and reduces values to the same
+ * bits in every way and at every time.
+ * Promise: Mirrored variables and own loops; integers with MEAN, repeated or no devices are
+ * refused. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

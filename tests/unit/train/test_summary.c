@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Summaries of models are Keras's texts: names that are too long, connections, the order of
- * layers, open sizes. */
+/* Promise: Summaries of models are Keras's texts: names that are too long, connections, the order
+ * of layers, open sizes. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

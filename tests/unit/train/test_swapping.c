@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SwapEMAWeights: where the averages of weights stand when callbacks look, and after failures.
+/* Promise: SwapEMAWeights shows callbacks the averages of weights where Keras does, and puts the
+ * weights back after failures.
+ *
  * Keras's numbers are in test_programs.c. */
 #define _XOPEN_SOURCE 700
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tape: what it records, what it computes, and what it refuses. The gradients of single ops
- * are in test_rules.c. */
+/* Promise: A tape records what it watches, computes its gradients, and refuses the rest with a
+ * reason.
+ * Promise: A tape gives the gradients of watched tensors and variables, eagerly and in traces;
+ * persistent, nested, None or zeros.
+ *
+ * The gradients of single ops are in test_rules.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

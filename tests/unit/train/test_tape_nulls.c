@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NULL in each place of the calls of gantry_train/tape.h: it is refused by name, or has the meaning
- * that the header gives it. */
+/* Promise: NULL in each place of the calls of gantry_train/tape.h is refused by name, or has the
+ * meaning that the header gives it. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

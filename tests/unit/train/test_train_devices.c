@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a model opens no device but its own and the CPU, which holds the program's data: to be
- * built, trained, tested, called and measured, of any kind of layer; nor do a strategy and the
- * processes of a training.
- * Promise: to find shapes, a model places no op: records do not list ops that never ran, and a
+/* Promise: A model, a strategy and the processes of a training open no device but their own and the
+ * CPU, which holds the program's data.
+ * Promise: To find shapes, a model places no op: records do not list ops that never ran, and a
  * model on the CPU can be made where GPUs are required and there is none.
  *
  * The log says which devices are opened, of a CPU and two PoCL devices as GPUs. */

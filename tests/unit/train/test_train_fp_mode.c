@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: a training has the same bits whatever floating-point mode the program chose.
- * Promise: callbacks of a training run in the program's mode: layers, losses, rates, data sets,
+/* Promise: A training has the same bits whatever floating-point mode the program chose.
+ * Promise: Callbacks of a training run in the program's mode: layers, losses, rates, data sets,
  * custom gradients and callbacks of fit. */
 #define _GNU_SOURCE
 #include "train_fixture.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every function of libgantry_train refuses NULL in each place, or gives it the meaning that its
- * header names. null_calls.awk reads the functions from the headers.
- * Promise: after gantry_runtime_release, and in a child of fork, every function of libgantry_train
+/* Promise: Every function of libgantry_train refuses NULL in each place, or gives it the meaning
+ * that its header names.
+ * Promise: After gantry_runtime_release, and in a child of fork, every function of libgantry_train
  * that takes the runtime, or an object of it, says FailedPrecondition and why; none reads freed
- * memory. */
+ * memory.
+ *
+ * null_calls.awk reads the functions from the headers. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <setjmp.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every public struct of libgantry_train that begins with struct_size works with every size, or the
- * call is InvalidArgument. The library reads no byte beyond the size. */
+/* Promise: Every public struct of libgantry_train that begins with struct_size works with every
+ * size, or the call is InvalidArgument.
+ *
+ * The library reads no byte beyond the size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

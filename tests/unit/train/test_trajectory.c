@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text classifier follows Keras's losses and weights, step by step: on the CPU backend, on
- * PoCL, and mirrored over two devices. */
+/* Promise: The text classifier follows Keras's losses and weights, step by step: on the CPU
+ * backend, on PoCL, and mirrored over two devices.
+ * Promise: MirroredStrategy over virtual devices and unlike ones has the losses of one device;
+ * uneven batches. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

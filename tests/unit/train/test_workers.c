@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Training in several processes, which are threads here: uneven batches, one error in all
- * processes, files of rank 0, and no process that waits for one that is gone. */
+/* Promise: Training in several processes, which are threads here, takes uneven batches, gives one
+ * error in all processes, and waits for none that has ended.
+ * Promise: Processes as threads: uneven batches, ranks without rows, the same bits in all.
+ * Promise: A killed rank ends the others, named; the training goes on to the same bits.
+ * Promise: Other models, data, calls or counts; failed callbacks, files, allocations: errors in all
+ * processes. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
 #include <setjmp.h>

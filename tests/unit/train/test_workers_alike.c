@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: processes that train one model in unlike ways get an error, all of them, that names the
- * rank and the setting: optimizer, its numbers and schedule, loss, metrics, layers, what is frozen,
- * and options of the training.
- * Promise: processes whose weights, learning rates or steps go apart in a training get such an
+/* Promise: Processes that train one model in unlike ways all get an error that names the rank and
+ * the setting.
+ * Promise: Processes whose weights, learning rates or steps go apart in a training get such an
  * error after the first step, each 64th step, or the epoch.
  * Promise: gantry_strategy_check_alike does the same for a loop of the program's own.
  *

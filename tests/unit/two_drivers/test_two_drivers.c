@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One of two real drivers serves a card, the other computes if the first cannot, and both copy to
- * each other. Settings hold for either driver. */
+/* Promise: One of two real drivers serves a card, the other computes if the first cannot, and both
+ * copy to each other.
+ * Promise: One `/GPU:N` and `GPU:N@opencl`, matched by PCI address and UUID; copies between the
+ * views.
+ *
+ * Settings hold for either driver. */
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A card is lost between two calls of a function, on the stand-in for NVIDIA's driver: the next
- * call names the node and the card, the function goes on elsewhere, and nothing leaks. Work that is
- * under way is told with its functions. */
+/* Promise: A card is lost between two calls of a function, on the stand-in for NVIDIA's driver: the
+ * next call names the node and the card, the function goes on elsewhere, and nothing leaks.
+ *
+ * Work that is under way is told with its functions. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"

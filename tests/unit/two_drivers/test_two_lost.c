@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A card is lost during work, on the stand-in for NVIDIA's driver: dependent work fails with the
- * cause, other devices keep working, and nothing leaks. */
+/* Promise: A card is lost during work, on the stand-in for NVIDIA's driver: dependent work fails
+ * with the cause, other devices keep working, and nothing leaks.
+ * Promise: A sticky error loses the card for the process; every result is right or refused with the
+ * cause. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"

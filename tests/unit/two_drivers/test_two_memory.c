@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both views of a card behind two real drivers report its free memory, and the driver's context
- * counts against the right limit. The stand-in's context takes 8 MiB of a card with 64 MiB. */
+/* Promise: Both views of a card of two real drivers report its free memory, and the driver's
+ * context counts against the right limit.
+ * Promise: Free memory of the OpenCL view comes from NVML or an open context.
+ * Promise: The context and cuBLASLt's memory count against shares of a card; without NVML an
+ * allowance does.
+ * Promise: The context is measured again after the first product.
+ *
+ * The stand-in's context takes 8 MiB of a card with 64 MiB. */
 #define _XOPEN_SOURCE 700
 
 #include <poll.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two processes share one card of 128 MiB, each with a share by GANTRY_MEMORY_FRACTION. They take
- * turns if a test needs an order, and otherwise work at once. */
+/* Promise: Two processes share one card of 128 MiB, each with a share by GANTRY_MEMORY_FRACTION.
+ *
+ * They take turns if a test needs an order, and otherwise work at once. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 

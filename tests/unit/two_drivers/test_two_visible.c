@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES selects three cards for both views in every form: with a working CUDA and
- * with OpenCL alone, which may obey the variable itself or not. */
+/* Promise: CUDA_VISIBLE_DEVICES selects three cards for both views in every form: with a working
+ * CUDA and with OpenCL only, which may obey the variable itself or not. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's LLVM and the OpenCL driver's LLVM compile in turn, in one process."""
+"""Promise: TensorFlow's LLVM and the OpenCL driver's LLVM compile in turn in one process.
+
+TensorFlow's LLVM and the OpenCL driver's LLVM compile in turn, in one process."""
 
 import tensorflow as tf
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TensorFlow that has kernels for GPUs, as one built for CUDA has: the plug-in steps aside with the reason and the
+"""Promise: In a TensorFlow built for CUDA the plug-in steps aside with the reason and the remedy.
+
+A TensorFlow that has kernels for GPUs, as one built for CUDA has: the plug-in steps aside with the reason and the
 remedy, once, and programs run on the CPU. The kernel is one of this file, registered before TensorFlow is imported."""
 
 import sys

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fork() in a process whose devices are in use: workers of multiprocessing compute with numpy, and end in every way.
+"""Promise: Children of fork in a process whose devices are in use compute with numpy and end in every way.
+
+fork() in a process whose devices are in use: workers of multiprocessing compute with numpy, and end in every way.
 
 TensorFlow's own threads do not survive a fork, so a worker that calls TensorFlow is no part of the promise.
 """

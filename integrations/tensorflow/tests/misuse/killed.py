@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process is killed, interrupted or ended while the devices work. The next process finds the devices as before."""
+"""Promise: After a process that was killed while the devices worked, the next process finds the devices as before.
+
+A process is killed, interrupted or ended while the devices work. The next process finds the devices as before."""
 
 import signal
 import time

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in finds no device: TensorFlow starts, lists no GPU, and computes on its CPU."""
+"""Promise: Without a device TensorFlow starts, lists no GPU, and computes on its CPU.
+
+The plug-in finds no device: TensorFlow starts, lists no GPU, and computes on its CPU."""
 
 import os
 import tempfile

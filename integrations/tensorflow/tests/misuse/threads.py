@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eight threads use both devices at once: eager ops, a shared tf.function, a shared variable, and copies between devices."""
+"""Promise: Eight threads use both devices at once.
+
+Eight threads use both devices at once: eager ops, a shared tf.function, a shared variable, and copies between devices."""
 
 import threading
 

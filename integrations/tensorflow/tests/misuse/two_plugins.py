@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in twice in one process, as two copies and as one file that two folders name: the first one serves, and one
+"""Promise: Of two plug-ins in one process the first one serves, and one line says so.
+
+The plug-in twice in one process, as two copies and as one file that two folders name: the first one serves, and one
 line says what is wrong."""
 
 import os
