@@ -32,7 +32,7 @@ static const char *const levels[] = {"debug", "info", "warning", "error"};
 /* ---- the file ---- */
 
 /* Returns -1 with errno. A pipe is refused: without a reader it would stop the program. */
-static int open_plain(const char *path) {
+static int open_log(const char *path) {
     int file = open(
         path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
     struct stat about;
@@ -80,7 +80,7 @@ gantry_status_t gantry__log_open(gantry__log_t *log, gantry__settings_t *setting
                             gantry__setting_by(setting), name);
     }
     /* a copy: the program may close its standard error and open a file of its own in its place */
-    log->file = is_stderr ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : open_plain(name);
+    log->file = is_stderr ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : open_log(name);
     log->has_file = log->file >= 0;
     if (!log->has_file)
         gantry__log(log, GANTRY_LEVEL_WARNING, "%s=%.500s is not written: %s", LOG_NAME, name,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Gantry warns of unknown settings and backends, and suggests the most similar name.
- * Promise: Settings, backends and variables that nobody has are warned of, with the nearest name. */
+ * Promise: Settings, backends and variables that nobody has are warned of, with the nearest
+ * name. */
 #define _XOPEN_SOURCE 700
 
 #include "base/nearest.h"

@@ -2,7 +2,8 @@
 #define _DEFAULT_SOURCE /* mincore */
 /* Promise: The CPU backend works through its table, and survives each failing allocation of the
  * test's own host.
- * Promise: Memory is committed at reservation: touched, filled, asked of machine and cgroup first. */
+ * Promise: Memory is committed at reservation: touched, filled, asked of machine and cgroup
+ * first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

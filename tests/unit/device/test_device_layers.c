@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Options and variables for several devices set the device that their text names; bad
  * forms and random bytes are refused.
- * Promise: Growth, limit, fraction, split and visible devices each by call, option and environment. */
+ * Promise: Growth, limit, fraction, split and visible devices each by call, option and
+ * environment. */
 #define _XOPEN_SOURCE 700
 
 #include "device/physical_device.h"

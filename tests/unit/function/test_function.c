@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A function gives the values of its body run op by op, on every device, call after call;
  * variables keep their order; and nothing is lost where memory runs out.
- * Promise: A body is recorded by the same op calls; results may be inputs, captured tensors and
- * views.
  * Promise: Open sizes are traced once for each combination, in a bounded cache.
- * Promise: Functions in functions are inlined; branches and loops with bodies, one in the other.
- * Promise: Variables in program order; draws take their part of a stream in each call.
  * Promise: A seed restarts all draws of functions, with a seed, without, by prepared ops, as
  * TensorFlow 2.21 does.
- * Promise: Traces of several device scopes share one bound; idle memory is given back.
  * Promise: Each device request has a trace of its own; its spellings share it.
  * Promise: A byte budget is met by another order or by recomputing, with the same bits, or refused
  * with the numbers.

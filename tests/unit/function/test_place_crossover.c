@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: With crossover, the ops of a graph that the rules leave free run where they cost least,
- * with their copies counted; requests, variables, colocation and GANTRY_PLACEMENT keep precedence. */
+/* Promise: With crossover, the ops of a graph that the rules leave free run where they cost
+ * least, with their copies counted; requests, variables, colocation and GANTRY_PLACEMENT keep
+ * precedence. */
 #include "failing_heap.h"
 #include "place_world.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A memory report shows a pool's snapshot, its map, owners and sizes, in both text forms. */
+/* Promise: A memory report shows a pool's snapshot, its map, owners and sizes, in both text
+ * forms. */
 #define _XOPEN_SOURCE 700
 
 #include "bfc_pool.h"

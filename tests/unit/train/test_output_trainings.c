@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Trainings of models of several outputs: masks of each output as in Keras, a backup goes
- * on to the same bits, the table of epochs has a column for each value, and errors name the output. */
+/* Promise: Trainings of models of several outputs: masks of each output as in Keras, a backup
+ * goes on to the same bits, the table of epochs has a column for each value, and errors name the
+ * output. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
