@@ -120,6 +120,7 @@ gantry__rank_name_t gantry__name_rank(const gantry_communicator_t *c, size_t ran
 static gantry_status_t find_first(const gantry_communicator_t *c, bool is_one, const char *what,
                                   size_t *out_rank) {
     unsigned char mark = 0;
+    *out_rank = 0;
     for (size_t r = 0; r < c->size && !mark; ++r) {
         mark = c->rank == r && is_one;
         *out_rank = r;
