@@ -94,12 +94,12 @@ static void a_driver_that_calls_exit_does_not_end_the_doctor(void **state) {
     "/crashing "
     expect_run(1, EXITING NO_CACHE DOCTOR);
     expect_in_output(
-        "failed        drivers: a process that opened the drivers ended with exit code 3");
+        "failed        drivers: a process that opened the drivers ended with exit code 7");
     expect_in_output("remedy: install the driver again");
     expect_in_output("passed        cpu:0 computes: ");
     expect_run(1, EXITING "GANTRY_KERNEL_CACHE=$PWD/kernels " DOCTOR);
     expect_in_output(
-        "failed        drivers: a process that opened the drivers ended with exit code 3");
+        "failed        drivers: a process that opened the drivers ended with exit code 7");
     expect_in_output("passed        cpu:0 computes: ");
 }
 

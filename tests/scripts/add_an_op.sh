@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Follows docs/add_an_op.md in a copy of the sources. $1: sources, $2: an empty folder. Environment: CC, GENERATOR.
+# Promise: The commands and changes of docs/add_an_op.md work in a copy of the sources.
+#
+# $1: sources, $2: an empty folder. Environment: CC, GENERATOR.
 #   a block after "Create `FILE`:"    becomes FILE
 #   a block after "Add to `FILE`:"    is appended to FILE
 #   a block after "Change in `FILE`:" has a line of FILE after each "-", and its replacement after the following "+"
