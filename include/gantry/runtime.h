@@ -190,7 +190,8 @@ GANTRY_API gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime);
 GANTRY_API gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime);
 
 /** Passes a line to the runtime's log function, as a line of the library itself: for libraries on
- * top. Dropped if level is below the runtime's log_level. text NULL: "". */
+ * top. The function gets no line below the runtime's log_level; the file of GANTRY_LOG gets none
+ * below the variable GANTRY_LOG_LEVEL. text NULL: "". */
 GANTRY_API gantry_status_t gantry_runtime_log(gantry_runtime_t *runtime, gantry_log_level_t level,
                                               const char *text);
 

@@ -98,9 +98,12 @@ static int open_temporary(gantry_new_file_t *file) {
 
 /* ---- begin ---- */
 
+/* A pipe without a reader, or a socket, is refused (ENXIO): it would be waited for. */
 static gantry_status_t begin_directly(gantry_new_file_t *file) {
-    file->file = gantry__file_open_retrying(file->target, O_WRONLY | O_NOCTTY, 0);
-    return file->file >= 0 ? GANTRY_OK : gantry__file_fail("open", file->target, errno);
+    file->file = gantry__file_open_retrying(file->target, O_WRONLY | O_NOCTTY | O_NONBLOCK, 0);
+    const int flags = file->file >= 0 ? fcntl(file->file, F_GETFL) : -1;
+    if (flags >= 0 && fcntl(file->file, F_SETFL, flags & ~O_NONBLOCK) == 0) return GANTRY_OK;
+    return gantry__file_fail("open", file->target, errno);
 }
 
 static gantry_status_t copy_path(const char *path, gantry_new_file_t *file) {

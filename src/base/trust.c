@@ -73,14 +73,21 @@ static gantry_status_t fail_owner(const char *asked, const char *what, const str
 
 static gantry_status_t fail_mode(const char *asked, const char *what, const struct stat *info) {
     const bool is_group = !(info->st_mode & S_IWOTH);
+    const unsigned mode = (unsigned)(info->st_mode & 07777);
+    const unsigned long user = (unsigned long)geteuid();
     char group[32] = "";
     if (is_group)
         (void)snprintf(group, sizeof group, " and group %lu", (unsigned long)info->st_gid);
+    /* a folder such as /tmp belongs to all, and keeps its mode */
+    if (info->st_mode & S_ISVTX)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "others may write '%s': '%s' has mode %04o%s; accepted is what only root and user %lu may write",
+            asked, what, mode, group, user);
     return gantry__fail(
         GANTRY_FAILED_PRECONDITION,
         "others may write '%s': '%s' has mode %04o%s; accepted is what only root and user %lu may write (chmod %s '%s')",
-        asked, what, (unsigned)(info->st_mode & 07777), group, (unsigned long)geteuid(),
-        is_group ? "g-w" : "go-w", what);
+        asked, what, mode, group, user, is_group ? "g-w" : "go-w", what);
 }
 
 /* Of the file or folder that is asked for. */

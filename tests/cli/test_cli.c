@@ -6,7 +6,6 @@
  * Promise: The memory chapter is one program for CPU and PoCL.
  * Promise: The tests see PoCL only, whatever drivers the machine has.
  * Promise: `gantry settings` lists all; `gantry devices` shows parts; text and JSON agree.
- * Promise: The guide's program fits only when ordered.
  * Promise: A training step as a function has the bits of its ops one by one.
  * Promise: `gantry devices` is short; `--list`, `--verbose`, JSON agree.
  * Promise: A missing word list: exit 1, names the list and the package.

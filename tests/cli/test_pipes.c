@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A pipe in place of a file that the library, a loader or the dynamic linker opens by name
- * is refused by name, without waiting for its writer. */
+ * is refused by name, without waiting for its writer; so is one to write to that nobody reads. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -31,6 +31,8 @@ static void files_of_the_library(void **state) {
         {"mkdir -p k/drivers && mkfifo k/drivers/opencl.crashed k/drivers/opencl.1.try && "
          "GANTRY_KERNEL_CACHE=$PWD/k " WAIT "devices",
          "/CPU:0", 0},
+        {WAIT "trace pipe", "it is no plain file", 1},
+        {"echo '[]' >empty.json; " WAIT "trace --html pipe empty.json", "cannot open", 1},
     };
     expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }

@@ -3,7 +3,7 @@
  * sizes and signals.
  * Promise: `gantry top` shows memory, utilisation, temperature, power, clocks, ECC, processes and
  * claims.
- * Promise: It fits 80, 40 and 7 columns, clears no screen, restores the terminal after q, signals
+ * Promise: `gantry top` fits 80, 40 and 7 columns, clears no screen, restores the terminal after q, signals
  * and Control-Z. */
 #define _GNU_SOURCE /* posix_openpt, cfmakeraw */
 

@@ -2,8 +2,6 @@
 /* Promise: `gantry tune` keeps records that later programs use, also when it is stopped half-way.
  * Promise: `gantry tune` keeps the fastest of cuBLASLt's choices per class.
  * Promise: oneDNN, OpenBLAS or own loops for products are measured and recorded.
- * Promise: The tuner is bounded in time, its store shared between processes, the user's layer on
- * top.
  * Promise: `gantry tune` measures what work costs; missing and bad records are reported, ops are
  * placed as usual.
  * Promise: A tuner interrupted or killed half-way, two at once: a sound file. */

@@ -156,21 +156,24 @@ static bool widen(convert_set_t *set, const char *path) {
 
 /* ---- entries that cannot be read ---- */
 
-static bool refuse_problems(const convert_set_t *set, const char *path, size_t count) {
+static bool refuse_problems(const convert_set_t *set, const char *path, size_t count,
+                            bool is_chosen) {
     const convert_tensor_t *first = set->tensors;
     while (!first->problem) ++first;
     (void)gantry_tool_fail(
-        "%s: %zu of its %zu entries cannot be read: \"%.200s\": %.400s%s; --tensor chooses another one, --skip-unreadable leaves out what cannot be read",
+        is_chosen
+            ? "%s: %zu of the %zu chosen entries cannot be read: \"%.200s\": %.400s%s; --tensor takes one that can be"
+            : "%s: %zu of its %zu entries cannot be read: \"%.200s\": %.400s%s; --tensor chooses another one, --skip-unreadable leaves out what cannot be read",
         path, count, set->count, first->name, first->problem, count > 1 ? ", and others" : "");
     return false;
 }
 
 /* Before elements are read. Drops the entries that cannot be read if `skips`, and refuses them
  * otherwise. */
-static bool check_problems(convert_set_t *set, const char *path, bool skips) {
+static bool check_problems(convert_set_t *set, const char *path, bool is_chosen, bool skips) {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < set->count; ++i) count += set->tensors[i].problem != NULL;
-    if (count > 0 && !skips) return refuse_problems(set, path, count);
+    if (count > 0 && !skips) return refuse_problems(set, path, count, is_chosen);
     for (size_t i = 0; i < set->count; ++i) {
         convert_tensor_t *tensor = &set->tensors[i];
         if (!tensor->problem) {
@@ -273,9 +276,9 @@ static bool prepare(const gantry_command_values_t *values, const convert_source_
                                set->count);
         return false;
     }
-    if (has_output &&
-        (!check_problems(set, in, !tensor && gantry_command_has(values, "skip-unreadable")) ||
-         !load(source, set)))
+    if (has_output && (!check_problems(set, in, tensor != NULL,
+                                       !tensor && gantry_command_has(values, "skip-unreadable")) ||
+                       !load(source, set)))
         return false;
     if (name && set->count > 0 && !name_array(set, in, name)) return false;
     return !gantry_command_has(values, "widen") || widen(set, in);

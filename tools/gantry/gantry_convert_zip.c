@@ -241,7 +241,8 @@ static bool check_method(const zip_t *zip, entry_t *entry, unsigned flags) {
     if (flags & 1)
         entry->problem = "it is encrypted";
     else if (!is_known)
-        entry->problem = "it is compressed by another method than DEFLATE, which alone is accepted";
+        entry->problem =
+            "it is compressed by another method than DEFLATE; DEFLATE and stored entries are accepted";
     if (entry->problem) return true;
     const bool is_right = entry->method == 0 ? entry->bytes == entry->stored_bytes
                                              : entry->bytes / MOST_RATIO <= entry->stored_bytes;

@@ -54,9 +54,12 @@ static bool try_drivers(doctor_t *doctor) {
                    "install Gantry again (cmake --install)", "a process without drivers %s", again)
             ->is_required = true;
     else
-        doctor_add(doctor, DOCTOR_MACHINE, DOCTOR_DRIVERS, DOCTOR_FAILED,
-                   "install the driver again; GANTRY_BACKENDS=cpu leaves all drivers out",
-                   "a process that opened the drivers %s", why)
+        doctor_add(
+            doctor, DOCTOR_MACHINE, DOCTOR_DRIVERS, DOCTOR_FAILED,
+            getenv("OPENCL_LAYERS")
+                ? "unset OPENCL_LAYERS, or install the driver again; GANTRY_BACKENDS=cpu leaves all drivers out"
+                : "install the driver again; GANTRY_BACKENDS=cpu leaves all drivers out",
+            "a process that opened the drivers %s", why)
             ->is_required = true;
     return !is_library;
 }

@@ -153,11 +153,13 @@ static void check_layers(doctor_t *doctor) {
     for (size_t length; at && *at; at += length + (at[length] == ':')) {
         length = strcspn(at, ":");
         (void)snprintf(path, sizeof path, "%.*s", (int)length, at);
-        if (strchr(path, '/') && access(path, R_OK) != 0)
+        struct stat info;
+        const bool is_there = access(path, R_OK) == 0 && stat(path, &info) == 0;
+        if (strchr(path, '/') && !(is_there && S_ISREG(info.st_mode)))
             (void)doctor_add(doctor, "opencl", "OpenCL layers", DOCTOR_FAILED,
                              "unset OPENCL_LAYERS, or correct the path in it",
                              "OPENCL_LAYERS names %s, which cannot be opened: %s", path,
-                             strerror(errno));
+                             is_there ? "it is no plain file" : strerror(errno));
     }
 }
 

@@ -40,6 +40,8 @@ static const struct {
     /* OpenCL */
     {"no OpenCL loader", "apt-get install ocl-icd-libopencl1"},
     {"GANTRY_OPENCL_LIBRARY", "unset GANTRY_OPENCL_LIBRARY"},
+    {"is no OpenCL 1.2 library",
+     "apt-get install --reinstall ocl-icd-libopencl1; unset GANTRY_OPENCL_LIBRARY if it is set"},
     {"RUSTICL_ENABLE, which names them",
      "export RUSTICL_ENABLE=radeonsi (AMD), iris (Intel), nouveau (NVIDIA) or llvmpipe (no card)"},
     {"OpenCL 1.2 or newer is needed", "install this card's newest driver: OpenCL 1.2 is needed"},
@@ -57,7 +59,7 @@ static const struct {
     {"is too old: it supports CUDA",
      "install NVIDIA's driver 525 or newer: apt-get install nvidia-driver (Ubuntu: nvidia-driver-580)"},
     {"for CUDA 12.0 or newer: it has no function",
-     "install NVIDIA's driver 525 or newer: apt-get install nvidia-driver (Ubuntu: nvidia-driver-580)"},
+     "unset GANTRY_CUDA_LIBRARY if it is set, or install NVIDIA's driver 525 or newer: apt-get install nvidia-driver (Ubuntu: nvidia-driver-580)"},
     {"GANTRY_CUDA_LIBRARY cannot be opened", "unset GANTRY_CUDA_LIBRARY"},
     {"no NVIDIA driver", "apt-get install nvidia-driver libcuda1 (Ubuntu: nvidia-driver-580)"},
     {"SYSTEM_DRIVER_MISMATCH",
@@ -75,7 +77,9 @@ static const struct {
     {"(CUDA_VISIBLE_DEVICES=", "unset CUDA_VISIBLE_DEVICES, or name a card of nvidia-smi -L"},
     {"sees no card", "modprobe nvidia; in a container: docker run --gpus all"},
     {"a newer driver", "install NVIDIA's newest driver, or the library of its CUDA version"},
-    {"NVRTC", "pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12"},
+    {"NVRTC",
+     "pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12; if pip has installed it: "
+     "export VIRTUAL_ENV=$(python3 -c 'import sys; print(sys.prefix)')"},
     {"JIT_COMPILER_NOT_FOUND", "apt-get install libnvidia-ptxjitcompiler1"},
     {"compute capability", "pip install nvidia-cuda-nvrtc-cu12, of the newest version"},
 

@@ -412,6 +412,7 @@ bool gantry_trace_read(const char *path, gantry_trace_t *trace) {
     struct stat info;
     if (stat(path, &info) != 0) return trace_fail(trace, "%s", strerror(errno));
     if (S_ISDIR(info.st_mode)) return trace_fail(trace, "it is a directory");
+    if (!S_ISREG(info.st_mode)) return trace_fail(trace, "it is no plain file");
     FILE *file = fopen(path, "rb");
     if (!file) return trace_fail(trace, "%s", strerror(errno));
     scan_t *scan = calloc(1, sizeof *scan);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Files are read up to a cap and written through links; special files and full devices are
- * refused, and a failed write keeps the old file.
- * Promise: A write beyond `ulimit -f` is an error, not SIGXFSZ; PoCL is left out with the limit. */
+ * refused, and a failed write keeps the old file. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* mincore */
 /* Promise: The CPU backend works through its table, and survives each failing allocation of the
- * test's own host.
- * Promise: Memory is committed at reservation: touched, filled, asked of machine and cgroup
- * first. */
+ * test's own host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CPU backend's parallel loop runs every index once, for any caller and however busy
  * the threads are.
- * Promise: The worker pool respects cgroups and affinity and oversubscribes nothing.
  * Promise: A series of short loops wakes the CPU's workers; gaps, several callers and wakes in vain
  * hold it back. */
 #define _GNU_SOURCE

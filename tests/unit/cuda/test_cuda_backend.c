@@ -4,8 +4,7 @@
  * Promise: The module needs no toolkit; driver, NVRTC, cuBLASLt, NVML open at run time, each absent
  * with a reason.
  * Promise: Primary context retained, pushed and popped, never reset; private by option.
- * Promise: Streams, events, pinned memory, peer copies; refused peer access is reported.
- * Promise: cuDNN and NCCL have their places. */
+ * Promise: Streams, events, pinned memory, peer copies; refused peer access is reported. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 

@@ -2,7 +2,6 @@
 /* Promise: The CUDA backend chooses a card's program architecture, its address and how threads wait
  * for it.
  * Promise: `GANTRY_CUDA_WAIT=block` waits in a sleeping thread.
- * Promise: PTX of the family's first architecture, 32-bit PCI domains.
  *
  * The tests run on the stand-in for NVIDIA's driver. */
 #define _POSIX_C_SOURCE 200809L

@@ -3,7 +3,6 @@
  * Promise: Float32 products take TF32, bfloat16 or float16 inputs by option.
  * Promise: cuBLASLt is asked once per form of product, of 512 forms; without an algorithm the
  * portable kernels serve.
- * Promise: Products of more than 65,535 batches.
  *
  * The stand-in's products are right; only a card can show the speed and accuracy of NVIDIA's. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CUDA backend finds NVRTC and cuBLASLt in pip's wheels, conda, toolkits and
  * containers without NVML.
- * Promise: NVIDIA's libraries: the loader, then toolkits, pip, conda, versioned toolkits,
- * containers, WSL; true reasons.
  * Promise: Libraries as people install them; a later CUDA than the driver's is refused with both
  * versions.
  *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Device names parse as in the case tables of TensorFlow's parsers; "deviation" marks
- * Gantry's differences.
- * Promise: Names follow tables 1.1 to 1.6 of TensorFlow's rules, deviations marked. */
+ * Gantry's differences. */
 #include "device_name_case.h"
 
 static void assert_empty(const gantry__device_name_t *name) {

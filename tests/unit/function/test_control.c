@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Branches and loops give the same values when they run at once and in a function, with
- * tensors and variables from outside, one inside the other, on both devices.
- * Promise: A loop writes rows in place. */
+ * tensors and variables from outside, one inside the other, on both devices. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The parser of .npy files refuses every broken header, reads and writes every type of
- * element, and survives mutated files.
- * Promise: `gantry_load_npy` looks at kind, magic, header and size first; 40 MiB need 64 KiB next
- * to the tensor.
- * Promise: A truncated or hostile .npy: a status each. */
+ * element, and survives mutated files. */
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>

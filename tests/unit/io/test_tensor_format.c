@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Tensors print as NumPy 2.4 prints them, in all recorded cases.
- * Promise: Printing is NumPy 2.4's; `.npy` is read and written. */
+/* Promise: Tensors print as NumPy 2.4 prints them, in all recorded cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Structures that kernels take by value avoid two errors of Mesa's Rusticl.
  * Promise: No kernel takes a two-dimensional array by value.
- * Promise: Types by name in the preprocessor.
  *
  * Rusticl reserves 24 bytes for an array of two dimensions with 24 elements. Rusticl also reads a
  * parameter at a variable index with one work-item's index for all work-items. Arrays are therefore

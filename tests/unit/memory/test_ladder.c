@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An allocation for which nothing fits climbs the ladder: waiting, returning regions,
  * charges, trim, and the report it leaves.
- * Promise: The ladder records each rung; the error is TensorFlow's; the report is text and JSON.
  * Promise: Chunks that are only kept between calls are freed before a request that they could serve
  * is refused.
  *

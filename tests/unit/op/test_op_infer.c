@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: gantry__op_infer checks counts, attributes, types and sizes around an op's own shape
- * function.
- * Promise: Shape or type mismatch, overflowing shapes: InvalidArgument. */
+ * function. */
 #include "infer_case.h"
 
 /* ---- counts ---- */

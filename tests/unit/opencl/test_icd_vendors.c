@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The OpenCL backend reports each missing or damaged driver of the loader's list in a
  * sentence of its own.
- * Promise: Each driver that is listed and cannot be opened has its own sentence.
  * Promise: A driver that two .icd files name counts once, and so does its CUDA card.
  *
  * The sentence is part of the reason if no driver remains; otherwise it is in the line of

@@ -2,7 +2,6 @@
 /* Promise: The backend probes a new device before it uses it: a note records how the device
  * computes, and a driver that crashes the probe is not opened.
  * Promise: A device that contracts, flushes or rounds otherwise has a note.
- * Promise: A card taken away, drivers that disagree about its memory.
  * Promise: A driver whose fma of float64 rounds twice gets a note.
  *
  * PoCL has bad habits through a layer (stand_ins/opencl/rough_layer.c). If a card is removed, the

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Scopes own tensors, keep their first error, combine the devices of nested scopes, and
  * survive their runtime's release.
- * Promise: Scopes, tensors, variables and runtimes own what they say.
- * Promise: Unknown device, malformed name: status and column. */
+ * Promise: Scopes, tensors, variables and runtimes own what they say. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
