@@ -114,6 +114,47 @@ static void missing_devices_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void shape_op_elsewhere(gantry_scope_t *scope, const gantry_tensor_t *const *given,
+                               const gantry_tensor_t **outputs, void *user) {
+    (void)given;
+    const char *op = user;
+    gantry_scope_t *plain = gantry_scope_begin_in(scope, "/CPU:0"),
+                   *elsewhere = gantry_scope_begin_in(scope, "/GPU:7");
+    const gantry_tensor_t *inputs[] = {I32(plain, 2, 3), I32(plain, 2, 1)}, *made[2] = {NULL};
+    size_t count = 2;
+    (void)gantry_op_call(elsewhere, op, inputs, strncmp(op, "Broadcast", 9) == 0 ? 2 : 1, NULL, 0,
+                         made, &count);
+    if (made[0]) outputs[0] = gantry_scope_keep(elsewhere, made[0]);
+    (void)gantry_scope_end(plain);
+    (void)gantry_scope_end(elsewhere);
+}
+
+static void expect_traced(runtime_fixture_t *f, const char *text) {
+    for (size_t k = 0; k < SHAPE_OPS; ++k) {
+        char op[32];
+        (void)snprintf(op, sizeof op, "%s", shape_ops[k]);
+        gantry_function_t *function = NULL;
+        const gantry_status_t status = gantry_function_trace(f->runtime, "f", shape_op_elsewhere,
+                                                             op, NULL, 0, 1, NULL, &function);
+        assert_int_equal(status, text ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
+        if (text && !strstr(gantry_last_message(), text)) fail_msg("%s", gantry_last_message());
+        gantry_function_release(function);
+    }
+}
+
+static void missing_devices_are_refused_in_functions(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    open_devices(&f);
+    expect_traced(&f, NULL);
+    assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
+    expect_traced(&f, "Could not satisfy device specification '" LOCAL("GPU:7"));
+    assert_int_equal(gantry_set_soft_device_placement(f.runtime, true), GANTRY_OK);
+    assert_int_equal(gantry_set_placement_mode(f.runtime, GANTRY_PLACEMENT_REQUIRE), GANTRY_OK);
+    expect_traced(&f, "GANTRY_PLACEMENT=require");
+    runtime_fixture_close(&f);
+}
+
 static const char *on_second_cpu(const gantry_device_choice_t *choice, void *user) {
     *(int *)user += strcmp(choice->op, "Shape") == 0;
     return "/CPU:1";
@@ -190,6 +231,8 @@ int main(void) {
                                         runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(missing_devices_are_refused, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(missing_devices_are_refused_in_functions,
+                                        runtime_fixture_set_up, runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(device_functions_are_asked, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(updates_leave_one_record, runtime_fixture_set_up,

@@ -159,6 +159,13 @@ static inline void given_body(gantry_scope_t *scope, const gantry_tensor_t *cons
     outputs[1] = outputs[0];
 }
 
+/* Has one output. */
+static inline void given_condition(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0], inputs[1]);
+}
+
 static inline gantry_function_t *given_function(null_call_t *c) {
     if (!c->traced && gantry_function_trace(given_runtime(c), "f", given_body, NULL, given_inputs,
                                             2, 2, NULL, &c->traced) != GANTRY_OK)
@@ -439,7 +446,8 @@ static inline bool given_visit(void *user, const gantry_tuning_record_t *record)
 
 #define given_const_char_p(c, name) given_text(c, name)
 #define given_gantry_placement_fn(c, name) given_callback
-#define given_gantry_function_body_fn(c, name) given_body
+#define given_gantry_function_body_fn(c, name) \
+    (strcmp(name, "condition") == 0 ? given_condition : given_body)
 #define given_const_gantry_function_body_fn_p(c, name) \
     ((const gantry_function_body_fn[]){given_body, given_body, given_body})
 #define given_gantry_device_fn(c, name) given_choose
