@@ -87,7 +87,7 @@ static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t
 
 /* In a trace: the op becomes a constant, which keeps no request. A request that cannot be met is
  * refused, as it is outside a trace. */
-static gantry_status_t check_request(gantry_scope_t *scope, const gantry__infer_t *call) {
+static gantry_status_t check_traced_request(gantry_scope_t *scope, const gantry__infer_t *call) {
     const gantry__place_request_t rules =
         gantry__dispatch_request(scope->runtime, NULL, NULL, NULL, NULL);
     if ((rules.soft && !rules.require) || !scope->wish || scope->wish->is_empty) return GANTRY_OK;
@@ -103,7 +103,7 @@ static gantry_status_t place_on_host(gantry_scope_t *scope, const gantry__infer_
     gantry_logical_device_t *placed;
     *out_host = scope->runtime->host;
     if (!(call->op->flags & GANTRY__OP_ON_HOST)) return GANTRY_OK;
-    if (scope->trace) return check_request(scope, call);
+    if (scope->trace) return check_traced_request(scope, call);
     GANTRY__TRY(gantry__place_core_op(scope, (gantry__op_id_t)call->op->id, call->op->name,
                                       call->dtypes[0], false, NULL, &placed));
     if (!placed->synchronous || !placed->host_addressable) return GANTRY_OK;
