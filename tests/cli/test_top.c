@@ -3,8 +3,8 @@
  * sizes and signals.
  * Promise: `gantry top` shows memory, utilisation, temperature, power, clocks, ECC, processes and
  * claims.
- * Promise: `gantry top` fits 80, 40 and 7 columns, clears no screen, restores the terminal after q, signals
- * and Control-Z. */
+ * Promise: `gantry top` fits 80, 40 and 7 columns, clears no screen, restores the terminal
+ * after q, signals and Control-Z. */
 #define _GNU_SOURCE /* posix_openpt, cfmakeraw */
 
 #include "cli_case.h"

@@ -28,8 +28,8 @@
  * access and no data race.
  * Promise (conformance.cuda_stand_in): Golden cases and subjects pass on the CUDA backend over the
  * stand-in for NVIDIA's driver.
- * Promise (conformance.cuda_stand_in.portable): Products on the stand-in by the portable kernels, without
- * cuBLASLt, agree with the golden cases.
+ * Promise (conformance.cuda_stand_in.portable): Products on the stand-in by the portable kernels,
+ * without cuBLASLt, agree with the golden cases.
  * Promise (small_backend.conformance): The small backend passes the subjects of transfers, tensors,
  * threads, calls, scopes and views.
  * Promise (small_backend.add): The small backend computes an Add.
