@@ -3,7 +3,9 @@
  * environment of the python3 that PATH finds, the user's and the system's packages of Python, the
  * toolkits of the system, the newest version first, and the folders that a container and WSL mount
  * with the driver. pip has a folder for each wheel, or one for all of CUDA 13. In a program with
- * more rights than its caller (set-user-ID), variables have no value. */
+ * more rights than its caller (set-user-ID), variables have no value.
+ * HOME, PYTHONUSERBASE and PATH are set in every process and were not set for Gantry: a place that
+ * comes from them must be absolute, and its visitor checks who may write it. */
 #define _GNU_SOURCE /* secure_getenv */
 #include "cuda/cuda_folders.h"
 
@@ -21,33 +23,34 @@
 typedef struct place_t {
     const char *variable; /* names the folder before the pattern; NULL: the root */
     const char *pattern;
+    bool is_checked; /* must be absolute; others must not be able to write it */
 } place_t;
 
 static const place_t places[] = {
-    {"CUDA_HOME", "/lib64"},
-    {"CUDA_HOME", "/lib"},
-    {"CUDA_HOME", "/targets/*/lib"},
-    {"CUDA_PATH", "/lib64"},
-    {"CUDA_PATH", "/lib"},
-    {"CUDA_PATH", "/targets/*/lib"},
-    {"VIRTUAL_ENV", WHEELS},
-    {"CONDA_PREFIX", "/lib"},
-    {"CONDA_PREFIX", "/targets/*/lib"},
-    {"CONDA_PREFIX", WHEELS},
-    {PYTHON, WHEELS},
-    {"PYTHONUSERBASE", WHEELS},
-    {"HOME", "/.local" WHEELS},
-    {NULL, "/usr/local" SYSTEM_WHEELS},
-    {NULL, "/usr/local" WHEELS},
-    {NULL, "/usr" SYSTEM_WHEELS},
-    {NULL, "/usr/local/cuda/lib64"},
-    {NULL, "/usr/local/cuda/lib"},
-    {NULL, "/usr/local/cuda/targets/*/lib"},
-    {NULL, "/usr/local/cuda-1[23]*/lib64"},
-    {NULL, "/usr/local/cuda-1[23]*/lib"},
-    {NULL, "/usr/local/cuda-1[23]*/targets/*/lib"},
-    {NULL, "/usr/local/nvidia/lib64"},
-    {NULL, "/usr/lib/wsl/lib"},
+    {"CUDA_HOME", "/lib64", false},
+    {"CUDA_HOME", "/lib", false},
+    {"CUDA_HOME", "/targets/*/lib", false},
+    {"CUDA_PATH", "/lib64", false},
+    {"CUDA_PATH", "/lib", false},
+    {"CUDA_PATH", "/targets/*/lib", false},
+    {"VIRTUAL_ENV", WHEELS, false},
+    {"CONDA_PREFIX", "/lib", false},
+    {"CONDA_PREFIX", "/targets/*/lib", false},
+    {"CONDA_PREFIX", WHEELS, false},
+    {PYTHON, WHEELS, true},
+    {"PYTHONUSERBASE", WHEELS, true},
+    {"HOME", "/.local" WHEELS, true},
+    {NULL, "/usr/local" SYSTEM_WHEELS, false},
+    {NULL, "/usr/local" WHEELS, false},
+    {NULL, "/usr" SYSTEM_WHEELS, false},
+    {NULL, "/usr/local/cuda/lib64", false},
+    {NULL, "/usr/local/cuda/lib", false},
+    {NULL, "/usr/local/cuda/targets/*/lib", false},
+    {NULL, "/usr/local/cuda-1[23]*/lib64", false},
+    {NULL, "/usr/local/cuda-1[23]*/lib", false},
+    {NULL, "/usr/local/cuda-1[23]*/targets/*/lib", false},
+    {NULL, "/usr/local/nvidia/lib64", false},
+    {NULL, "/usr/lib/wsl/lib", false},
 };
 
 /* What the folder's own name has of a pattern's signs stands for itself. */
@@ -61,13 +64,15 @@ static bool write_pattern(const char *folder, const char *pattern, char *out) {
     return rest >= 0 && length + (size_t)rest < PATTERN_BYTES;
 }
 
-static bool visit_place(const char *folder, const char *pattern,
-                        bool (*visit)(void *self, const char *folder), void *self) {
+static bool visit_place(const place_t *place, const char *folder,
+                        gantry__cuda_folder_visit_fn visit, void *self) {
     char text[PATTERN_BYTES];
     glob_t found;
     bool is_done = false;
-    if (!write_pattern(folder, pattern, text) || glob(text, 0, NULL, &found) != 0) return false;
-    for (size_t i = found.gl_pathc; i-- > 0 && !is_done;) is_done = visit(self, found.gl_pathv[i]);
+    if (!write_pattern(folder, place->pattern, text) || glob(text, 0, NULL, &found) != 0)
+        return false;
+    for (size_t i = found.gl_pathc; i-- > 0 && !is_done;)
+        is_done = visit(self, found.gl_pathv[i], place->is_checked);
     globfree(&found);
     return is_done;
 }
@@ -96,16 +101,15 @@ static const char *place_folder(const place_t *place, const char *root, char out
     if (!place->variable) return root;
     if (strcmp(place->variable, PYTHON) == 0) return python_prefix(out);
     const char *folder = secure_getenv(place->variable);
-    return folder && *folder ? folder : NULL;
+    return folder && *folder && (!place->is_checked || *folder == '/') ? folder : NULL;
 }
 
-bool gantry__cuda_folders_visit(const char *root, bool (*visit)(void *self, const char *folder),
-                                void *self) {
+bool gantry__cuda_folders_visit(const char *root, gantry__cuda_folder_visit_fn visit, void *self) {
     bool is_done = false;
     for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_done; ++i) {
         char prefix[PATTERN_BYTES];
         const char *folder = place_folder(&places[i], root, prefix);
-        is_done = folder && visit_place(folder, places[i].pattern, visit, self);
+        is_done = folder && visit_place(&places[i], folder, visit, self);
     }
     return is_done;
 }

@@ -12,9 +12,12 @@
 #define GANTRY__CUDA_FOLDERS_TEXT \
     "CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX, the packages of python3 or /usr/local/cuda*"
 
+/* is_checked: the folder comes from HOME, PYTHONUSERBASE or PATH, and a library in it must not be
+ * opened if others may write it. */
+typedef bool (*gantry__cuda_folder_visit_fn)(void *self, const char *folder, bool is_checked);
+
 /* Calls visit for each folder that is there, in the order of the search, until it returns true;
  * returns whether it did. root stands before the folders of the system: "", but in tests. */
-bool gantry__cuda_folders_visit(const char *root, bool (*visit)(void *self, const char *folder),
-                                void *self);
+bool gantry__cuda_folders_visit(const char *root, gantry__cuda_folder_visit_fn visit, void *self);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct search_t {
     const char *name;
     void *library;
     char *out_file;
-    char *reasons; /* of files that are there and cannot be opened */
+    char *reasons; /* of files that are there and are not opened */
     size_t reasons_bytes;
 } search_t;
 
@@ -29,12 +29,25 @@ static void cuda_library_add_reason(char *reasons, size_t reasons_bytes, const c
                    reason);
 }
 
-static bool open_in(void *self, const char *folder) {
+/* The folder counts, too: the library loads others from it. */
+static bool may_open(const search_t *search, const char *folder, const char *path) {
+    char others[512], reason[600];
+    if (!gantry__host_others_may_write(search->host, folder, others, sizeof others) &&
+        !gantry__host_others_may_write(search->host, path, others, sizeof others))
+        return true;
+    (void)snprintf(reason, sizeof reason, "%.60s is not opened: %s", search->name, others);
+    gantry__host_log(search->host, GANTRY_LEVEL_WARNING, "%s", reason);
+    cuda_library_add_reason(search->reasons, search->reasons_bytes, reason);
+    return false;
+}
+
+static bool open_in(void *self, const char *folder, bool is_checked) {
     search_t *search = self;
     char path[GANTRY__CUDA_FILE_BYTES];
     const char *only = path;
     int length = snprintf(path, sizeof path, "%s/%s", folder, search->name);
     if (length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) return false;
+    if (is_checked && !may_open(search, folder, path)) return false;
     char reason[400];
     search->library = gantry__library_open(search->host, search->option, &only, 1, search->out_file,
                                            GANTRY__CUDA_FILE_BYTES, reason, sizeof reason);
@@ -49,7 +62,7 @@ static void *open_name(const gantry_host_t *host, const char *option, const char
     void *library = gantry__library_open(host, option, &name, 1, out_file, GANTRY__CUDA_FILE_BYTES,
                                          loaders, sizeof loaders);
     if (library) return library;
-    char of_folders[400] = "";
+    char of_folders[500] = "";
     search_t search = {host, option, name, NULL, out_file, of_folders, sizeof of_folders};
     if (gantry__cuda_folders_visit("", open_in, &search)) return search.library;
     cuda_library_add_reason(reasons, reasons_bytes, of_folders[0] ? of_folders : loaders);

@@ -3,6 +3,8 @@
  * containers, on a tree that the test writes.
  * Promise: Pip's wheels are found outside an active environment, too: in the environment of the
  * python3 on PATH, and among the user's and the system's packages.
+ * Promise: a place that comes from HOME, PYTHONUSERBASE or PATH must be absolute, and its writers
+ * are checked.
  *
  * A missing library and one that cannot be opened have their own message. */
 #define _GNU_SOURCE
@@ -19,11 +21,13 @@ static char root[64];
 typedef struct visits_t {
     char folders[16][200];
     int count;
+    int checked; /* of them */
     int stop_at; /* -1: never */
 } visits_t;
 
-static bool note(void *self, const char *folder) {
+static bool note(void *self, const char *folder, bool is_checked) {
     visits_t *visits = self;
+    visits->checked += is_checked;
     assert_true(visits->count < 16);
     (void)snprintf(visits->folders[visits->count], sizeof visits->folders[0], "%s",
                    strncmp(folder, root, strlen(root)) == 0 ? folder + strlen(root) : folder);
@@ -147,6 +151,40 @@ static void the_first_python_of_the_path_names_its_environment(void **state) {
     (void)unsetenv("PATH");
 }
 
+static void relative_home_and_base_have_no_folder(void **state) {
+    (void)state;
+    make("/.local/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
+    make("/base/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
+    assert_int_equal(chdir(root), 0);
+    (void)setenv("HOME", ".", 1);
+    (void)setenv("PYTHONUSERBASE", "base", 1);
+    expect_folders(NULL, 0);
+    (void)unsetenv("HOME");
+    (void)unsetenv("PYTHONUSERBASE");
+    assert_int_equal(chdir("/"), 0);
+}
+
+/* CUDA_HOME was set for CUDA; the others are set in every process. */
+static void writers_are_checked_of_home_base_and_python(void **state) {
+    static const char *const variables[] = {"HOME", "PYTHONUSERBASE", "PATH", "CUDA_HOME"};
+    char bin[100], file[200];
+    (void)state;
+    make("/.local/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
+    make("/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
+    make("/lib64");
+    make("/bin");
+    (void)snprintf(bin, sizeof bin, "%s/bin", root);
+    (void)snprintf(file, sizeof file, "%s/python3", bin);
+    assert_int_equal(symlink("/bin/sh", file), 0);
+    for (int i = 0; i < 4; ++i) {
+        visits_t visits = {.stop_at = 0};
+        (void)setenv(variables[i], i == 2 ? bin : root, 1);
+        assert_true(gantry__cuda_folders_visit("", note, &visits));
+        assert_int_equal(visits.checked, i < 3);
+        (void)unsetenv(variables[i]);
+    }
+}
+
 static void visit_ends_where_it_is_told(void **state) {
     visits_t visits = {.stop_at = 0};
     (void)state;
@@ -165,10 +203,22 @@ static const gantry__cuda_file_t wanted_file = {.name = "A library",
                                                 .candidates = nowhere,
                                                 .candidate_count = 1};
 
+static const char *refused; /* the end of a path that others may write; NULL: none */
+
+static int32_t check_writers(void *self, const char *path, char *out_reason,
+                             uint64_t reason_bytes) {
+    (void)self;
+    const size_t length = strlen(path), end = refused ? strlen(refused) : 0;
+    if (!refused || length < end || strcmp(path + length - end, refused) != 0) return GANTRY_OK;
+    (void)snprintf(out_reason, (size_t)reason_bytes, "others may write '%s'", path);
+    return GANTRY_FAILED_PRECONDITION;
+}
+
 static void open_and_fail(char *out_reason) {
     fixture_t fixture;
     char file[GANTRY__CUDA_FILE_BYTES];
     fixture_init_host(&fixture, gantry_backend_query_cuda);
+    fixture.host.check_writers = check_writers;
     assert_false(gantry__cuda_library_open(&fixture.host, &wanted_file, NULL, 0, NULL, file,
                                            out_reason, 1024));
 }
@@ -198,6 +248,28 @@ static void library_that_cannot_be_opened_is_told_with_its_own_reason(void **sta
     assert_null(strstr(reason, "No such file"));
 }
 
+/* The folder counts as the file does: the library loads others from it. */
+static void library_that_others_may_write_is_told_and_not_opened(void **state) {
+    static const char *const ends[] = {"/cudnn/lib", "/libgantry_test_nowhere.so.9", NULL};
+    char reason[1024], path[300];
+    (void)state;
+    make("/.local/lib/python3.11/site-packages/nvidia/cudnn/lib");
+    (void)snprintf(
+        path, sizeof path,
+        "%s/.local/lib/python3.11/site-packages/nvidia/cudnn/lib/libgantry_test_nowhere.so.9",
+        root);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fputs("no library at all", file) >= 0 && fclose(file) == 0);
+    (void)setenv("HOME", root, 1);
+    for (int i = 0; i < 3; ++i) {
+        refused = ends[i];
+        open_and_fail(reason);
+        assert_true(!refused == !strstr(reason, "so.9 is not opened: others may write '"));
+        assert_true(!refused == !!strstr(reason, "file too short"));
+    }
+    (void)unsetenv("HOME");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
 
 int main(void) {
@@ -208,9 +280,12 @@ int main(void) {
         TEST(signs_of_patterns_in_a_name_stand_for_themselves),
         TEST(packages_of_python_outside_an_environment_are_found),
         TEST(the_first_python_of_the_path_names_its_environment),
+        TEST(relative_home_and_base_have_no_folder),
+        TEST(writers_are_checked_of_home_base_and_python),
         TEST(visit_ends_where_it_is_told),
         TEST(library_that_is_nowhere_is_told_with_where_it_could_be),
         TEST(library_that_cannot_be_opened_is_told_with_its_own_reason),
+        TEST(library_that_others_may_write_is_told_and_not_opened),
     };
     static const char *const variables[] = {
         "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PATH", "HOME", "PYTHONUSERBASE"};

@@ -3,6 +3,8 @@
  * containers without NVML.
  * Promise: Libraries as people install them; a later CUDA than the driver's is refused with both
  * versions.
+ * Promise: a library in the packages of HOME, PYTHONUSERBASE or of the python3 on PATH that others
+ * may write is not opened, and a warning names who may write it.
  *
  * Each place is a folder of links to the stand-in's libraries. The message about an unusable
  * library has the true reason. */
@@ -175,10 +177,68 @@ static void library_of_later_cuda_is_refused_with_both_versions(void **state) {
     on_machine("devices=1;driver=12090;nvrtc=13000;cublas=130100", has_later_libraries_by_name);
 }
 
+/* ---- what others may write ---- */
+
+#define OTHERS_WHEEL "cuda_nvrtc/lib/libnvrtc.so.12"
+
+/* Gives the folder to another user, or lets all write it. */
+static const char *give_away(const char *folder) {
+    const bool is_root = geteuid() == 0;
+    const int code = is_root ? chown(folder, 65534, 65534) : chmod(folder, 0777);
+    EXPECT(code == 0, "%s", folder);
+    return is_root ? "' belongs to user 65534; accepted" : "' has mode 0777; accepted";
+}
+
+static void has_packages_of_others(machine_t *m, const char *variable, const char *below,
+                                   const char *packages) {
+    char place[ROOM], others[ROOM];
+    from(m, variable, below);
+    (void)snprintf(place, sizeof place, "%s" OTHERS_WHEEL, packages);
+    put(m, place, STAND_IN("libnvrtc"));
+    put(m, "his/bin/python3", "/bin/sh");
+    (void)snprintf(others, sizeof others, "%s/his", m->folder);
+    const char *reason = give_away(others);
+    machine_open(m);
+    EXPECT(!strstr(m->cuda.libraries, "libnvrtc.so.12 ("), "%s", m->cuda.libraries);
+    EXPECT(log_lines_with(&lines, "libnvrtc.so.12 is not opened", reason) > 0, "no warning");
+    expect_computes(m, "CPU:0");
+    remove_places(m);
+}
+
+static void has_home_of_others(machine_t *m) {
+    has_packages_of_others(m, "HOME", "/his", "his/.local/" WHEELS);
+}
+
+static void has_base_of_others(machine_t *m) {
+    has_packages_of_others(m, "PYTHONUSERBASE", "/his", "his/" WHEELS);
+}
+
+static void has_python_of_others(machine_t *m) {
+    has_packages_of_others(m, "PATH", "/his/bin", "his/" WHEELS);
+}
+
+static void has_home_of_its_own(machine_t *m) {
+    from(m, "HOME", "");
+    put(m, ".local/" WHEELS OTHERS_WHEEL, STAND_IN("libnvrtc"));
+    put(m, ".local/" WHEELS "cublas/lib/libcublasLt.so.12", STAND_IN("libcublas"));
+    expect_found(m, ".local/" WHEELS OTHERS_WHEEL, ".local/" WHEELS "cublas/lib/libcublasLt.so.12");
+}
+
+static void packages_that_others_may_write_are_not_opened(void **state) {
+    (void)state;
+    if (loader_finds_12()) return;
+    on_machine("devices=1", has_home_of_others);
+    on_machine("devices=1", has_base_of_others);
+    on_machine("devices=1", has_python_of_others);
+    if (gantry_check_writers(STAND_IN("libnvrtc")) == GANTRY_OK)
+        on_machine("devices=1", has_home_of_its_own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_of_pip_conda_and_toolkits_are_found),
         cmocka_unit_test(library_of_later_cuda_is_refused_with_both_versions),
+        cmocka_unit_test(packages_that_others_may_write_are_not_opened),
     };
     static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
                                             "CUDA_VISIBLE_DEVICES"};
