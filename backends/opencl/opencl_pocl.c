@@ -85,15 +85,21 @@ static bool find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t 
     return false;
 }
 
-/* With those above it. Returns 0 or what is wrong, with the length of the part it is wrong with. */
-static int opencl_pocl_make_folder(const char *path, size_t *out_length) {
+/* With those above it, each only where others may not write: EPERM and others (else "") where they
+ * may. Returns 0 or what is wrong, with the length of the part it is wrong with. */
+static int opencl_pocl_make_folder(const gantry_host_t *host, const char *path, size_t *out_length,
+                                   char *others, size_t others_bytes) {
     char part[PATH_BYTES];
+    others[0] = '\0';
     struct stat found;
     for (const char *at = path + 1;; ++at) {
         if (*at != '/' && *at != '\0') continue;
         *out_length = (size_t)(at - path);
         memcpy(part, path, *out_length);
         part[*out_length] = '\0';
+        if (stat(part, &found) != 0 && errno == ENOENT &&
+            gantry__host_others_may_write(host, part, others, others_bytes))
+            return EPERM;
         if (mkdir(part, 0700) != 0) {
             int code = errno; /* not always EEXIST where it exists and nothing may be made */
             if (stat(part, &found) != 0) return code;
@@ -138,10 +144,13 @@ static bool check_folder(const gantry_host_t *host, const gantry__pocl_folder_t 
     if (!gantry__process_may_write(FOLDER_BYTES, limit, sizeof limit)) {
         cure = "raise this limit";
         (void)snprintf(problem, sizeof problem, "where %s", limit);
-    } else if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
+    } else if ((code = opencl_pocl_make_folder(host, folder->path, &length, others,
+                                               sizeof others)) != 0 &&
+               !*others) {
         (void)snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
                        (int)(length < 300 ? length : 300), folder->path, strerror(code));
-    } else if (gantry__host_others_may_write(host, folder->path, others, sizeof others)) {
+    } else if (*others ||
+               gantry__host_others_may_write(host, folder->path, others, sizeof others)) {
         cure = "name a folder of your own with POCL_CACHE_DIR";
         (void)snprintf(problem, sizeof problem, "and runs what it finds there: %s", others);
     } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {

@@ -325,10 +325,9 @@ static gantry_status_t quarantine_begin(const gantry__quarantine_t *quarantine,
  * from now on. */
 static bool quarantine_open_folder(gantry__quarantine_t *quarantine) {
     int folder;
-    if (gantry__directory_make(quarantine->folder) != GANTRY_OK) return false;
-    const gantry_status_t status = gantry__trust_open_folder(quarantine->folder, NULL, &folder);
+    const gantry_status_t status = gantry__trust_make_folder(quarantine->folder, &folder);
     gantry__file_close(folder);
-    if (status == GANTRY_OK) return true;
+    if (status != GANTRY_FAILED_PRECONDITION) return status == GANTRY_OK;
     gantry__log(quarantine->log, GANTRY_LEVEL_WARNING, "Crashes of drivers are not kept: %s",
                 gantry__message());
     gantry__quarantine_deinit(quarantine);

@@ -44,6 +44,7 @@ typedef struct walk_t {
     struct stat info;  /* of it */
     uid_t root;        /* the owner of "/" */
     unsigned links;
+    bool makes;          /* the folders that are missing */
     char done[PATH_MAX]; /* the path of the last name, without links */
     char rest[PATH_MAX]; /* the path that follows */
 } walk_t;
@@ -110,9 +111,23 @@ static gantry_status_t walk_enter(walk_t *walk, int folder, const struct stat *i
     return GANTRY_OK;
 }
 
+/* In the folder that was reached, which passed. */
+static gantry_status_t walk_make(const walk_t *walk, const char *name) {
+    char path[PATH_MAX + NAME_MAX + 2];
+    /* another process may have made it just now; the walk then examines what it made */
+    if (mkdirat(walk->at, name, 0700) == 0 || errno == EEXIST) return GANTRY_OK;
+    const int error = errno;
+    (void)snprintf(path, sizeof path, "%s/%s", walk->done, name);
+    return gantry__file_fail("make directory", path, error);
+}
+
 static gantry_status_t walk_open(walk_t *walk, const char *name, int *out_next,
                                  struct stat *out_info) {
     *out_next = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (*out_next < 0 && errno == ENOENT && walk->makes) {
+        GANTRY__TRY(walk_make(walk, name));
+        *out_next = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    }
     if (*out_next >= 0 && fstat(*out_next, out_info) == 0) return GANTRY_OK;
     const int error = errno;
     if (*out_next >= 0) (void)close(*out_next);
@@ -257,21 +272,34 @@ static gantry_status_t open_plain(int folder, const char *asked, const char *wha
     return status;
 }
 
+/* Checks and opens the folder that was reached. */
+static gantry_status_t open_reached(const walk_t *walk, int *out_folder) {
+    GANTRY__TRY(
+        trust_check_last(walk->others, walk->asked, *walk->done ? walk->done : "/", &walk->info));
+    *out_folder = openat(walk->at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *out_folder >= 0 ? GANTRY_OK : gantry__file_fail("open", walk->asked, errno);
+}
+
+/* out_folder may be NULL. Ends the walk. */
+static gantry_status_t trust_open_walked(walk_t *walk, int *out_folder) {
+    char name[NAME_MAX + 2];
+    if (out_folder) *out_folder = -1;
+    gantry_status_t status = walk_begin(walk, walk->asked);
+    if (status == GANTRY_OK) status = walk_to(walk, true, name);
+    if (status == GANTRY_OK && out_folder) status = open_reached(walk, out_folder);
+    walk_end(walk);
+    return status;
+}
+
 gantry_status_t gantry__trust_open_folder(const char *path, const gantry__trust_t *others,
                                           int *out_folder) {
     walk_t walk = {.others = others, .asked = path, .at = -1};
-    char name[NAME_MAX + 2];
-    *out_folder = -1;
-    gantry_status_t status = walk_begin(&walk, path);
-    if (status == GANTRY_OK) status = walk_to(&walk, true, name);
-    if (status == GANTRY_OK)
-        status = trust_check_last(others, path, *walk.done ? walk.done : "/", &walk.info);
-    if (status == GANTRY_OK) {
-        *out_folder = openat(walk.at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (*out_folder < 0) status = gantry__file_fail("open", path, errno);
-    }
-    walk_end(&walk);
-    return status;
+    return trust_open_walked(&walk, out_folder);
+}
+
+gantry_status_t gantry__trust_make_folder(const char *path, int *out_folder) {
+    walk_t walk = {.asked = path, .at = -1, .makes = true};
+    return trust_open_walked(&walk, out_folder);
 }
 
 gantry_status_t gantry__trust_open_file(const char *path, const gantry__trust_t *others,

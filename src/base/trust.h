@@ -4,8 +4,8 @@
  * and symbolic link on the way to it.
  *
  * A file is opened by the same descriptors that were examined, so that nobody exchanges it between
- * the check and its use. Nothing is made or changed. Owner: the caller closes the descriptors.
- * Thread-safe. */
+ * the check and its use. Only gantry__trust_make_folder makes anything. Owner: the caller closes
+ * the descriptors. Thread-safe. */
 #ifndef GANTRY_BASE_TRUST_H
 #define GANTRY_BASE_TRUST_H
 
@@ -30,6 +30,9 @@ gantry_status_t gantry__trust_open_folder(const char *path, const gantry__trust_
                                           int *out_folder);
 gantry_status_t gantry__trust_open_file(const char *path, const gantry__trust_t *others,
                                         char out_path[GANTRY__TRUST_PATH_BYTES], int *out_file);
+/* Opens a folder, and makes it and its missing parents with mode 0700, each only in a folder that
+ * passed. out_folder may be NULL: then the folder may have the sticky bit, as /tmp has it. */
+gantry_status_t gantry__trust_make_folder(const char *path, int *out_folder);
 /* Opens a plain file of an open folder whose path is for messages. Follows no symbolic link. */
 gantry_status_t gantry__trust_open_entry(int folder, const char *path, const char *name,
                                          int *out_file);

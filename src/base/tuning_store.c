@@ -252,7 +252,7 @@ static gantry_status_t tuning_store_make_folder(const gantry__tuning_store_t *st
     gantry__text_init(&folder, store->heap);
     gantry__text_append_bytes(&folder, store->path, (size_t)(slash - store->path));
     gantry_status_t status = gantry__text_status(&folder);
-    if (status == GANTRY_OK) status = gantry__directory_make(gantry__text_get(&folder));
+    if (status == GANTRY_OK) status = gantry__trust_make_folder(gantry__text_get(&folder), NULL);
     gantry__text_deinit(&folder);
     return status;
 }

@@ -65,7 +65,8 @@ gantry_status_t gantry__tuning_store_list(gantry__tuning_store_t *store,
                                           gantry__tuning_visit_fn visit, void *user);
 
 /* Puts a record into the file, in place of an older one. FailedPrecondition without a path, or if
- * the file is no tuning file; InvalidArgument for texts that the file cannot hold; DeadlineExceeded
+ * the file is no tuning file, or if others may write it or a folder on the way, where no folder is
+ * made; InvalidArgument for texts that the file cannot hold; DeadlineExceeded
  * if another process keeps the lock; PermissionDenied... of the system. Bad lines of the file are
  * dropped, comments stay. Records that find returned stay valid. */
 gantry_status_t gantry__tuning_store_put(gantry__tuning_store_t *store, const char *device,

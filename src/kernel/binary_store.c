@@ -69,8 +69,7 @@ void gantry__binary_store_deinit(gantry__binary_store_t *store) {
 static int binary_store_open_folder(gantry__binary_store_t *store) {
     const uint32_t before = gantry__failures();
     int directory = STORE_OFF, expected = STORE_UNKNOWN;
-    if (gantry__directory_make(store->folder) != GANTRY_OK ||
-        gantry__trust_open_folder(store->folder, NULL, &directory) != GANTRY_OK) {
+    if (gantry__trust_make_folder(store->folder, &directory) != GANTRY_OK) {
         if (!atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
         directory = STORE_OFF;
     }

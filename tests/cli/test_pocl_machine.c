@@ -255,6 +255,8 @@ static void folder_that_others_may_write_refuses_the_device(void **state) {
     if (geteuid() != 0) SKIP_BECAUSE("only root can be another user");
     expect_run(0, "rm -rf open; mkdir -m 755 his && chown 65534:65534 his");
     expect_refused("POCL_CACHE_DIR=$PWD/his", "/his' belongs to user 65534; accepted is");
+    expect_refused("HOME=$PWD/his", "/his' belongs to user 65534; accepted is");
+    expect_run(1, "ls -A his | grep .");
     expect_run(0,
                "mkdir -m 700 own && ln -s $PWD/own link && POCL_CACHE_DIR=$PWD/link $SELF op add");
     expect_in_output("add on /device:GPU:0: 2, OK");

@@ -2,6 +2,8 @@
 /* Promise: A file or folder passes if only root and the process's user may write it, its
  * folders and the links on the way to it; a refusal names the path, its owner or mode, and the
  * cure.
+ * Promise: A missing folder is made, with mode 0700, only in a folder that passes: nothing is made
+ * in another user's folder, nor through a link of his.
  * Promise: No symbolic link, pipe, socket, device or folder of a trusted folder is opened as one of
  * its files. */
 #define _GNU_SOURCE
@@ -173,6 +175,68 @@ static void writers_of_the_library_may_be_trusted(void **state) {
     assert_true(found.has_user);
 }
 
+static void expect_made(const char *path) {
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(S_ISDIR(info.st_mode));
+    assert_int_equal(info.st_mode & 07777, 0700);
+}
+
+static void missing_folders_are_made_where_it_is_safe(void **state) {
+    (void)state;
+    int folder;
+    const mode_t before = umask(0);
+    assert_int_equal(gantry__trust_make_folder(in_home("seen/a//b/./c/"), &folder), GANTRY_OK);
+    assert_true(folder >= 0);
+    gantry__file_close(folder);
+    expect_made(in_home("seen/a"));
+    expect_made(in_home("seen/a/b"));
+    expect_made(in_home("seen/a/b/c"));
+    assert_int_equal(gantry__trust_make_folder(in_home("seen/a/b/c"), NULL), GANTRY_OK);
+    assert_int_equal(gantry__trust_make_folder(in_home("link/d"), NULL), GANTRY_OK);
+    expect_made(in_home("own/d"));
+    assert_int_equal(gantry__trust_make_folder(in_home("sticky/e/f"), NULL), GANTRY_OK);
+    expect_made(in_home("sticky/e/f"));
+    assert_int_equal(gantry__trust_make_folder(in_home("sticky"), NULL), GANTRY_OK);
+    assert_int_equal(gantry__trust_make_folder(in_home("sticky"), &folder),
+                     GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(folder, -1);
+    assert_int_equal(gantry__trust_make_folder(in_home("seen/file/below"), NULL),
+                     GANTRY_INVALID_ARGUMENT);
+    (void)umask(before);
+}
+
+static void expect_nothing_made(const char *path, const char *reason, const char *made) {
+    int folder;
+    if (gantry__trust_make_folder(path, &folder) != GANTRY_FAILED_PRECONDITION ||
+        !strstr(gantry__message(), reason))
+        fail_msg("%s: \"%s\", not \"%s\"", path, gantry__message(), reason);
+    assert_int_equal(folder, -1);
+    assert_int_equal(gantry__trust_make_folder(path, NULL), GANTRY_FAILED_PRECONDITION);
+    assert_int_not_equal(access(made, F_OK), 0);
+}
+
+static void nothing_is_made_where_others_may_write(void **state) {
+    (void)state;
+    expect_nothing_made(in_home("open/new/folder"), "/open' has mode 0777", in_home("open/new"));
+    NEED_ROOT
+    make_folder("target", 0700);
+    assert_int_equal(symlink(in_home("target"), in_home("his/link")), 0);
+    assert_int_equal(symlink(in_home("target/new"), in_home("sticky/dangling")), 0);
+    give_away("sticky/dangling");
+    give_away("his/link");
+    expect_nothing_made(in_home("his/new/folder"), "/his' belongs to user 65534",
+                        in_home("his/new"));
+    expect_nothing_made(in_home("his/mine/new"), "/his' belongs to user 65534",
+                        in_home("his/mine/new"));
+    expect_nothing_made(in_home("his/link/new"), "/his' belongs to user 65534",
+                        in_home("target/new"));
+    expect_nothing_made(in_home("sticky/link/new"), "/sticky/link' belongs to user 65534",
+                        in_home("own/new"));
+    expect_nothing_made(in_home("sticky/dangling/new"), "/dangling' belongs to user 65534",
+                        in_home("target/new"));
+}
+
 static void only_plain_files_are_opened(void **state) {
     (void)state;
     static const struct {
@@ -251,6 +315,8 @@ int main(void) {
         cmocka_unit_test(group_counts_as_others_unless_it_is_the_users_own),
         cmocka_unit_test(roots_folder_passes_for_another_user),
         cmocka_unit_test(writers_of_the_library_may_be_trusted),
+        cmocka_unit_test(missing_folders_are_made_where_it_is_safe),
+        cmocka_unit_test(nothing_is_made_where_others_may_write),
         cmocka_unit_test(only_plain_files_are_opened),
         cmocka_unit_test(bad_paths_are_refused),
     };

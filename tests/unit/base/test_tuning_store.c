@@ -4,7 +4,7 @@
  * Promise: A corrupt, foreign or unreadable tuning file, no home, a killed writer: right results, a
  * warning.
  * Promise: A tuning file that others may write, or that is no plain file, is not used, and a
- * warning names it.
+ * warning names it; no folder is made for it where others may write.
  *
  * A killed process damages nothing. */
 #define _DEFAULT_SOURCE
@@ -440,6 +440,20 @@ static void file_that_others_may_write_is_not_used(void **state) {
     assert_int_equal(unlink(path), 0);
 }
 
+static void no_folder_is_made_where_others_may_write(void **state) {
+    (void)state;
+    fixture_t f;
+    char file[128];
+    (void)snprintf(file, sizeof file, "%s/new/records", folder);
+    assert_int_equal(chmod(folder, 0777), 0);
+    open_as(&f, file);
+    assert_int_equal(gantry__tuning_store_put(&f.store, "card", "a", "x=1"),
+                     GANTRY_FAILED_PRECONDITION);
+    *strrchr(file, '/') = '\0';
+    assert_int_not_equal(access(file, F_OK), 0);
+    close_store(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_is_put_is_found_by_the_next_store),
@@ -457,6 +471,7 @@ int main(void) {
         TEST(killed_writer_leaves_a_whole_file_and_no_lock),
         TEST(lock_that_is_held_is_waited_for_in_time),
         TEST(file_that_others_may_write_is_not_used),
+        TEST(no_folder_is_made_where_others_may_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
