@@ -72,6 +72,12 @@ static gantry_status_t fail_owner(const char *asked, const char *what, const str
         asked, what, (unsigned long)info->st_uid, (unsigned long)geteuid());
 }
 
+/* Folders that every user may write, which keep their mode. */
+static bool is_for_all(const char *folder) {
+    return strcmp(folder, "/tmp") == 0 || strcmp(folder, "/var/tmp") == 0 ||
+           strcmp(folder, "/dev/shm") == 0;
+}
+
 static gantry_status_t fail_mode(const char *asked, const char *what, const struct stat *info) {
     const bool is_group = !(info->st_mode & S_IWOTH);
     const unsigned mode = (unsigned)(info->st_mode & 07777);
@@ -79,8 +85,7 @@ static gantry_status_t fail_mode(const char *asked, const char *what, const stru
     char group[32] = "";
     if (is_group)
         (void)snprintf(group, sizeof group, " and group %lu", (unsigned long)info->st_gid);
-    /* a folder such as /tmp belongs to all, and keeps its mode */
-    if (info->st_mode & S_ISVTX)
+    if (is_for_all(what))
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "others may write '%s': '%s' has mode %04o%s; accepted is what only root and user %lu may write",
