@@ -14,7 +14,9 @@
  * to write it empties the pipeline. Flags of exceptions are no part of the mode and stay.
  *
  * This header includes nothing of Gantry: the core and the training library both include it, and
- * each keeps the program's mode for its own callbacks, in a thread-local slot. Thread-safe. */
+ * each keeps the program's mode for its own callbacks, in a thread-local slot. A callback of the
+ * core (log, placements, heap, device functions) that runs within a call of the training library
+ * has Gantry's mode, because the core does not know the program's then. Thread-safe. */
 #ifndef GANTRY_HOST_FP_MODE_H
 #define GANTRY_HOST_FP_MODE_H
 

@@ -44,7 +44,8 @@ GANTRY_API gantry_status_t gantry_file_end(gantry_new_file_t *file);
 GANTRY_API void gantry_file_abandon(gantry_new_file_t *file);
 
 /** Adds bytes at the end of the file at path, which is made if there is none. A failure leaves a
- * plain file as it was. Processes that append to one file wait for each other. */
+ * plain file as it was. Processes that append to one file wait for each other, for two seconds at
+ * most: a lock that another process keeps does not stop the program. */
 GANTRY_API gantry_status_t gantry_file_append(const char *path, const void *bytes, size_t size);
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "base/files.h"
+#include "base/fp_mode.h"
 #include "device/device_open.h"
 #include "run/dispatch.h"
 #include "run/tensor_stream.h"
@@ -99,6 +100,7 @@ static gantry_status_t elements_load(gantry_scope_t *scope, elements_t *self, in
 const gantry_tensor_t *gantry_load_elements(gantry_scope_t *scope, int file, const char *path,
                                             int64_t offset, gantry_dtype_t dtype,
                                             gantry_shape_t shape) {
+    GANTRY__OWN_FP_MODE(fp);
     if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
     elements_t self = {file, path, (uint64_t)offset, dtype, shape, 0};

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/fp_mode.h"
 #include "device/device_config.h"
 #include "api/api.h"
 #include "base/trust.h"
@@ -33,6 +34,7 @@ size_t gantry_backend_status_count(const gantry_runtime_t *runtime) {
 
 gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t index,
                                       gantry_backend_status_t *out_status) {
+    GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (index >= runtime->backends.count) {
         return gantry__fail(GANTRY_OUT_OF_RANGE, "backend %zu is requested; there are %zu", index,

@@ -4,7 +4,7 @@
  *
  *     gantry[4711] warning: Op Add runs on /CPU:0: ...
  *
- * A control character would make a second line, or reach a terminal as a command; a blank stands in
+ * A control character would make a second line, or reach a terminal as a command; a "?" stands in
  * its place. A line that the system refuses (a full disk, a pipe without a reader) is lost, since
  * the program must not stop for its log. */
 #define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
@@ -22,6 +22,7 @@
 #include "base/c_locale.h"
 #include "base/files.h"
 #include "base/fp_mode.h"
+#include "base/printable.h"
 
 #define LOG_NAME "GANTRY_LOG"
 #define LEVEL_NAME "GANTRY_LOG_LEVEL"
@@ -95,11 +96,6 @@ void gantry__log_close(gantry__log_t *log) {
 
 /* ---- lines ---- */
 
-/* Byte b after byte a: a control character, or the last byte of one (U+0080 to U+009F in UTF-8). */
-static bool is_control(unsigned char a, unsigned char b) {
-    return b < 0x20 || b == 0x7f || (a == 0xc2 && b >= 0x80 && b <= 0x9f);
-}
-
 static void write_line(const gantry__log_t *log, gantry_log_level_t level, const char *text) {
     char line[HEAD_BYTES + GANTRY__MESSAGE_BYTES];
     const int place = level < GANTRY_LEVEL_DEBUG   ? 0
@@ -109,11 +105,8 @@ static void write_line(const gantry__log_t *log, gantry_log_level_t level, const
         snprintf(line, sizeof line, "gantry[%ld] %s: %s", (long)getpid(), levels[place], text);
     if (length < 0) return;
     if ((size_t)length > sizeof line - 1) length = (int)sizeof line - 1;
-    for (int i = 0; i < length; ++i) {
-        if (!is_control(i > 0 ? (unsigned char)line[i - 1] : 0, (unsigned char)line[i])) continue;
-        if ((unsigned char)line[i] >= 0x80) line[i - 1] = ' ';
-        line[i] = ' ';
-    }
+    gantry__make_printable(line);
+    length = (int)strlen(line);
     line[length] = '\n'; /* in place of the end */
     while (gantry__file_put(log->file, line, (size_t)length + 1, GANTRY__FILE_NEXT) < 0 &&
            errno == EINTR)

@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/failure.h"
@@ -166,7 +167,7 @@ gantry_status_t gantry__new_file_write(gantry_new_file_t *file, const void *byte
 
 /* What close would tell. Returns 0 or errno. */
 static int settle(int fd) {
-    const int copy = dup(fd);
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (copy < 0) return errno;
     return close(copy) == 0 || errno == EINTR ? 0 : errno;
 }
@@ -216,20 +217,37 @@ gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t 
 
 /* ---- appending ---- */
 
+/* Anybody who may read the file can lock it: it is written without the lock after two seconds. */
+static bool lock_for_append(int fd) {
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int i = 0; i < 200; ++i) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+        if (errno != EWOULDBLOCK && errno != EINTR) return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
 static gantry_status_t append(int fd, const char *path, const void *bytes, size_t size) {
     struct stat info = {0};
-    while (flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
+    const bool is_locked = lock_for_append(fd);
     const bool is_plain = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
     if (write_fully(fd, bytes, size)) return GANTRY_OK;
     const int error = errno;
-    if (is_plain) (void)!ftruncate(fd, info.st_size);
+    if (is_plain && is_locked) (void)!ftruncate(fd, info.st_size);
     return gantry__file_fail("write", path, error);
 }
 
 gantry_status_t gantry__file_append(const char *path, const void *bytes, size_t size) {
     GANTRY__TRY(gantry__file_check_path("write a file", path));
-    const int fd = gantry__file_open_retrying(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY, 0666);
-    if (fd < 0) return gantry__file_fail("open", path, errno);
+    const int fd = gantry__file_open_retrying(
+        path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK, 0666);
+    const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
+    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0) {
+        const int error = errno;
+        gantry__file_close(fd);
+        return gantry__file_fail("open", path, error);
+    }
     gantry_status_t status = append(fd, path, bytes, size);
     if (close(fd) == 0 || errno == EINTR || status != GANTRY_OK) return status;
     return gantry__file_fail("write", path, errno);

@@ -5,8 +5,8 @@
  *
  * Order of locks: an allocation that ran out of memory asks all keepers, whatever locks its caller
  * holds. So give_up must take no lock that is held anywhere during an allocation, and must call
- * nothing of the program: it takes its object's lock, the allocators' and the streams', in this
- * order. */
+ * nothing of the program but its heap, which must call nothing of Gantry. It takes its object's
+ * lock, the allocators' and the streams', in this order. */
 #ifndef GANTRY_DEVICE_KEEPER_H
 #define GANTRY_DEVICE_KEEPER_H
 

@@ -14,13 +14,13 @@ struct gantry__device_table_t;
 typedef struct gantry__status_file_t gantry__status_file_t;
 
 /* *out_file is NULL unless GANTRY_STATUS asks for a file. InvalidArgument for a value that is
- * neither 0, 1 nor an absolute path. A folder that cannot be made is logged, and there is no
- * file. */
+ * neither an on-off word nor an absolute path. A folder that cannot be made is logged, and there
+ * is no file. */
 gantry_status_t gantry__status_file_open(struct gantry__device_table_t *table,
                                          gantry__status_file_t **out_file);
 /* Removes the file. NULL does no harm. */
 void gantry__status_file_close(struct gantry__device_table_t *table, gantry__status_file_t *file);
-/* Writes the file if its time has come. No lock is held. Leaves the thread's message alone. */
+/* Writes the file if its time has come. Leaves the thread's message alone. */
 void gantry__status_file_note(struct gantry__device_table_t *table, gantry__status_file_t *file);
 
 #endif

@@ -180,7 +180,7 @@ gantry_status_t gantry__place_refuse(const gantry__graph_place_t *request, uint3
     const gantry__wish_t *wish = ask->wish && !ask->wish->is_empty ? ask->wish : NULL;
     cut_text_t kernels = {.used = 0}, refusals = {.used = 0};
     /* the eager placer's texts say what the mode accepts */
-    const bool is_core = (of->op->flags & GANTRY__OP_SEQUENCED) != 0;
+    const bool is_core = (of->op->flags & (GANTRY__OP_SEQUENCED | GANTRY__OP_ON_HOST)) != 0;
     if (!refused || refused->plan.device || (request->rules.require && !is_core)) return status;
     const bool has_any = list_kernels(request, of, &kernels) || is_core;
     list_refusals(refused, wish, &refusals);

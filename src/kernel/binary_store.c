@@ -61,7 +61,7 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
 }
 
 void gantry__binary_store_deinit(gantry__binary_store_t *store) {
-    gantry__file_close(atomic_load(&store->directory));
+    gantry__file_close(atomic_exchange(&store->directory, STORE_OFF));
     gantry__heap_free_text(store->heap, store->folder);
     store->folder = NULL;
 }

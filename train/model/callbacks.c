@@ -125,7 +125,8 @@ static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gan
     csv.text = gantry__train_alloc(csv.room, 1);
     if (!csv.text) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry__train_locale_t locale = gantry__train_locale_begin();
-    put_lines(&csv, stat(own->text, &info) != 0 || info.st_size == 0, epoch, model, logs);
+    const bool is_new = stat(own->text, &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0);
+    put_lines(&csv, is_new, epoch, model, logs);
     gantry__train_locale_end(&locale);
     const gantry_status_t status = gantry_file_append(own->text, csv.text, csv.used);
     gantry__train_free(csv.text);

@@ -476,9 +476,12 @@ static const gantry_tensor_t *match_target(const gantry_tape_t *tape, const gant
                                      gantry_zeros_like(tape->scope, target)};
     const gantry_tensor_t *check = gantry_add_n(tape->scope, both, 2);
     gantry_scope_t *after = check ? gantry_scope_begin_after(tape->scope, &check, 1) : NULL;
-    if (!after) return NULL;
+    if (!after) {
+        if (check) (void)gantry__train_no_inner(tape->scope);
+        return NULL;
+    }
     const gantry_tensor_t *kept = gantry_scope_keep(after, gantry_identity(after, gradient));
-    (void)gantry_scope_end(after);
+    (void)gantry__train_hand_on(tape->scope, gantry_scope_end(after));
     return kept;
 }
 

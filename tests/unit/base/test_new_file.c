@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -206,6 +207,24 @@ static void writers_of_one_path_do_not_meet(void **state) {
     assert_int_equal(names(), 1);
 }
 
+/* ---- what must not be waited for ---- */
+
+static void nobody_stops_an_append(void **state) {
+    (void)state;
+    assert_int_equal(gantry_file_append(in_root("shared"), "one\n", 4), GANTRY_OK);
+    const int lock = open(in_root("shared"), O_RDONLY);
+    assert_true(lock >= 0);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    assert_int_equal(gantry_file_append(in_root("shared"), "two\n", 4), GANTRY_OK);
+    (void)close(lock);
+    expect_content(in_root("shared"), "one\ntwo\n");
+    assert_int_equal(mkfifo(in_root("pipe"), 0600), 0);
+    assert_true(gantry_file_append(in_root("pipe"), "x", 1) != GANTRY_OK);
+    gantry_new_file_t file;
+    assert_true(gantry_file_begin(in_root("pipe"), &file) != GANTRY_OK);
+    gantry_file_abandon(&file);
+}
+
 /* ---- links and wrong calls ---- */
 
 static void link_is_followed_or_replaced(void **state) {
@@ -255,6 +274,7 @@ int main(void) {
                                         remove_root),
         cmocka_unit_test_setup_teardown(what_is_no_left_file_stays, make_root, remove_root),
         cmocka_unit_test_setup_teardown(writers_of_one_path_do_not_meet, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(nobody_stops_an_append, make_root, remove_root),
         cmocka_unit_test_setup_teardown(link_is_followed_or_replaced, make_root, remove_root),
         cmocka_unit_test_setup_teardown(wrong_calls_are_refused, make_root, remove_root),
     };
