@@ -170,7 +170,10 @@ static void each_line_on_standard_error_is_one_write(void **state) {
         got[size] = '\0';
         assert_ptr_equal(strchr(got, '\n'), got + size - 1);
         if (i == 0) expect_line(got, "error: one\n");
-        if (i == 1) expect_line(got, "error: two?lines?[2J??!\n");
+        if (i == 1)
+            expect_line(got,
+                        "error: two?lines?[2J?"
+                        "?!\n");
         if (i == 2) assert_true(size > 2000);
     }
     assert_int_equal(recv(ends[0], got, sizeof got, 0), 0);
