@@ -13,7 +13,7 @@
  * A call that fails leaves its text in gantry_last_message. A model that failed while it was put
  * together keeps its first error, and later calls return it, so that one check at the end is
  * enough. A built model keeps none. A failed gantry_model_compile only holds until the next one.
- * A text about an object that is NULL has the thread's last failure behind it, which is most often
+ * A text about an object that is NULL ends with the thread's last failure, which is most often
  * that of its constructor.
  *
  * A model keeps its runtime in memory: after gantry_runtime_release, and in a child of fork, it may
