@@ -32,6 +32,22 @@ ctest_counts() { # LOG
          END { if (total != "") print total - failed - skipped, failed, skipped + disabled }' "$1"
 }
 
+# with_progress: copies ctest's output; every 15 seconds (PROGRESS_SECONDS) a line follows that says how many tests ended,
+# and how much time is left if the others take as long as these.
+with_progress() {
+    began=$(date +%s) shown=$(date +%s) ended=0
+    while IFS= read -r line; do
+        printf '%s\n' "$line"
+        case $line in *"/"*" Test "*"#"*": "*" sec"*) ;; *) continue ;; esac
+        ended=$((ended + 1)) now=$(date +%s)
+        [ $((now - shown)) -ge "${PROGRESS_SECONDS:-15}" ] || continue
+        total=${line#*/}
+        total=${total%% *} shown=$now
+        left=$(((now - began) * (total - ended) / ended))
+        echo "-- $ended of $total tests, about $((left / 60)) min $((left % 60)) s left"
+    done
+}
+
 # ctest_in PRESET [ARGUMENTS]: stores the number of failures in RUN_FAILED. A run without a test counts as failed. One
 # test more than there are cores: many tests wait for a timeout, a disk or one thread, and leave a core idle.
 ctest_in() {
@@ -39,7 +55,12 @@ ctest_in() {
     shift
     log=build/$preset/ctest.log
     rm -f "$log"
-    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$((JOBS + 1))" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" || code=$?
+    rm -f "$log.code"
+    {
+        ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$((JOBS + 1))" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" ||
+            echo $? >"$log.code"
+    } | with_progress
+    [ ! -f "$log.code" ] || code=$(cat "$log.code")
     counts=$(ctest_counts "$log" 2>/dev/null || true)
     # shellcheck disable=SC2086
     set -- ${counts:-0 0 0}
