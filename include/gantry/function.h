@@ -24,11 +24,17 @@ typedef struct gantry_function_t gantry_function_t;
 /** The most inputs, and the most outputs, of a function. */
 #define GANTRY_MAX_FUNCTION_VALUES 256
 
+/** A dimension of an input that takes any size in one trace: in the body the size is -1, as one
+ * that depends on data. */
+#define GANTRY_OPEN_SIZE (-2)
+
 /** An input of a function. The struct does not grow. */
 typedef struct gantry_input_spec_t {
     const char *name;     /**< The name of its node; NULL: one is made. */
     gantry_dtype_t dtype; /**< The type of its elements. */
-    gantry_shape_t shape; /**< Its shape; a dimension of -1 takes any size. */
+    /** Its shape; a dimension of -1 takes any size, with a trace for each, and one of
+     * GANTRY_OPEN_SIZE takes any size, with one trace for all. */
+    gantry_shape_t shape;
 } gantry_input_spec_t;
 
 /** The body: calls ops in scope and sets every output, to a tensor of the scope or an input. It may
@@ -94,7 +100,7 @@ typedef struct gantry_function_options_t {
     const gantry_function_t *trimmed_with;
 } gantry_function_options_t;
 
-/** Makes a function of a body. If all dimensions of inputs are known, the body is traced and placed
+/** Makes a function of a body. If no dimension of an input is -1, the body is traced and placed
  * now, and its errors are returned; else at the first call with new sizes. body and user live as
  * long as the function. name NULL: "function". options may be NULL.
  *

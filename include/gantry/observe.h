@@ -39,6 +39,10 @@ typedef struct gantry_observation_t {
     /** Of PartitionedCall, If, Case and While: an op in it that draws numbers, or the name
      * of a node in it that assigns a variable; NULL: none. */
     const char *effect;
+    /** Of PartitionedCall: the shapes of its inputs, and of its outputs, in the trace that ran,
+     * with -1 for sizes that depend on data; else NULL. */
+    const gantry_shape_t *input_shapes;
+    const gantry_shape_t *output_shapes; /**< See input_shapes. */
 } gantry_observation_t;
 
 /** Sees an op. It must not call ops, and does not end the scope: FailedPrecondition. An error,

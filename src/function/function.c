@@ -25,13 +25,13 @@ static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
     gantry_shape_t least = input->shape; /* that the input may have */
     bool is_possible = least.rank >= 0 && least.rank <= GANTRY_MAX_RANK;
     for (int32_t k = 0; is_possible && k < least.rank; ++k) {
-        is_possible = least.dims[k] >= -1;
-        if (least.dims[k] == -1) least.dims[k] = 0;
+        is_possible = least.dims[k] >= GANTRY_OPEN_SIZE;
+        if (least.dims[k] < 0) least.dims[k] = 0;
     }
     if (is_possible && gantry_shape_elements(&least) >= 0) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more or -1 for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
+        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more, -1 or GANTRY_OPEN_SIZE for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
         " elements are accepted",
         i, input->shape.rank, GANTRY_MAX_RANK);
 }
@@ -107,9 +107,13 @@ static gantry_status_t name_function(gantry_function_t *function, const char *gi
     return status;
 }
 
+/* Whether one trace fits all calls. */
 static bool function_is_known(const gantry_function_t *function) {
     for (uint32_t i = 0; i < function->input_count; ++i) {
-        if (gantry_shape_elements(&function->inputs[i].shape) < 0) return false;
+        const gantry_shape_t *shape = &function->inputs[i].shape;
+        for (int32_t d = 0; d < shape->rank; ++d) {
+            if (shape->dims[d] == -1) return false;
+        }
     }
     return true;
 }
@@ -330,11 +334,13 @@ static gantry_status_t check_argument(const gantry_function_t *function,
             function->name, i, (const char *)argument->inline_data);
     bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
     for (int32_t k = 0; fits && k < input->shape.rank; ++k)
-        fits = input->shape.dims[k] == -1 || input->shape.dims[k] == argument->shape.dims[k];
+        fits = input->shape.dims[k] < 0 || input->shape.dims[k] == argument->shape.dims[k];
     if (fits) return GANTRY_OK;
     char given[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
+    gantry_shape_t any = input->shape;
+    for (int32_t k = 0; k < any.rank; ++k) any.dims[k] = any.dims[k] < 0 ? -1 : any.dims[k];
     (void)gantry_shape_format(&argument->shape, given, sizeof given);
-    (void)gantry_shape_format(&input->shape, accepted, sizeof accepted);
+    (void)gantry_shape_format(&any, accepted, sizeof accepted);
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "function %s: input %u is %s%s; its signature accepts %s%s", function->name,
                         i, gantry_dtype_name(argument->dtype), given,
@@ -475,14 +481,17 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     }
     if (status == GANTRY_OK && scope->observer)
         status = gantry__observe(
-            scope, &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
-                                           .op = "PartitionedCall",
-                                           .inputs = inputs,
-                                           .input_count = function->input_count,
-                                           .outputs = outputs,
-                                           .output_count = function->output_count,
-                                           .function = function,
-                                           .effect = gantry__graph_effect(&traced->graph)});
+            scope,
+            &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
+                                    .op = "PartitionedCall",
+                                    .inputs = inputs,
+                                    .input_count = function->input_count,
+                                    .outputs = outputs,
+                                    .output_count = function->output_count,
+                                    .function = function,
+                                    .effect = gantry__graph_effect(&traced->graph),
+                                    .input_shapes = traced->shapes,
+                                    .output_shapes = traced->shapes + function->input_count});
     gantry__function_leave(function, traced);
     return status;
 }

@@ -19,7 +19,7 @@ typedef struct gantry__traced_t {
     uint32_t references;           /* under the function's lock */
     const gantry__wish_t *wish;
     uint32_t losses;        /* of devices, when it was placed */
-    gantry_shape_t *shapes; /* of the inputs */
+    gantry_shape_t *shapes; /* of the inputs, then of the outputs; -1: open in the trace */
     gantry__graph_t graph;
     gantry__schedule_t schedule;
     gantry__frame_t *idle; /* under the function's lock */

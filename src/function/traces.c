@@ -32,12 +32,16 @@ static uint64_t destroy_frames(gantry__frame_t **at, const gantry_logical_device
     return all;
 }
 
+static size_t bytes_of_shapes(const gantry_function_t *function) {
+    return (function->input_count + function->output_count + (size_t)1) * sizeof(gantry_shape_t);
+}
+
 static void traced_destroy(const gantry_function_t *function, gantry__traced_t *traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     (void)destroy_frames(&traced->idle, NULL);
     if (traced->schedule.graph) gantry__schedule_deinit(&traced->schedule);
     gantry__graph_deinit(&traced->graph);
-    gantry__heap_free(heap, traced->shapes, (function->input_count + 1) * sizeof *traced->shapes);
+    gantry__heap_free(heap, traced->shapes, bytes_of_shapes(function));
     gantry__heap_free(heap, traced, sizeof *traced);
 }
 
@@ -74,6 +78,12 @@ static gantry_status_t add_outputs(const gantry_function_t *function, const gant
         GANTRY__TRY(gantry__trace_value(scope, outputs[i], &graph->outputs[i]));
     graph->output_count = function->output_count;
     return GANTRY_OK;
+}
+
+static void note_output_shapes(const gantry_function_t *function, gantry__traced_t *traced) {
+    const gantry__graph_t *graph = &traced->graph;
+    for (uint32_t i = 0; i < graph->output_count; ++i)
+        traced->shapes[function->input_count + i] = graph->values[graph->outputs[i]].shape;
 }
 
 /* Tensors of a body. Bodies may be traced inside each other: not on the stack. */
@@ -120,6 +130,25 @@ static const gantry_shape_t *shape_of_input(const gantry_function_t *function,
     return inputs ? &inputs[i]->shape : &function->inputs[i].shape;
 }
 
+/* In the trace for these inputs. */
+static gantry_shape_t shape_to_trace(const gantry_function_t *function,
+                                     const gantry_tensor_t *const *inputs, uint32_t i) {
+    const gantry_shape_t *accepted = &function->inputs[i].shape;
+    gantry_shape_t shape = *shape_of_input(function, inputs, i);
+    for (int32_t d = 0; d < shape.rank; ++d) {
+        if (accepted->dims[d] == GANTRY_OPEN_SIZE) shape.dims[d] = -1;
+    }
+    return shape;
+}
+
+/* The ranks are equal. */
+static bool shape_fits(const gantry_shape_t *traced, const gantry_shape_t *given) {
+    for (int32_t d = 0; d < traced->rank; ++d) {
+        if (traced->dims[d] != given->dims[d] && traced->dims[d] != -1) return false;
+    }
+    return true;
+}
+
 static bool traced_fits(const gantry_function_t *function, const gantry__traced_t *traced,
                         const gantry__wish_t *wish, const gantry_tensor_t *const *inputs) {
     if (traced->wish != wish ||
@@ -127,8 +156,7 @@ static bool traced_fits(const gantry_function_t *function, const gantry__traced_
             atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire))
         return false;
     for (uint32_t i = 0; i < function->input_count; ++i) {
-        if (!gantry_shape_equal(&traced->shapes[i], shape_of_input(function, inputs, i)))
-            return false;
+        if (!shape_fits(&traced->shapes[i], shape_of_input(function, inputs, i))) return false;
     }
     return true;
 }
@@ -251,14 +279,14 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     gantry__graph_init(&traced->graph, heap);
     traced->wish = wish;
     traced->losses = atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
-    traced->shapes =
-        gantry__heap_zalloc(heap, (function->input_count + 1) * sizeof *traced->shapes);
+    traced->shapes = gantry__heap_zalloc(heap, bytes_of_shapes(function));
     gantry_status_t status = traced->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; traced->shapes && i < function->input_count; ++i)
-        traced->shapes[i] = *shape_of_input(function, inputs, i);
+        traced->shapes[i] = shape_to_trace(function, inputs, i);
     traced->graph.passes_off = function->passes_off;
     traced->graph.is_never_replayed = function->is_never_replayed;
     if (status == GANTRY_OK) status = record(function, traced);
+    if (status == GANTRY_OK) note_output_shapes(function, traced);
     if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
     if (status == GANTRY_OK) status = plan_traced(function, traced);
     if (status != GANTRY_OK) {

@@ -57,8 +57,9 @@ static inline int64_t gantry__size_add(int64_t size, int64_t with) {
 static inline int64_t gantry__size_divide(int64_t size, int64_t by) {
     return size < 0 ? -1 : size / by;
 }
-/* Unimplemented: the rank of a result depends on data. */
-gantry_status_t gantry__fail_open_rank(void);
+/* Unimplemented: the rank of a result, or how many there are, depends on the sizes or the elements
+ * of an input. */
+gantry_status_t gantry__fail_open_rank(const gantry__infer_t *call, uint32_t input);
 
 /* ---- pieces of a tensor ---- */
 

@@ -64,7 +64,7 @@ gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
     const bool refuses = gantry__infer_attr(call, "incompatible_shape_error")->i != 0;
     if (refuses) return gantry__infer_binary(call);
     if (gantry__broadcast_shapes(call->shapes[0], call->shapes[1], &call->out_shapes[0]))
-        return may_not_fit(call) ? gantry__fail_open_rank() : GANTRY_OK;
+        return may_not_fit(call) ? gantry__fail_open_rank(call, 1) : GANTRY_OK;
     call->out_shapes[0] = GANTRY_SCALAR;
     call->known_bool = call->op->id == GANTRY__OP_ID_NotEqual;
     return GANTRY_OK;

@@ -53,15 +53,17 @@ bool gantry__shapes_fit(const gantry_shape_t *shape, const gantry_shape_t *with)
     return fits;
 }
 
-gantry_status_t gantry__fail_open_rank(void) {
-    return gantry__fail(GANTRY_UNIMPLEMENTED,
-                        "the number or the rank of its results depends on data");
-}
-
 /* ---- host arguments ---- */
 
 static const char *input_name(const gantry__infer_t *call, uint32_t input) {
     return gantry__op_input_arg(call->op, call->input_count, input)->name;
+}
+
+gantry_status_t gantry__fail_open_rank(const gantry__infer_t *call, uint32_t input) {
+    return gantry__fail(
+        GANTRY_UNIMPLEMENTED,
+        "the number or the rank of its results depends on data: on the sizes and elements of %s; known ones are accepted",
+        input_name(call, input));
 }
 
 bool gantry__infer_is_open(gantry__infer_t *call, uint32_t input) {
@@ -143,7 +145,7 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
     GANTRY__TRY(gantry__infer_rank_fits(count));
     if (gantry__infer_is_open(call, input)) {
         *out_shape = gantry__shape_open((int32_t)count);
-        return count < 0 ? gantry__fail_open_rank() : GANTRY_OK;
+        return count < 0 ? gantry__fail_open_rank(call, input) : GANTRY_OK;
     }
     gantry__host_ints_t ints;
     GANTRY__TRY(gantry__infer_ints(call, input, &ints));

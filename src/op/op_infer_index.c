@@ -27,7 +27,7 @@ gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
     if (indices->rank < 1)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "indices must be at least a vector");
     const int64_t depth = indices->dims[indices->rank - 1];
-    if (depth < 0) return gantry__fail_open_rank();
+    if (depth < 0) return gantry__fail_open_rank(call, 1);
     if (depth > params->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "index innermost dimension length must be <= params rank; saw: %" PRId64

@@ -142,7 +142,8 @@ gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call) {
     GANTRY__TRY(read_band(call, 1, &band));
     GANTRY__TRY(check_scalar(call, 4));
     const int64_t count = band.upper - band.lower + 1, length = diagonal->dims[diagonal->rank - 1];
-    if (band.is_open && !band.is_single && diagonal->rank > 1) return gantry__fail_open_rank();
+    if (band.is_open && !band.is_single && diagonal->rank > 1)
+        return gantry__fail_open_rank(call, 1);
     if (count > 1 &&
         (diagonal->rank < 2 || !gantry__sizes_fit(diagonal->dims[diagonal->rank - 2], count))) {
         return gantry__fail(
@@ -183,7 +184,7 @@ static gantry_status_t find_band_shape(gantry__infer_t *call, const band_t *give
     out->rank -= band.is_single;
     if (band.is_open) {
         out->dims[out->rank - 1] = -1;
-        return band.is_single ? GANTRY_OK : gantry__fail_open_rank();
+        return band.is_single ? GANTRY_OK : gantry__fail_open_rank(call, 1);
     }
     GANTRY__TRY(check_within(band.lower, "lower", input));
     GANTRY__TRY(check_within(band.upper, "upper", input));

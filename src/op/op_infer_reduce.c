@@ -36,7 +36,7 @@ static gantry_status_t reduce_unknown(gantry__infer_t *call, bool keep) {
                             "Invalid reduction arguments: %lld axes of %d dimension(s)",
                             (long long)count, (int)input->rank);
     }
-    if (count < 0 && !keep) return gantry__fail_open_rank();
+    if (count < 0 && !keep) return gantry__fail_open_rank(call, 1);
     call->out_shapes[0] = gantry__shape_open(input->rank - (keep ? 0 : (int32_t)count));
     return GANTRY_OK;
 }

@@ -74,7 +74,7 @@ static gantry_status_t solve_unknown(const gantry_shape_t *input, request_t *req
 /* The request is not known: a vector takes all elements. */
 static gantry_status_t reshape_unknown(gantry__infer_t *call) {
     const int64_t rank = gantry_shape_elements(call->shapes[1]);
-    if (rank < 0) return gantry__fail_open_rank();
+    if (rank < 0) return gantry__fail_open_rank(call, 1);
     call->out_shapes[0] = gantry__shape_open((int32_t)rank);
     if (rank == 1) call->out_shapes[0].dims[0] = gantry_shape_elements(call->shapes[0]);
     return GANTRY_OK;
@@ -161,7 +161,7 @@ gantry_status_t gantry__infer_squeeze(gantry__infer_t *call) {
         }
         mask |= UINT32_C(1) << axis;
     }
-    if (dims->i == 0 && gantry__shape_is_open(input)) return gantry__fail_open_rank();
+    if (dims->i == 0 && gantry__shape_is_open(input)) return gantry__fail_open_rank(call, 0);
     out->rank = 0;
     for (int32_t i = 0; i < input->rank; ++i) {
         bool goes = dims->i == 0 ? input->dims[i] == 1 : (mask >> i & 1) != 0;

@@ -81,7 +81,7 @@ static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *in
     GANTRY__TRY(read_numbers(call, 1, &out->begin, &out->has_begin));
     GANTRY__TRY(read_numbers(call, 2, &out->end, &out->has_end));
     GANTRY__TRY(read_numbers(call, 3, &out->strides, &out->has_strides));
-    if (all.dims[0] < 0) return gantry__fail_open_rank();
+    if (all.dims[0] < 0) return gantry__fail_open_rank(call, 1);
     out->entries = (int32_t)all.dims[0];
     return count_covered(input, out);
 }

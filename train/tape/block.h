@@ -119,12 +119,13 @@ void gantry__rule_function(gantry__rule_call_t *c);
 typedef struct gantry__callee_t {
     gantry_function_t *function;
     const gantry_tensor_t *const *inputs;
+    const gantry_shape_t *shapes; /* of the inputs in the trace; NULL: the inputs' own */
     size_t input_count, output_count;
 } gantry__callee_t;
 
 static inline gantry__callee_t gantry__callee_of(const gantry__record_t *record) {
-    return (gantry__callee_t){record->function, record->tensors, record->given_count,
-                              record->output_count};
+    return (gantry__callee_t){record->function, record->tensors, record->shapes,
+                              record->given_count, record->output_count};
 }
 /* What the body of a function uses that the tape tracks or watches. The caller frees *out_uses,
  * also after a failure. */

@@ -5,7 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/tape/block.h"
+#include "train/tape/origin.h"
 
 static gantry_status_t copy_list(gantry_attr_value_t *out, const gantry_attr_value_t *given) {
     int64_t *list = gantry__train_alloc((size_t)given->i, sizeof *list);
@@ -56,16 +56,29 @@ static gantry_status_t copy_bodies(gantry__record_t *record, const gantry_observ
     return GANTRY_OK;
 }
 
+static gantry_status_t copy_shapes(gantry__record_t *record, const gantry_observation_t *given) {
+    if (!given->input_shapes || !given->output_shapes) return GANTRY_OK;
+    record->shapes =
+        gantry__train_alloc(given->input_count + given->output_count, sizeof *record->shapes);
+    if (!record->shapes) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < given->input_count; ++i) record->shapes[i] = given->input_shapes[i];
+    for (size_t i = 0; i < given->output_count; ++i)
+        record->shapes[given->input_count + i] = given->output_shapes[i];
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__record_init(gantry__record_t *record,
                                     const gantry_observation_t *observation) {
     *record = (gantry__record_t){.op = observation->op,
                                  .user = observation->user,
-                                 .function = gantry_function_retain(observation->function),
+                                 .function = observation->function,
                                  .most_steps = observation->most_steps};
+    record->origin = gantry__origin_hold(record->function);
     gantry_status_t status = GANTRY_OK;
     if (observation->effect && !(record->effect = gantry__train_strdup(observation->effect)))
         status = GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK) status = copy_tensors(record, observation);
+    if (status == GANTRY_OK) status = copy_shapes(record, observation);
     if (status == GANTRY_OK) status = copy_bodies(record, observation);
     if (status == GANTRY_OK) status = copy_attrs(record, observation);
     if (status != GANTRY_OK) gantry__record_deinit(record);
@@ -118,7 +131,8 @@ void gantry__record_deinit(gantry__record_t *record) {
     gantry__train_free((void *)record->variables);
     gantry__train_free(record->assignments);
     gantry__train_free(record->effect);
+    gantry__train_free(record->shapes);
     gantry__block_release(record->block);
-    gantry_function_release(record->function);
+    gantry__origin_let_go(record->function, record->origin);
     *record = (gantry__record_t){.op = NULL};
 }

@@ -38,6 +38,8 @@ typedef struct gantry__record_t {
     size_t body_count;
     void *user;
     gantry_function_t *function;
+    const struct gantry__origin_t *origin; /* with references to function and its origins */
+    gantry_shape_t *shapes; /* of a function, in its trace: of given_count inputs, then outputs */
     uint64_t most_steps;
     char *effect;                  /* an op that must not run twice, or NULL */
     struct gantry__block_t *block; /* user, if a gradient made the bodies: block.h */

@@ -120,13 +120,6 @@ const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, cons
 
 /* ---- what was recorded ---- */
 
-bool gantry__rule_read_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
-                            size_t *out_count) {
-    if (gantry__rule_knows_ints(c, input, out, room, out_count)) return true;
-    gantry__rule_lacks(c, "needs its numbers when it is recorded");
-    return false;
-}
-
 const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const char *name) {
     for (size_t i = 0; i < c->record->attr_count; ++i) {
         if (strcmp(c->record->attrs[i].name, name) == 0) return &c->record->attrs[i];

@@ -80,10 +80,6 @@ const gantry_tensor_t *gantry__rule_scale(const gantry__rule_call_t *c, const ga
 /* int32 [count] in host memory: axes, shapes, paddings. */
 const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, const int64_t *values,
                                               size_t count);
-/* The elements of an input of int32 or int64 in host memory, at most room. False after a failure:
- * an element is not known while a function is traced. */
-bool gantry__rule_read_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
-                            size_t *out_count);
 /* The recorded attribute; NULL: the op has none of this name. */
 const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const char *name);
 int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name);

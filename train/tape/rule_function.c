@@ -8,6 +8,10 @@
  *                 types and shapes; found by a trace that fails at its end
  *     backward    a function for each combination of inputs' types and shapes, sources and outputs
  *
+ * Shapes are those of the function's trace. A size that is open there is open in the backward
+ * function, too, so that it fits every size. Of shapes, the MOST_KEPT that were used last are kept,
+ * as a function keeps traces.
+ *
  * Thread-safe. */
 #include <stdio.h>
 #include <string.h>
@@ -15,27 +19,24 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/base/thread.h"
-#include "train/tape/block.h"
+#include "train/tape/origin.h"
+#include "train/tape/signature.h"
 #include "train/tape/tape_state.h"
 
 typedef const gantry_tensor_t tensor;
 
-/* Types and shapes of tensors. */
-typedef struct signature_t {
-    gantry_input_spec_t *inputs;
-    size_t count;
-} signature_t;
+#define MOST_KEPT 16
 
 typedef struct uses_t {
     struct uses_t *next;
-    signature_t signature;
+    gantry__signature_t signature;
     gantry__use_t *uses; /* with references to the tensors; no numbers */
     size_t count, capacity;
 } uses_t;
 
 typedef struct backward_t {
     struct backward_t *next;
-    signature_t signature;
+    gantry__signature_t signature;
     gantry__block_t *block;
     gantry_function_t *function; /* NULL: no source has a gradient */
 } backward_t;
@@ -51,27 +52,6 @@ typedef struct kept_t {
 
 static const char kept_key;
 
-/* ---- signatures ---- */
-
-static gantry_status_t signature_init(signature_t *signature, tensor *const *tensors,
-                                      size_t count) {
-    signature->count = count;
-    signature->inputs = gantry__train_alloc(count, sizeof *signature->inputs);
-    if (!signature->inputs) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < count; ++i)
-        signature->inputs[i] = (gantry_input_spec_t){NULL, gantry_tensor_dtype(tensors[i]),
-                                                     *gantry_tensor_shape(tensors[i])};
-    return GANTRY_OK;
-}
-
-static bool signature_fits(const signature_t *signature, tensor *const *tensors, size_t count) {
-    bool fits = signature->count == count;
-    for (size_t i = 0; fits && i < count; ++i)
-        fits = signature->inputs[i].dtype == gantry_tensor_dtype(tensors[i]) &&
-               gantry_shape_equal(&signature->inputs[i].shape, gantry_tensor_shape(tensors[i]));
-    return fits;
-}
-
 /* ---- life ---- */
 
 static void uses_destroy(uses_t *uses) {
@@ -82,9 +62,11 @@ static void uses_destroy(uses_t *uses) {
     gantry__train_free(uses);
 }
 
+/* The block of a function ends with that. */
 static void backward_destroy(backward_t *backward) {
+    if (!backward) return;
+    if (!backward->function) gantry__block_release(backward->block);
     gantry_function_release(backward->function);
-    gantry__block_release(backward->block);
     gantry__train_free(backward->signature.inputs);
     gantry__train_free(backward);
 }
@@ -171,33 +153,58 @@ static void trace_for_uses(gantry_scope_t *scope, tensor *const *inputs, tensor 
     gantry__train_free((void *)outputs);
 }
 
-/* With the lock held. */
-static gantry_status_t trace_uses(kept_t *kept, gantry_runtime_t *runtime, tensor *const *inputs,
-                                  uses_t *uses) {
+static gantry_status_t trace_uses(kept_t *kept, gantry_runtime_t *runtime, uses_t *uses) {
     uses_probe_t probe = {.kept = kept, .uses = uses};
     gantry_function_t *none = NULL;
-    GANTRY__TRAIN_TRY(signature_init(&uses->signature, inputs, kept->input_count));
     gantry_status_t status =
         gantry_function_trace(runtime, gantry_function_name(kept->function), trace_for_uses, &probe,
                               uses->signature.inputs, uses->signature.count, 0, NULL, &none);
     return probe.is_done ? gantry_fail(GANTRY_OK, "") : status;
 }
 
-static gantry_status_t find_uses(kept_t *kept, gantry_runtime_t *runtime, tensor *const *inputs,
-                                 const uses_t **out_uses) {
-    uses_t *uses = kept->uses;
-    while (uses && !signature_fits(&uses->signature, inputs, kept->input_count)) uses = uses->next;
-    if (!uses) {
-        uses = gantry__train_alloc(1, sizeof *uses);
-        if (!uses) return GANTRY_RESOURCE_EXHAUSTED;
-        gantry_status_t status = trace_uses(kept, runtime, inputs, uses);
-        if (status != GANTRY_OK) {
-            uses_destroy(uses);
-            return status;
-        }
-        uses->next = kept->uses;
-        kept->uses = uses;
-    }
+static void put_uses_first(kept_t *kept, uses_t *uses) {
+    uses->next = kept->uses;
+    kept->uses = uses;
+    uses_t *last = uses;
+    for (int count = 1; last && count < MOST_KEPT; ++count) last = last->next;
+    if (!last || !last->next) return;
+    uses_destroy(last->next); /* one was added: it is the last */
+    last->next = NULL;
+}
+
+static uses_t *take_uses(kept_t *kept, const gantry__signature_t *signature) {
+    uses_t **at = &kept->uses;
+    while (*at && !gantry__signature_equal(&(*at)->signature, signature)) at = &(*at)->next;
+    uses_t *uses = *at;
+    if (uses) *at = uses->next;
+    return uses;
+}
+
+/* Takes the signature. */
+static gantry_status_t make_uses(kept_t *kept, gantry_runtime_t *runtime,
+                                 gantry__signature_t *signature, uses_t **out_uses) {
+    uses_t *uses = gantry__train_alloc(1, sizeof *uses);
+    if (!uses) return GANTRY_RESOURCE_EXHAUSTED;
+    uses->signature = *signature;
+    *signature = (gantry__signature_t){.count = 0};
+    const gantry_status_t status = trace_uses(kept, runtime, uses);
+    if (status == GANTRY_OK)
+        *out_uses = uses;
+    else
+        uses_destroy(uses);
+    return status;
+}
+
+/* With the lock held. */
+static gantry_status_t find_uses(kept_t *kept, gantry_runtime_t *runtime,
+                                 const gantry__callee_t *callee, const uses_t **out_uses) {
+    gantry__signature_t signature;
+    gantry_status_t status = gantry__signature_of_call(&signature, callee);
+    uses_t *uses = status == GANTRY_OK ? take_uses(kept, &signature) : NULL;
+    if (status == GANTRY_OK && !uses) status = make_uses(kept, runtime, &signature, &uses);
+    gantry__train_free(signature.inputs);
+    if (status != GANTRY_OK) return status;
+    put_uses_first(kept, uses);
     *out_uses = uses;
     return GANTRY_OK;
 }
@@ -221,20 +228,25 @@ static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantr
     return GANTRY_OK;
 }
 
+/* With the lock held: another thread may find others. */
+static gantry_status_t copy_uses(kept_t *kept, gantry_tape_t *tape, const gantry__callee_t *callee,
+                                 gantry__use_t **out_uses, size_t *out_count) {
+    const uses_t *all;
+    GANTRY__TRAIN_TRY(find_uses(kept, gantry_scope_runtime(tape->scope), callee, &all));
+    *out_uses = gantry__train_alloc(all->count, sizeof **out_uses);
+    return *out_uses ? number_uses(tape, all, *out_uses, out_count) : GANTRY_RESOURCE_EXHAUSTED;
+}
+
 gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, const gantry__callee_t *callee,
                                            gantry__use_t **out_uses, size_t *out_count) {
-    const uses_t *all;
     *out_uses = NULL;
     *out_count = 0;
     kept_t *kept = find_kept(callee);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__train_lock(&kept->lock);
-    gantry_status_t status =
-        find_uses(kept, gantry_scope_runtime(tape->scope), callee->inputs, &all);
+    gantry_status_t status = copy_uses(kept, tape, callee, out_uses, out_count);
     gantry__train_unlock(&kept->lock);
-    if (status != GANTRY_OK) return status;
-    *out_uses = gantry__train_alloc(all->count, sizeof **out_uses);
-    return *out_uses ? number_uses(tape, all, *out_uses, out_count) : GANTRY_RESOURCE_EXHAUSTED;
+    return status;
 }
 
 /* ---- the backward function ---- */
@@ -257,7 +269,7 @@ static bool is_same(const gantry__block_t *a, const gantry__block_t *b) {
 
 /* A trace that fails tells which sources have a gradient. */
 static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *runtime,
-                                      const gantry_function_t *function) {
+                                      gantry_function_t *function) {
     gantry__block_t *block = backward->block;
     char name[128];
     const gantry_function_options_t options = {.struct_size = sizeof options,
@@ -272,14 +284,43 @@ static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *ru
     (void)gantry_fail(GANTRY_OK, "");
     const size_t count = gantry__block_count_given(block);
     if (count == 0) return GANTRY_OK;
-    return gantry_function_trace(runtime, name, gantry__branch_backward, block,
-                                 backward->signature.inputs, backward->signature.count, count,
-                                 &options, &backward->function);
+    GANTRY__TRAIN_TRY(gantry_function_trace(runtime, name, gantry__branch_backward, block,
+                                            backward->signature.inputs, backward->signature.count,
+                                            count, &options, &backward->function));
+    if (gantry__origin_keep(backward->function, function, block) == GANTRY_OK) return GANTRY_OK;
+    gantry_function_release(backward->function);
+    backward->function = NULL;
+    return GANTRY_RESOURCE_EXHAUSTED;
 }
 
-/* Takes the reference to block. */
-static gantry_status_t make_backward(kept_t *kept, const gantry__rule_call_t *c,
-                                     gantry__block_t *block, tensor *const *inputs, size_t count,
+static backward_t *take_backward(kept_t *kept, const gantry__block_t *block,
+                                 const gantry__signature_t *signature) {
+    backward_t **at = &kept->backwards;
+    while (*at &&
+           !(is_same((*at)->block, block) && gantry__signature_equal(&(*at)->signature, signature)))
+        at = &(*at)->next;
+    backward_t *backward = *at;
+    if (backward) *at = backward->next;
+    return backward;
+}
+
+/* Returns the one that makes room, or NULL. */
+static backward_t *put_first(kept_t *kept, backward_t *backward) {
+    size_t count = 0;
+    backward->next = kept->backwards;
+    kept->backwards = backward;
+    for (backward_t **at = &kept->backwards; *at; at = &(*at)->next) {
+        backward_t *oldest = *at;
+        if (!is_same(oldest->block, backward->block) || ++count <= MOST_KEPT) continue;
+        *at = oldest->next;
+        return oldest;
+    }
+    return NULL;
+}
+
+/* Takes the reference to block, and the signature. */
+static gantry_status_t make_backward(kept_t *kept, gantry_runtime_t *runtime,
+                                     gantry__block_t *block, gantry__signature_t *signature,
                                      backward_t **out_backward) {
     backward_t *backward = gantry__train_alloc(1, sizeof *backward);
     if (!backward) {
@@ -287,44 +328,62 @@ static gantry_status_t make_backward(kept_t *kept, const gantry__rule_call_t *c,
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     backward->block = block;
-    gantry_status_t status = signature_init(&backward->signature, inputs, count);
+    backward->signature = *signature;
+    *signature = (gantry__signature_t){.count = 0};
+    const gantry_status_t status = trace_backward(backward, runtime, kept->function);
     if (status == GANTRY_OK)
-        status = trace_backward(backward, gantry_scope_runtime(c->scope), kept->function);
-    if (status != GANTRY_OK) {
+        *out_backward = backward;
+    else
         backward_destroy(backward);
+    return status;
+}
+
+/* A function with a reference of the caller's own, which also holds the block; NULL: no source has
+ * a gradient. */
+typedef struct found_t {
+    gantry_function_t *function;
+    const gantry__block_t *block;
+} found_t;
+
+/* With the lock held; takes the reference to block, and the signature. */
+static gantry_status_t find_backward(kept_t *kept, gantry_runtime_t *runtime,
+                                     gantry__block_t *block, gantry__signature_t *signature,
+                                     found_t *out_found, backward_t **out_oldest) {
+    backward_t *backward = take_backward(kept, block, signature);
+    if (backward)
+        gantry__block_release(block);
+    else
+        GANTRY__TRAIN_TRY(make_backward(kept, runtime, block, signature, &backward));
+    *out_oldest = put_first(kept, backward);
+    *out_found = (found_t){gantry_function_retain(backward->function), backward->block};
+    return GANTRY_OK;
+}
+
+/* inputs: those of the backward body; gradients: for one of each source. Takes the reference to
+ * block. */
+static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block,
+                                     tensor *const *inputs, size_t count, tensor **gradients) {
+    found_t found = {NULL, NULL};
+    backward_t *oldest = NULL;
+    gantry__signature_t signature;
+    gantry_status_t status =
+        gantry__signature_of_backward(&signature, block, c->record, inputs, count);
+    if (status != GANTRY_OK) {
+        gantry__block_release(block);
         return status;
     }
-    backward->next = kept->backwards;
-    *out_backward = kept->backwards = backward;
-    return GANTRY_OK;
-}
-
-/* With the lock held; takes the reference to block. */
-static gantry_status_t find_backward(kept_t *kept, const gantry__rule_call_t *c,
-                                     gantry__block_t *block, tensor *const *inputs, size_t count,
-                                     backward_t **out_backward) {
-    backward_t *at = kept->backwards;
-    while (at && !(is_same(at->block, block) && signature_fits(&at->signature, inputs, count)))
-        at = at->next;
-    if (!at) return make_backward(kept, c, block, inputs, count, out_backward);
-    gantry__block_release(block);
-    *out_backward = at;
-    return GANTRY_OK;
-}
-
-/* inputs: room for those of the backward body; gradients: for one of each source. */
-static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block,
-                                     tensor **inputs, tensor **gradients) {
-    const size_t count = gantry__branch_inputs(block, c, 0, inputs);
-    backward_t *backward;
     gantry__train_lock(&kept->lock);
-    gantry_status_t status = find_backward(kept, c, block, inputs, count, &backward);
+    status =
+        find_backward(kept, gantry_scope_runtime(c->scope), block, &signature, &found, &oldest);
     gantry__train_unlock(&kept->lock);
-    if (status != GANTRY_OK || !backward->function) return status;
-    GANTRY__TRAIN_TRY(gantry_function_call(c->scope, backward->function, inputs, count, gradients,
-                                           gantry__block_count_given(backward->block)));
-    gantry__block_hand_out(backward->block, c, gradients);
-    return GANTRY_OK;
+    gantry__train_free(signature.inputs);
+    backward_destroy(oldest);
+    if (!found.function) return status;
+    status = gantry_function_call(c->scope, found.function, inputs, count, gradients,
+                                  gantry__block_count_given(found.block));
+    if (status == GANTRY_OK) gantry__block_hand_out(found.block, c, gradients);
+    gantry_function_release(found.function);
+    return status;
 }
 
 /* Takes the reference to block. */
@@ -335,7 +394,8 @@ static gantry_status_t differentiate(kept_t *kept, gantry__rule_call_t *c, gantr
         gantry__block_release(block);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
-    const gantry_status_t status = call_backward(kept, c, block, lists, lists + most_inputs);
+    const size_t count = gantry__branch_inputs(block, c, 0, lists);
+    const gantry_status_t status = call_backward(kept, c, block, lists, count, lists + most_inputs);
     gantry__train_free((void *)lists);
     return status;
 }

@@ -98,6 +98,8 @@ bool gantry__rule_knows_ints(const gantry__rule_call_t *c, size_t input, int64_t
     const gantry_tensor_t *x = c->x[input];
     const int64_t count = gantry_tensor_elements(x);
     int32_t narrow[4 * GANTRY_MAX_RANK];
+    *out_count = 0;
+    if (count == 0) return true;
     if (count < 0 || (size_t)count > room || room > 4 * GANTRY_MAX_RANK) return false;
     const bool is_narrow = gantry_tensor_dtype(x) == GANTRY_INT32;
     if (gantry_tensor_read(x, is_narrow ? (void *)narrow : (void *)out,
@@ -111,7 +113,7 @@ bool gantry__rule_knows_ints(const gantry__rule_call_t *c, size_t input, int64_t
 bool gantry__rule_axis(const gantry__rule_call_t *c, size_t input, int32_t rank, int32_t *out) {
     int64_t axis;
     size_t count;
-    if (!gantry__rule_read_ints(c, input, &axis, 1, &count)) return false;
+    if (!gantry__rule_knows_ints(c, input, &axis, 1, &count) || count == 0) return false;
     *out = (int32_t)(axis < 0 ? axis + rank : axis);
     return true;
 }

@@ -40,11 +40,34 @@ const gantry_tensor_t *gantry__rule_size_tensor(const gantry__rule_call_t *c,
 const gantry_tensor_t *gantry__rule_reshape_by(const gantry__rule_call_t *c,
                                                const gantry_tensor_t *x,
                                                const gantry__rule_size_t *sizes, int32_t count);
-/* As gantry__rule_read_ints, but numbers that are not known are no failure. */
+/* The elements of an input of int32 or int64, at most room; false where they are not known, since a
+ * function is traced. */
 bool gantry__rule_knows_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
                              size_t *out_count);
-/* An axis that an input gives, from 0 on; fails the scope where it is not known. */
+/* An axis that an input gives, from 0 on; false where it is not known. */
 bool gantry__rule_axis(const gantry__rule_call_t *c, size_t input, int32_t rank, int32_t *out);
+/* ---- axes that are not known: rule_numbers.c ---- */
+
+/* bool [rank]: the dimensions that the axes of an input name; those before its one axis, from a
+ * dimension on; those behind it. */
+const gantry_tensor_t *gantry__rule_is_axis(const gantry__rule_call_t *c, size_t input,
+                                            int32_t rank);
+const gantry_tensor_t *gantry__rule_is_before(const gantry__rule_call_t *c, size_t input,
+                                              int32_t rank, int32_t from);
+const gantry_tensor_t *gantry__rule_is_behind(const gantry__rule_call_t *c, size_t input,
+                                              int32_t rank);
+/* The product of x's sizes of the dimensions that the mask takes. */
+gantry__rule_size_t gantry__rule_sizes_where(const gantry__rule_call_t *c,
+                                             const gantry_tensor_t *mask, const gantry_tensor_t *x);
+/* What is left of input 0 after a reduction of the masked dimensions, which come back with size
+ * 1. */
+const gantry_tensor_t *gantry__rule_keep_axes(const gantry__rule_call_t *c,
+                                              const gantry_tensor_t *mask,
+                                              const gantry_tensor_t *reduced);
+/* int32 [rank]: the masked dimensions, then the others. */
+const gantry_tensor_t *gantry__rule_order_axes(const gantry__rule_call_t *c,
+                                               const gantry_tensor_t *mask, int32_t rank);
+
 /* An op of up to four inputs, the first NULL ends them, with the recorded attributes of these
  * names; an attribute that the op lacks is left out. */
 const gantry_tensor_t *gantry__rule_again(const gantry__rule_call_t *c, const char *op,

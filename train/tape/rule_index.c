@@ -30,19 +30,27 @@ typedef struct gather_t {
     int32_t axis;
 } gather_t;
 
-static bool gather_read(gantry__rule_call_t *c, gather_t *g) {
-    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+/* An axis that is not known is -1. */
+static gather_t gather_read(gantry__rule_call_t *c) {
+    tensor *x = c->x[0];
+    const int32_t rank = gantry_tensor_shape(x)->rank;
     const int32_t index_rank = gantry_tensor_shape(c->x[1])->rank;
     int32_t axis, dims = (int32_t)gantry__rule_attr_int(c, "batch_dims");
-    if (!gantry__rule_axis(c, 2, rank, &axis)) return false;
     if (dims < 0) dims += index_rank;
-    *g = (gather_t){.batch = gantry__rule_sizes(c, c->x[0], 0, dims),
-                    .outer = gantry__rule_sizes(c, c->x[0], dims, axis),
-                    .size = gantry__rule_sizes(c, c->x[0], axis, axis + 1),
-                    .inner = gantry__rule_sizes(c, c->x[0], axis + 1, rank),
-                    .each = gantry__rule_sizes(c, c->x[1], dims, index_rank),
-                    .axis = axis};
-    return true;
+    gather_t g = {.batch = gantry__rule_sizes(c, x, 0, dims),
+                  .each = gantry__rule_sizes(c, c->x[1], dims, index_rank),
+                  .axis = -1};
+    if (gantry__rule_axis(c, 2, rank, &axis)) {
+        g.axis = axis;
+        g.outer = gantry__rule_sizes(c, x, dims, axis);
+        g.size = gantry__rule_sizes(c, x, axis, axis + 1);
+        g.inner = gantry__rule_sizes(c, x, axis + 1, rank);
+    } else {
+        g.outer = gantry__rule_sizes_where(c, gantry__rule_is_before(c, 2, rank, dims), x);
+        g.size = gantry__rule_sizes_where(c, gantry__rule_is_axis(c, 2, rank), x);
+        g.inner = gantry__rule_sizes_where(c, gantry__rule_is_behind(c, 2, rank), x);
+    }
+    return g;
 }
 
 /* [batch, each] as places of rows of [batch * size]. Places that may be many are int64. */
@@ -106,8 +114,9 @@ static void give_or_put(gantry__rule_call_t *c, const gather_t *g) {
 }
 
 static void rule_gather(gantry__rule_call_t *c) {
-    gather_t g;
-    if (c->wants[0] && gather_read(c, &g)) give_or_put(c, &g);
+    if (!c->wants[0]) return;
+    const gather_t g = gather_read(c);
+    give_or_put(c, &g);
 }
 
 static void rule_embedding(gantry__rule_call_t *c) {

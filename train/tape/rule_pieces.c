@@ -37,12 +37,28 @@ static tensor *cut(const gantry__rule_call_t *c, size_t input, int32_t axis) {
     return gantry_slice(c->scope, c->dy[0], begin, gantry_tensor_shape(c->x[input])->dims);
 }
 
+/* The same along an axis that is not known; is_axis: a mask of it. */
+static tensor *cut_where(const gantry__rule_call_t *c, size_t input, tensor *is_axis) {
+    gantry_scope_t *s = c->scope;
+    tensor *zero = gantry_scalar_i64(s, 0), *begin = zero;
+    for (size_t i = 0; i < input; ++i)
+        begin = gantry_add(s, begin, gantry__rule_sizes_where(c, is_axis, c->x[i]).open);
+    tensor *inputs[] = {c->dy[0], gantry_select(s, is_axis, begin, zero),
+                        gantry_shape(s, c->x[input], GANTRY_INT64)};
+    return gantry__rule_op(c, "Slice", inputs, 3, NULL, 0);
+}
+
 static void rule_concat(gantry__rule_call_t *c) {
     const size_t count = c->record->input_count - 1;
+    const int32_t rank = gantry_tensor_shape(c->y[0])->rank;
     int32_t axis;
-    if (!gantry__rule_axis(c, count, gantry_tensor_shape(c->y[0])->rank, &axis)) return;
+    const bool is_known = gantry__rule_axis(c, count, rank, &axis);
+    tensor *is_axis = is_known ? NULL : gantry__rule_is_axis(c, count, rank);
     for (size_t i = 0; i < count; ++i) {
-        if (c->wants[i]) c->dx[i] = count == 1 ? c->dy[0] : cut(c, i, axis);
+        if (c->wants[i])
+            c->dx[i] = count == 1 ? c->dy[0]
+                       : is_known ? cut(c, i, axis)
+                                  : cut_where(c, i, is_axis);
     }
 }
 
@@ -54,11 +70,10 @@ static size_t gather_parts(gantry__rule_call_t *c, tensor **parts) {
 }
 
 static void join(gantry__rule_call_t *c, size_t value, size_t axis_input) {
-    tensor *parts[GANTRY_MAX_OP_OUTPUTS];
-    int32_t axis;
-    if (!gantry__rule_axis(c, axis_input, gantry_tensor_shape(c->x[value])->rank, &axis)) return;
+    tensor *parts[GANTRY_MAX_OP_OUTPUTS + 1];
     const size_t count = gather_parts(c, parts);
-    c->dx[value] = count == 1 ? parts[0] : gantry_concat(c->scope, parts, count, axis);
+    parts[count] = c->x[axis_input];
+    c->dx[value] = count == 1 ? parts[0] : gantry__rule_op(c, "Concat", parts, count + 1, NULL, 0);
 }
 
 static void rule_split(gantry__rule_call_t *c) { join(c, 1, 0); }
@@ -159,11 +174,23 @@ static tensor *without_border(gantry__rule_call_t *c, const int64_t *paddings) {
                : gantry_strided_slice(c->scope, c->dy[0], begin, end, NULL, (size_t)rank, &masks);
 }
 
+/* The same with paddings that are not known, by the size of x. */
+static tensor *slice_inside(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+    tensor *before = gantry_slice(s, c->x[1], (int64_t[]){0, 0}, (int64_t[]){rank, 1});
+    tensor *inputs[] = {c->dy[0], gantry_reshape(s, before, GANTRY_SHAPE(rank)),
+                        gantry_shape(s, c->x[0], gantry_tensor_dtype(c->x[1]))};
+    return gantry__rule_op(c, "Slice", inputs, 3, NULL, 0);
+}
+
 static void rule_pad(gantry__rule_call_t *c) {
     int64_t paddings[2 * GANTRY_MAX_RANK];
     size_t count;
-    if (c->wants[0] && gantry__rule_read_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count))
-        c->dx[0] = without_border(c, paddings);
+    if (!c->wants[0]) return;
+    c->dx[0] = gantry__rule_knows_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count)
+                   ? without_border(c, paddings)
+                   : slice_inside(c);
 }
 
 static void rule_mirror_pad(gantry__rule_call_t *c) {

@@ -98,13 +98,11 @@ static void rule_fill(gantry__rule_call_t *c) {
 
 /* Sums one dimension of sum, from which each later one is repeated once, over its repetitions. */
 static tensor *sum_repetitions(const gantry__rule_call_t *c, tensor *sum, int32_t axis,
-                               int64_t multiple) {
+                               gantry__rule_size_t multiple) {
     tensor *x = c->x[0];
     const int32_t rank = gantry_tensor_shape(x)->rank, repeated = 1;
     const gantry__rule_size_t size = gantry__rule_sizes(c, x, axis, axis + 1);
-    const gantry__rule_size_t apart[] = {gantry__rule_sizes(c, sum, 0, axis),
-                                         {.known = multiple},
-                                         size,
+    const gantry__rule_size_t apart[] = {gantry__rule_sizes(c, sum, 0, axis), multiple, size,
                                          gantry__rule_sizes(c, x, axis + 1, rank)};
     gantry__rule_size_t next[GANTRY_MAX_RANK];
     for (int32_t d = 0; d < rank; ++d)
@@ -115,13 +113,24 @@ static tensor *sum_repetitions(const gantry__rule_call_t *c, tensor *sum, int32_
     return less ? gantry__rule_reshape_by(c, less, next, rank) : NULL;
 }
 
+/* A number of a vector. */
+static gantry__rule_size_t number_at(const gantry__rule_call_t *c, tensor *vector, int32_t at) {
+    gantry_scope_t *s = c->scope;
+    tensor *one = gantry_slice(s, vector, (int64_t[]){at}, (int64_t[]){1});
+    tensor *wide = gantry__train_cast(s, one, GANTRY_INT64);
+    return (gantry__rule_size_t){-1, gantry_reshape(s, wide, GANTRY_SCALAR)};
+}
+
 static void rule_tile(gantry__rule_call_t *c) {
     int64_t multiples[GANTRY_MAX_RANK];
     size_t count;
-    if (!gantry__rule_read_ints(c, 1, multiples, GANTRY_MAX_RANK, &count)) return;
+    const bool is_known = gantry__rule_knows_ints(c, 1, multiples, GANTRY_MAX_RANK, &count);
     tensor *sum = c->dy[0];
-    for (size_t i = count; i-- > 0 && sum;) {
-        if (multiples[i] != 1) sum = sum_repetitions(c, sum, (int32_t)i, multiples[i]);
+    for (int32_t d = gantry_tensor_shape(c->x[0])->rank; d-- > 0 && sum;) {
+        if (!is_known)
+            sum = sum_repetitions(c, sum, d, number_at(c, c->x[1], d));
+        else if (multiples[d] != 1)
+            sum = sum_repetitions(c, sum, d, (gantry__rule_size_t){.known = multiples[d]});
     }
     c->dx[0] = sum;
 }
@@ -154,9 +163,25 @@ static void rule_diag_part(gantry__rule_call_t *c) {
     c->dx[0] = set_diagonals(c, gantry_zeros_like(c->scope, c->x[0]), c->dy[0], 1);
 }
 
+/* Where two numbers, which are not known, say which diagonals: the same diagonals of positions say
+ * where each element of dy comes from; -1 is no place. */
+static tensor *put_back_diagonals(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *none = gantry__rule_broadcast_like(c, gantry_scalar_i64(s, -1), c->x[0]);
+    tensor *places = gantry_range(s, gantry_scalar_i64(s, 0), gantry_size(s, c->x[1], GANTRY_INT64),
+                                  gantry_scalar_i64(s, 1));
+    places = set_diagonals(c, none, gantry__rule_reshape_like(c, places, c->x[1]), 2);
+    return gantry__rule_put_back(c, c->dy[0], places, c->x[1]);
+}
+
 static void rule_set_diag(gantry__rule_call_t *c) {
+    int64_t k[2];
+    size_t count;
     if (c->wants[0]) c->dx[0] = set_diagonals(c, c->dy[0], gantry_zeros_like(c->scope, c->x[1]), 2);
-    if (c->wants[1]) c->dx[1] = diagonals_of(c, 2);
+    if (!c->wants[1]) return;
+    const bool is_known = c->record->input_count == 2 || gantry_tensor_elements(c->x[2]) == 1 ||
+                          gantry__rule_knows_ints(c, 2, k, 2, &count);
+    c->dx[1] = is_known ? diagonals_of(c, 2) : put_back_diagonals(c);
 }
 
 const gantry__rule_t gantry__rules_shape[] = {{"BatchToSpaceND", rule_batch_to_space},

@@ -164,7 +164,8 @@ static gantry_status_t keep_call(gantry_tape_t *tape, const gantry_observation_t
 /* A trace tells what the function uses. If it fails, the gradient tries again, and fails. */
 static gantry_status_t keep_function(gantry_tape_t *tape, const gantry_observation_t *observation) {
     const gantry__callee_t callee = {observation->function, observation->inputs,
-                                     observation->input_count, observation->output_count};
+                                     observation->input_shapes, observation->input_count,
+                                     observation->output_count};
     gantry__use_t *uses;
     size_t count;
     gantry_status_t status = gantry__function_find_uses(tape, &callee, &uses, &count);

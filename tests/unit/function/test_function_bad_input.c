@@ -20,7 +20,7 @@ static void impossible_signatures_are_refused(void **state) {
          "gantry_function_trace: input 0 has type 99; a gantry_dtype_t is accepted"},
         {{NULL, GANTRY_FLOAT32, {.rank = -1}}, "input 0 has a shape of rank -1"},
         {{NULL, GANTRY_FLOAT32, {.rank = GANTRY_MAX_RANK + 1}}, "rank 0 to "},
-        {{NULL, GANTRY_FLOAT32, {.rank = 1, .dims = {-2}}}, "-1 for any"},
+        {{NULL, GANTRY_FLOAT32, {.rank = 1, .dims = {-3}}}, "-1 or GANTRY_OPEN_SIZE for any"},
         {{NULL, GANTRY_FLOAT32, {.rank = 3, .dims = {INT64_MAX, -1, 4}}}, "at most 2**63 - 1"},
     };
     gantry_function_options_t options = {.struct_size = sizeof options + 1};
