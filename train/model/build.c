@@ -86,6 +86,7 @@ static bool note_whole(const char *op, void *user) {
 /* What a layer's op of its own kind leaves alive asks for the model's device. */
 static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry__model_run_t *run = user;
     gantry_observer_t observer = {.observe = note_op, .whole = note_whole, .user = run};
     gantry_scope_t *scope = gantry__model_scope(run->model, outer, 0);
