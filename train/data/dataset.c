@@ -125,7 +125,6 @@ void gantry__train_stage_close(gantry__train_stage_t *stage) {
 
 gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                          bool *out_end) {
-    GANTRY__TRAIN_OWN_FP_MODE(fp); /* also on a thread that has the program's */
     *out_end = stage->has_ended;
     if (stage->has_ended) return GANTRY_OK;
     if (atomic_load_explicit(&stage->pass->is_cancelled, memory_order_relaxed))
@@ -212,6 +211,7 @@ static gantry_status_t iterator_check(const gantry_dataset_iterator_t *iterator,
 gantry_status_t gantry_dataset_iterator_next(gantry_dataset_iterator_t *iterator,
                                              const gantry_array_t **out_components,
                                              size_t *out_count, bool *out_end) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     if (out_components) *out_components = NULL;
     if (out_count) *out_count = 0;
     if (out_end) *out_end = false;
