@@ -324,10 +324,12 @@ static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
 gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                    gantry_shape_t sample) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_build"));
+    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_build"));
     if (model->is_built)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "gantry_model_build: model %s is built already", model->name);
+        return gantry__worker_end(
+            model->worker,
+            gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                               "gantry_model_build: model %s is built already", model->name));
     return gantry__model_fail(model, model_build(model, dtype, &sample));
 }
 
