@@ -14,9 +14,11 @@
  * to write it empties the pipeline. Flags of exceptions are no part of the mode and stay.
  *
  * This header includes nothing of Gantry: the core and the training library both include it, and
- * each keeps the program's mode for its own callbacks, in a thread-local slot. A callback of the
- * core (log, placements, heap, device functions) that runs within a call of the training library
- * has Gantry's mode, because the core does not know the program's then. Thread-safe. */
+ * keep the program's mode for callbacks in one slot of the thread, which the core owns. So a
+ * callback of the core (log, placements, heap, device functions, observers) has the program's mode
+ * within a call of the training library, too. Bodies and observers of the training library, which
+ * the core calls, count as the program's: those that compute take Gantry's mode again.
+ * Thread-safe. */
 #ifndef GANTRY_HOST_FP_MODE_H
 #define GANTRY_HOST_FP_MODE_H
 

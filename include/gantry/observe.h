@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * Observers: code on top of the library that is told each op of a scope, such as the tape of
- * gantry_train, which records ops to compute gradients.
+ * gantry_train, which records ops to compute gradients. Also the floating-point mode of the
+ * program, for such code that computes in a mode of its own.
  *
  * A scope's observers belong to its thread. In a scope with an observer, ops do not reuse the
  * memory of a donated tensor. */
@@ -95,6 +96,15 @@ GANTRY_API gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const cha
 GANTRY_API size_t gantry_scope_body_depth(const gantry_scope_t *scope);
 /** Whether the scope has an observer. */
 GANTRY_API bool gantry_scope_is_observed(const gantry_scope_t *scope);
+
+/** A floating-point mode. Its struct stands in host/fp_mode.h of the sources, and is that of the
+ * library's version. */
+typedef struct gantry__fp_mode_t gantry_fp_mode_t;
+/** Where the calling thread keeps the floating-point mode of the program whose call it is in; NULL
+ * there: the mode that the thread has. Callbacks of the program run in it. For code on top of the
+ * library that takes a mode of its own during its calls, as gantry_train does: it puts the mode of
+ * its caller there, and at the end of its call what was there before. */
+GANTRY_API const gantry_fp_mode_t **gantry_program_fp_mode(void);
 
 #ifdef __cplusplus
 }

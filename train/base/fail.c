@@ -41,11 +41,6 @@ gantry__train_before_t gantry__train_before(void) {
     return before;
 }
 
-gantry_status_t gantry__train_fail_null(const char *call, const char *what, const char *before) {
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the %s is NULL%s%s", call, what,
-                              *before ? "; the failure before: " : "", before);
-}
-
 gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     va_list arguments;
@@ -54,6 +49,12 @@ gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, 
     va_end(arguments);
     if (!scope) return gantry_fail(GANTRY_INVALID_ARGUMENT, text);
     return gantry_scope_fail(scope, GANTRY_INVALID_ARGUMENT, text);
+}
+
+gantry_status_t gantry__train_fail_null(gantry_scope_t *scope, const char *call, const char *what,
+                                        const char *accepted) {
+    return gantry__train_refuse(scope, "%s: the %s is NULL; %s is accepted%s", call, what, accepted,
+                                gantry__train_before().text);
 }
 
 gantry_status_t gantry__train_hand_on(gantry_scope_t *scope, gantry_status_t status) {

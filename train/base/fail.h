@@ -18,9 +18,6 @@
 /* Keeps the text as the thread's last message and returns status. */
 gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...)
     GANTRY__TRAIN_PRINTF(2, 3);
-/* InvalidArgument for a layer or a block that is NULL, most often because its constructor failed:
- * `before` is the thread's message so far, or "". */
-gantry_status_t gantry__train_fail_null(const char *call, const char *what, const char *before);
 /* "; the failure before: " and the thread's last message, for the end of a text about an object
  * that is NULL; "" without one. */
 typedef struct gantry__train_before_t {
@@ -31,6 +28,10 @@ gantry__train_before_t gantry__train_before(void);
  * gantry__train_fail. */
 gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...)
     GANTRY__TRAIN_PRINTF(2, 3);
+/* The same for an object that is NULL, most often because its constructor failed: "CALL: the WHAT
+ * is NULL; ACCEPTED is accepted", with gantry__train_before. */
+gantry_status_t gantry__train_fail_null(gantry_scope_t *scope, const char *call, const char *what,
+                                        const char *accepted);
 /* Fails the scope with the thread's last message and this status; returns the scope's status. */
 gantry_status_t gantry__train_hand_on(gantry_scope_t *scope, gantry_status_t status);
 /* Empties the last message, so that a text behind a call of the program's function is that

@@ -12,6 +12,10 @@ gantry_status_t gantry__train_check_runtime(gantry_runtime_t *runtime) {
 }
 
 gantry_status_t gantry__train_check_scope(gantry_scope_t *scope) {
+    if (!scope)
+        return gantry__train_refuse(NULL,
+                                    "the scope is NULL; one from gantry_scope_begin is accepted%s",
+                                    gantry__train_before().text);
     GANTRY__TRAIN_TRY(gantry_scope_status(scope));
     const gantry_status_t status = gantry__train_check_runtime(gantry_scope_runtime(scope));
     return status == GANTRY_OK ? GANTRY_OK : gantry__train_hand_on(scope, status);
@@ -29,7 +33,7 @@ gantry_status_t gantry__train_no_inner(gantry_scope_t *outer) {
 static gantry_scope_t *inner_begin(gantry_scope_t *outer, const char *call,
                                    gantry_scope_t *(*begin)(gantry_scope_t *outer)) {
     if (!outer) {
-        (void)gantry__train_refuse(NULL, "%s: the scope is NULL", call);
+        (void)gantry__train_fail_null(NULL, call, "scope", "one from gantry_scope_begin");
         return NULL;
     }
     if (gantry__train_check_scope(outer) != GANTRY_OK) return NULL;

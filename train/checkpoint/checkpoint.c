@@ -140,10 +140,9 @@ static gantry_status_t fail_name(const gantry_checkpoint_t *checkpoint, const ch
 
 static gantry_status_t find_tensor(const char *call, const gantry_checkpoint_t *checkpoint,
                                    const char *name, const gantry__safetensors_tensor_t **out) {
-    if (!checkpoint || !name) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL", call,
-                                  checkpoint ? "the name" : "the checkpoint");
-    }
+    if (!checkpoint)
+        return gantry__train_fail_null(NULL, call, "checkpoint", "one from gantry_checkpoint_open");
+    if (!name) return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the name is NULL", call);
     *out = gantry__safetensors_find(&checkpoint->header, name);
     if (!*out) return fail_name(checkpoint, name);
     return fail_with_path("read", checkpoint->path, gantry__safetensors_check_readable(*out));
@@ -222,7 +221,7 @@ static const gantry_tensor_t *load_tensor(gantry_scope_t *scope,
 
 static gantry_status_t check_scope(const char *call, gantry_scope_t *scope) {
     if (scope) return gantry_scope_status(scope);
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the scope is NULL", call);
+    return gantry__train_fail_null(NULL, call, "scope", "one from gantry_scope_begin");
 }
 
 const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
@@ -251,8 +250,8 @@ static gantry_status_t check_entries(const gantry_checkpoint_t *checkpoint,
         if (!entries[i].variable)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
-                "gantry_checkpoint_restore: the variable of entry %zu, '%.200s', is NULL", i,
-                entries[i].name);
+                "gantry_checkpoint_restore: the variable of entry %zu, '%.200s', is NULL; one is accepted%s",
+                i, entries[i].name, gantry__train_before().text);
         GANTRY__TRAIN_TRY(check_like(checkpoint, tensor, gantry_variable_dtype(entries[i].variable),
                                      gantry_variable_shape(entries[i].variable)));
     }
@@ -299,7 +298,8 @@ gantry_status_t gantry_checkpoint_restore(gantry_scope_t *scope,
                                           size_t entry_count) {
     GANTRY__TRAIN_TRY(check_scope("gantry_checkpoint_restore", scope));
     if (!checkpoint)
-        return gantry__train_refuse(scope, "gantry_checkpoint_restore: the checkpoint is NULL");
+        return gantry__train_fail_null(scope, "gantry_checkpoint_restore", "checkpoint",
+                                       "one from gantry_checkpoint_open");
     gantry_status_t status = check_entries(checkpoint, entries, entry_count);
     if (status != GANTRY_OK) return gantry__train_hand_on(scope, status);
     const gantry_tensor_t **tensors = gantry__train_alloc(entry_count, sizeof *tensors);

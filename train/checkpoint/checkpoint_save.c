@@ -64,8 +64,8 @@ static gantry_status_t check_source(const saving_t *saving, size_t index) {
     if (saving->scope || entry->array.dtype != GANTRY_DTYPE_NONE) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_checkpoint_save: the scope is NULL; a scope is needed to read the %s of entry '%.200s'",
-        entry->variable ? "variable" : "tensor", entry->name);
+        "gantry_checkpoint_save: the scope is NULL; a scope is needed to read the %s of entry '%.200s'%s",
+        entry->variable ? "variable" : "tensor", entry->name, gantry__train_before().text);
 }
 
 static gantry_status_t check_array_data(const gantry_checkpoint_entry_t *entry) {

@@ -78,8 +78,7 @@ int64_t gantry_dataset_cardinality(const gantry_dataset_t *dataset) {
 
 gantry_status_t gantry_dataset_set_iteration(gantry_dataset_t *dataset, uint64_t iteration) {
     if (!dataset)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_dataset_set_iteration: the data set is NULL");
+        return gantry__train_fail_null(NULL, "gantry_dataset_set_iteration", "data set", "one");
     for (; dataset; dataset = dataset->input) {
         if (dataset->kind == &gantry__train_shuffle_kind)
             gantry__train_shuffle_set_iteration(dataset, iteration);
@@ -125,7 +124,6 @@ void gantry__train_stage_close(gantry__train_stage_t *stage) {
 
 gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                          bool *out_end) {
-    GANTRY__TRAIN_OWN_FP_MODE(fp); /* also on a thread that has the program's */
     *out_end = stage->has_ended;
     if (stage->has_ended) return GANTRY_OK;
     if (atomic_load_explicit(&stage->pass->is_cancelled, memory_order_relaxed))
@@ -174,8 +172,7 @@ gantry_status_t gantry_dataset_iterator_create(gantry_dataset_t *dataset,
                                   "gantry_dataset_iterator_create: out_iterator is NULL");
     *out_iterator = NULL;
     if (!dataset)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_dataset_iterator_create: the data set is NULL");
+        return gantry__train_fail_null(NULL, "gantry_dataset_iterator_create", "data set", "one");
     gantry_dataset_iterator_t *iterator = gantry__train_alloc(1, sizeof *iterator);
     if (!iterator) return GANTRY_RESOURCE_EXHAUSTED;
     atomic_init(&iterator->pass.is_cancelled, false);
@@ -194,14 +191,15 @@ gantry_status_t gantry_dataset_iterator_create(gantry_dataset_t *dataset,
 static gantry_status_t iterator_check(const gantry_dataset_iterator_t *iterator,
                                       const gantry_array_t **out_components, size_t *out_count,
                                       const bool *out_end) {
-    if (!iterator || !out_components || !out_count || !out_end) {
+    if (!iterator)
+        return gantry__train_fail_null(NULL, "gantry_dataset_iterator_next", "iterator",
+                                       "one from gantry_dataset_iterator_create");
+    if (!out_components || !out_count || !out_end)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_dataset_iterator_next: %s is NULL",
-                                  !iterator         ? "the iterator"
-                                  : !out_components ? "out_components"
-                                  : !out_count      ? "out_count"
-                                                    : "out_end");
-    }
+                                  !out_components ? "out_components"
+                                  : !out_count    ? "out_count"
+                                                  : "out_end");
     if (iterator->process == getpid()) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_FAILED_PRECONDITION,
@@ -212,6 +210,7 @@ static gantry_status_t iterator_check(const gantry_dataset_iterator_t *iterator,
 gantry_status_t gantry_dataset_iterator_next(gantry_dataset_iterator_t *iterator,
                                              const gantry_array_t **out_components,
                                              size_t *out_count, bool *out_end) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     if (out_components) *out_components = NULL;
     if (out_count) *out_count = 0;
     if (out_end) *out_end = false;

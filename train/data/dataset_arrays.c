@@ -231,8 +231,8 @@ static gantry_status_t load_on_cpu(gantry_scope_t *scope, const char *const *pat
 gantry_dataset_t *gantry_dataset_from_npy(gantry_scope_t *scope, const char *const *paths,
                                           size_t count) {
     if (!scope) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_from_npy: the scope is NULL");
+        (void)gantry__train_fail_null(NULL, "gantry_dataset_from_npy", "scope",
+                                      "one from gantry_scope_begin");
         return NULL;
     }
     arrays_t *self = NULL;

@@ -138,7 +138,9 @@ static gantry_status_t call_map(pipeline_stage_t *self, uint64_t ticket) {
                                      ticket);
 }
 
+/* The thread has the program's mode, which functions of the program get. */
 static void *pipeline_work(void *argument) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     pipeline_stage_t *self = argument;
     uint64_t ticket;
     while (pull_ticket(self, &ticket)) {

@@ -65,6 +65,11 @@ const char *gantry_activation_name(gantry_activation_t activation) {
 const gantry_tensor_t *gantry_activate(gantry_scope_t *scope, gantry_activation_t activation,
                                        const gantry_tensor_t *x) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
+    if (!scope) {
+        (void)gantry__train_fail_null(NULL, "gantry_activate", "scope",
+                                      "one from gantry_scope_begin");
+        return NULL;
+    }
     if (!is_known(activation)) {
         (void)gantry__train_refuse(scope,
                                    "gantry_activate: the activation is %d; 0 to %zu are accepted",

@@ -105,9 +105,11 @@ static gantry_status_t refuse_shape(const char *name, const gantry_shape_t *shap
 gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
                                         gantry_shape_t shape,
                                         const gantry_initializer_t *initializer, bool trainable) {
-    if (!layer || !name || !*name)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_layer_add_weight: %s",
-                                  layer ? "the name is empty" : "the layer is NULL");
+    if (!layer) return gantry__train_fail_null(NULL, "gantry_layer_add_weight", "layer", "one");
+    if (!name || !*name)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "gantry_layer_add_weight: the name is %s; a text is accepted",
+                                  name ? "empty" : "NULL");
     if (gantry_shape_elements(&shape) < 0) return refuse_shape(name, &shape);
     if (layer->is_built)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
@@ -129,9 +131,7 @@ gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
 }
 
 gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable) {
-    if (!layer)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_layer_set_trainable: the layer is NULL");
+    if (!layer) return gantry__train_fail_null(NULL, "gantry_layer_set_trainable", "layer", "one");
     layer->is_frozen = !trainable;
     return GANTRY_OK;
 }

@@ -27,6 +27,7 @@
  * The bodies get a pointer into the layer's `forms`, for they run again when a tape of second order
  * differentiates the backward pass. */
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/layer/recurrent.h"
 #include "train/tape/tape_state.h"
 
@@ -183,6 +184,7 @@ static void forward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor
 
 static void forward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                          void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const form_t f = form_of(user);
     const size_t kept = 1 + f.states, y = kept + f.states, rest = y + f.kind->returns_sequences;
     recurrence_t r = {.kind = f.kind, .scope = scope};
@@ -347,6 +349,7 @@ static void set_before(const segment_t *g, gantry_scope_t *scope, const form_t *
 
 static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const form_t f = form_of(user);
     const back_t b = find_back(&f, count_weights(&f));
     recurrence_t r = {.kind = f.kind, .scope = scope};

@@ -38,11 +38,10 @@ static gantry_status_t check_not_built(const gantry_layer_t *layer, const char *
 
 static gantry_status_t check_call(const gantry_layer_t *layer, const char *weight,
                                   const char *call) {
-    if (!layer || !weight || !*weight)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the %s", call,
-                                  !layer    ? "layer is NULL"
-                                  : !weight ? "weight is NULL"
-                                            : "weight has no name");
+    if (!layer) return gantry__train_fail_null(NULL, call, "layer", "one");
+    if (!weight || !*weight)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the weight %s", call,
+                                  weight ? "has no name" : "is NULL");
     return check_not_built(layer, call);
 }
 
@@ -84,7 +83,7 @@ gantry_status_t gantry_layer_set_activity_regularizer(gantry_layer_t *layer,
                                                       const gantry_regularizer_t *regularizer) {
     static const char call[] = "gantry_layer_set_activity_regularizer";
     gantry_regularizer_t read;
-    if (!layer) return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the layer is NULL", call);
+    if (!layer) return gantry__train_fail_null(NULL, call, "layer", "one");
     GANTRY__TRAIN_TRY(check_not_built(layer, call));
     GANTRY__TRAIN_TRY(gantry__regularizer_read(regularizer, call, &read));
     layer->activity = read;

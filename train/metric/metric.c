@@ -136,7 +136,7 @@ static gantry_scope_t *metric_begin(const gantry_metric_t *metric, gantry_scope_
                                     const char *call) {
     gantry_scope_t *inner = gantry__train_begin_unobserved(scope, call);
     if (!inner || metric) return inner;
-    (void)gantry__train_refuse(inner, "%s: the metric is NULL", call);
+    (void)gantry__train_fail_null(inner, call, "metric", "one");
     (void)gantry__train_end(scope, inner, NULL);
     return NULL;
 }

@@ -86,6 +86,7 @@ static bool note_whole(const char *op, void *user) {
 /* What a layer's op of its own kind leaves alive asks for the model's device. */
 static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry__model_run_t *run = user;
     gantry_observer_t observer = {.observe = note_op, .whole = note_whole, .user = run};
     gantry_scope_t *scope = gantry__model_scope(run->model, outer, 0);
@@ -323,10 +324,12 @@ static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
 gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                    gantry_shape_t sample) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_build"));
+    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_build"));
     if (model->is_built)
-        return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
-                                  "gantry_model_build: model %s is built already", model->name);
+        return gantry__worker_end(
+            model->worker,
+            gantry__train_fail(GANTRY_FAILED_PRECONDITION,
+                               "gantry_model_build: model %s is built already", model->name));
     return gantry__model_fail(model, model_build(model, dtype, &sample));
 }
 

@@ -149,10 +149,8 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
             "gantry_model_compile: model %s is in gantry_model_fit; a call before or after it is accepted",
             model->name);
     if (!w->options.optimizer)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_compile: the optimizer is NULL; one from "
-                                  "gantry_sgd or another constructor is accepted%s",
-                                  gantry__train_before().text);
+        return gantry__train_fail_null(NULL, "gantry_model_compile", "optimizer",
+                                       "one from gantry_sgd or another constructor");
     if (w->options.optimizer->owner && w->options.optimizer->owner != model)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,

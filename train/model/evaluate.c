@@ -111,10 +111,7 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
 static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
                                 gantry_dataset_t *batches, take_fn take, void *user) {
     gantry_dataset_iterator_t *iterator;
-    if (!batches)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the data set is NULL; one is accepted%s", name_call(step),
-                                  gantry__train_before().text);
+    if (!batches) return gantry__train_fail_null(NULL, name_call(step), "data set", "one");
     if (gantry_dataset_cardinality(batches) == GANTRY_INFINITE_CARDINALITY)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: the data set never ends; gantry_dataset_take is accepted",
@@ -145,8 +142,7 @@ static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *b
 gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_evaluate"));
-    gantry__worker_begin(model->worker);
+    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_evaluate"));
     return gantry__worker_end(model->worker, model_evaluate(model, batches, out_values, capacity));
 }
 
@@ -217,10 +213,11 @@ gantry_status_t gantry_model_predict_outputs(gantry_model_t *model, gantry_datas
     static const char call[] = "gantry_model_predict_outputs";
     predicted_t outputs[GANTRY_MAX_COMPONENTS] = {{.out = NULL}};
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
-    if (!batches || (outs && !out_bytes))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL; %s is accepted", call,
-                                  batches ? "out_bytes" : "the data set",
-                                  batches ? "a size for each output" : "one");
+    if (!batches) return gantry__train_fail_null(NULL, call, "data set", "one");
+    if (outs && !out_bytes)
+        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
+                                  "%s: out_bytes is NULL; a size for each output is accepted",
+                                  call);
     GANTRY__TRAIN_TRY(check_output_count(model, output_count, call));
     for (size_t i = 0; i < output_count && outs; ++i)
         outputs[i] = (predicted_t){.out = outs[i], .room = outs[i] ? out_bytes[i] : 0};

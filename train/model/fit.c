@@ -502,10 +502,7 @@ static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry
 static gantry_status_t check_fit(const gantry_model_t *model, const gantry_dataset_t *batches,
                                  const gantry_fit_options_t *o) {
     GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
-    if (!batches)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_fit: the data set is NULL; one is accepted%s",
-                                  gantry__train_before().text);
+    if (!batches) return gantry__train_fail_null(NULL, "gantry_model_fit", "data set", "one");
     if (o->epochs < 0 || o->initial_epoch < 0)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -563,10 +560,9 @@ gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batche
                                  const gantry_fit_options_t *options) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     fit_t fit = {.model = model, .batches = batches};
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_fit"));
+    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_fit"));
     const bool was_in_fit = model->is_in_fit;
     model->is_in_fit = true;
-    gantry__worker_begin(model->worker);
     const gantry_status_t status = gantry__worker_end(model->worker, run_fit(&fit, options));
     model->is_in_fit = was_in_fit;
     atomic_store_explicit(&model->is_stopped, false, memory_order_relaxed);

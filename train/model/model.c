@@ -24,13 +24,19 @@ gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status
 
 gantry_status_t gantry__model_check(const gantry_model_t *model, const char *call) {
     if (!model)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the model is NULL; one from gantry_sequential or "
-                                  "gantry_functional is accepted",
-                                  call);
+        return gantry__train_fail_null(NULL, call, "model",
+                                       "one from gantry_sequential or gantry_functional");
     GANTRY__TRAIN_TRY(gantry__train_check_runtime(model->runtime));
     if (model->status == GANTRY_OK) return GANTRY_OK;
     return gantry__train_fail(model->status, "%s", model->message ? model->message : "");
+}
+
+gantry_status_t gantry__model_begin(gantry_model_t *model, const char *call) {
+    const bool takes_part = model && gantry__train_check_runtime(model->runtime) == GANTRY_OK;
+    const gantry_status_t status = gantry__model_check(model, call);
+    if (!takes_part) return status;
+    gantry__worker_begin(model->worker);
+    return status == GANTRY_OK ? status : gantry__worker_end(model->worker, status);
 }
 
 /* ---- begin and end ---- */
@@ -82,9 +88,9 @@ static gantry_status_t take_options(gantry_model_t *model, const gantry_model_op
 static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_options_t *options,
                              bool is_sequential) {
     if (!runtime) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "the model's runtime is NULL; one from gantry_runtime_create is accepted");
+        (void)gantry__train_fail_null(NULL,
+                                      is_sequential ? "gantry_sequential" : "gantry_functional",
+                                      "runtime", "one from gantry_runtime_create");
         return NULL;
     }
     gantry_model_t *model = gantry__train_alloc(1, sizeof *model);
@@ -211,11 +217,9 @@ gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char
 }
 
 gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
-    char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = gantry__model_check_open(model, "gantry_model_add");
     if (status == GANTRY_OK && !layer) /* the constructor failed */
-        status = gantry__train_fail_null("gantry_model_add", "layer", text);
+        status = gantry__train_fail_null(NULL, "gantry_model_add", "layer", "one");
     if (status == GANTRY_OK && !model->is_sequential)
         status = gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
@@ -258,11 +262,9 @@ static gantry_status_t apply_given(gantry_model_t *model, const gantry__member_t
 
 int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const int32_t *values,
                            size_t count) {
-    char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     gantry_status_t status = gantry__model_check_open(model, "gantry_model_apply");
     if (status == GANTRY_OK && !layer)
-        status = gantry__train_fail_null("gantry_model_apply", "layer", text);
+        status = gantry__train_fail_null(NULL, "gantry_model_apply", "layer", "one");
     if (!model) {
         gantry_layer_release(layer);
         return -1;

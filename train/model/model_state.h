@@ -166,6 +166,10 @@ struct gantry__model_run_t {
 gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status);
 /* OK if the model may be used; else its error, again as the thread's last message. */
 gantry_status_t gantry__model_check(const gantry_model_t *model, const char *call);
+/* The same at the begin of a call that all processes of a training make, which ends with
+ * gantry__worker_end: where the model has failed, the other processes get its error, because they
+ * wait for this one. */
+gantry_status_t gantry__model_begin(gantry_model_t *model, const char *call);
 
 /* Applies all layers of a sequential model, one after another. */
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,

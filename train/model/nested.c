@@ -193,9 +193,9 @@ static size_t find_nested(const gantry_model_t *model, const gantry_model_t *blo
 }
 
 static gantry_status_t begin_block(gantry_model_t *model, gantry_model_t *block, const char *call,
-                                   bool is_again, const char *text) {
+                                   bool is_again) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
-    if (!block) return gantry__train_fail_null(call, "block", text);
+    if (!block) return gantry__train_fail_null(NULL, call, "block", "one");
     GANTRY__TRAIN_TRY(gantry__model_check_open(model, call));
     if (is_again && find_nested(model, block) < model->nested_count) return GANTRY_OK;
     return take_block(model, block, call);
@@ -247,12 +247,9 @@ static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,
 gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *block,
                                          const int32_t *values, size_t count, int32_t *out_values,
                                          size_t output_count) {
-    char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     for (size_t i = 0; out_values && i < output_count; ++i) out_values[i] = -1;
     gantry_status_t status = check_given(values, out_values);
-    if (status == GANTRY_OK)
-        status = begin_block(model, block, "gantry_model_apply_model", true, text);
+    if (status == GANTRY_OK) status = begin_block(model, block, "gantry_model_apply_model", true);
     if (status == GANTRY_OK)
         status = apply_block(model, block, values, count, out_values, output_count);
     return model ? gantry__model_fail(model, status) : status;
@@ -260,9 +257,7 @@ gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *
 
 gantry_status_t gantry_model_add_model(gantry_model_t *model, gantry_model_t *block) {
     static const char call[] = "gantry_model_add_model";
-    char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-    gantry_status_t status = begin_block(model, block, call, false, text);
+    gantry_status_t status = begin_block(model, block, call, false);
     if (status == GANTRY_OK && !(model->is_sequential && block->is_sequential))
         status = gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,

@@ -79,6 +79,7 @@ static void take_whole_batch(gantry__step_call_t *c, const measured_t *measured)
 /* The results are gradients of the first layers, behind which all other work stands. */
 static void measured_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const measured_t *measured = user;
     const gantry__step_body_t body = {.model = measured->model,
                                       .step = GANTRY__STEP_TRAIN,

@@ -257,7 +257,9 @@ static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t 
                                     model->name, count, model->input_count);
     for (size_t i = 0; i < count; ++i) {
         if (!inputs[i])
-            return gantry__train_refuse(scope, "model %s: input %zu is NULL", model->name, i);
+            return gantry__train_refuse(scope,
+                                        "model %s: input %zu is NULL; a tensor is accepted%s",
+                                        model->name, i, gantry__train_before().text);
         GANTRY__TRAIN_TRY(check_input(model, scope, i, gantry_tensor_shape(inputs[i])));
     }
     return gantry_scope_status(scope);
@@ -315,7 +317,7 @@ const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *
                                          bool training) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry_tensor_t *outputs[GANTRY_MAX_COMPONENTS] = {NULL};
-    if (gantry_scope_status(scope) != GANTRY_OK ||
+    if (gantry__train_check_scope(scope) != GANTRY_OK ||
         check_call(model, scope, "gantry_model_call", inputs, input_count) != GANTRY_OK)
         return NULL;
     (void)run_call(model, scope, inputs, training, outputs);
@@ -329,7 +331,7 @@ gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t 
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_model_call_outputs";
     for (size_t i = 0; i < output_count && out_outputs; ++i) out_outputs[i] = NULL;
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     if (!out_outputs || output_count == 0)
         return gantry__train_refuse(scope,
                                     "%s: out_outputs is %s; room for each output is accepted", call,

@@ -9,6 +9,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/backup.h"
 #include "train/model/draws.h"
@@ -147,7 +148,7 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
         if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
         status = gantry_scope_end(scope);
     } else if (status == GANTRY_OK) {
-        status = GANTRY_RESOURCE_EXHAUSTED;
+        status = gantry__train_no_scope(model->runtime);
     }
     entries_deinit(&e);
     return status;
@@ -160,8 +161,7 @@ static gantry_status_t save_to(gantry_model_t *model, const char *path) {
 
 gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_save"));
-    gantry__worker_begin(model->worker);
+    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_save"));
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
     if (status == GANTRY_OK && gantry__worker_writes(model->worker)) status = save_to(model, path);
     return gantry__worker_end(model->worker, status);
@@ -179,7 +179,7 @@ static gantry_status_t restore(gantry_model_t *model, const gantry_checkpoint_t 
         if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
         status = gantry_scope_end(scope);
     } else if (status == GANTRY_OK) {
-        status = GANTRY_RESOURCE_EXHAUSTED;
+        status = gantry__train_no_scope(model->runtime);
     }
     entries_deinit(&e);
     return status;
@@ -240,8 +240,7 @@ static gantry_status_t load_file(gantry_model_t *model, const char *path, bool *
 gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     bool with_state = false;
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_load"));
-    gantry__worker_begin(model->worker);
+    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_load"));
     gantry_status_t status = check_saved(model, path, "gantry_model_load");
     if (status == GANTRY_OK && gantry__worker_writes(model->worker))
         status = load_file(model, path, &with_state);

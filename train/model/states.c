@@ -86,9 +86,7 @@ static gantry_status_t reset_states(const gantry_layer_t *layer) {
 }
 
 gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer) {
-    if (!layer)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_layer_reset_states: the layer is NULL");
+    if (!layer) return gantry__train_fail_null(NULL, "gantry_layer_reset_states", "layer", "one");
     return layer->states ? reset_states(layer) : GANTRY_OK;
 }
 

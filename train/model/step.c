@@ -5,6 +5,7 @@
 #include "train/model/step.h"
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/worker.h"
@@ -233,6 +234,7 @@ static void finish_step(gantry__step_call_t *c) {
 /* ---- the body ---- */
 
 static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry__step_body_t *body = user;
     gantry__step_call_t call;
     gantry_model_t *model = body->model;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/worker.h"
@@ -143,7 +144,7 @@ static void add_weights(gantry__lines_t *lines, const gantry_model_t *model) {
                 scope, gantry__variable_checksum(scope, model->variables[i].copies[0], &sum));
             gantry__lines_fail(lines, gantry_scope_end(scope));
         } else {
-            gantry__lines_fail(lines, GANTRY_RESOURCE_EXHAUSTED);
+            gantry__lines_fail(lines, gantry__train_no_scope(model->runtime));
         }
         gantry__lines_add(lines, "weight %s with the checksum %016" PRIx64 " after step %" PRIu64,
                           model->variables[i].name, sum, model->worker->step);

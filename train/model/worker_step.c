@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/model/draws.h"
@@ -125,6 +126,7 @@ static void apply_to(gantry_model_t *model, gantry_scope_t *scope, tensor *flat,
 }
 
 static void apply_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_model_t *model = user;
     (void)outputs;
     for (size_t r = 0; r < model->replica_count; ++r) {

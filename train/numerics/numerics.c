@@ -184,8 +184,8 @@ gantry_status_t gantry__numerics_look_into(gantry_numerics_t *numerics, gantry_s
 gantry_numerics_t *gantry_check_numerics_begin(gantry_scope_t *scope) {
     gantry_numerics_t *numerics = NULL;
     if (!scope) {
-        (void)gantry__train_refuse(
-            NULL, "gantry_check_numerics_begin: the scope is NULL; one is accepted");
+        (void)gantry__train_fail_null(NULL, "gantry_check_numerics_begin", "scope",
+                                      "one from gantry_scope_begin");
         return NULL;
     }
     if (gantry__train_check_scope(scope) != GANTRY_OK) return NULL;

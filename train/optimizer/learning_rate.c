@@ -57,9 +57,7 @@ static bool is_scalar(const gantry_tensor_t *tensor, gantry_dtype_t dtype) {
 static gantry_status_t check_call(gantry_scope_t *scope, const gantry_schedule_t *schedule,
                                   const gantry_tensor_t *step, gantry_dtype_t dtype) {
     GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
-    if (!schedule)
-        return gantry__train_refuse(
-            scope, "gantry_schedule_rate: the schedule is NULL; one that was made is accepted");
+    if (!schedule) return gantry__train_fail_null(scope, "gantry_schedule_rate", "schedule", "one");
     if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
         return gantry__train_refuse(
             scope, "gantry_schedule_rate: the type is %s; float32 and float64 are accepted",

@@ -20,9 +20,7 @@ gantry_status_t gantry__train_check_lists(const gantry_optimizer_t *optimizer,
                                           gantry_scope_t *scope, const void *list, size_t count,
                                           const char *function) {
     GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
-    if (!optimizer)
-        return gantry__train_refuse(
-            scope, "%s: the optimizer is NULL; one that was made is accepted", function);
+    if (!optimizer) return gantry__train_fail_null(scope, function, "optimizer", "one");
     if (!list && count > 0)
         return gantry__train_refuse(
             scope, "%s: a list is NULL and count is %zu; NULL is accepted if count is 0", function,
@@ -40,14 +38,14 @@ gantry__train_member_t *gantry__train_find_member(const gantry_optimizer_t *opti
 
 /* ---- the learning rate ---- */
 
-static gantry_status_t fail_null(const char *function, const char *what) {
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s: %s is NULL; a pointer to one is accepted", function, what);
+static gantry_status_t fail_place(const char *function, const char *what) {
+    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL; a place for it is accepted",
+                              function, what);
 }
 
 static gantry_status_t check_rate(const gantry_optimizer_t *optimizer, double rate) {
     const char *function = "gantry_optimizer_set_learning_rate";
-    if (!optimizer) return fail_null(function, "the optimizer");
+    if (!optimizer) return gantry__train_fail_null(NULL, function, "optimizer", "one");
     if (!isfinite(rate) || rate < 0)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: learning_rate is %g; a number of 0 or more is accepted",
@@ -110,8 +108,8 @@ gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer
                                                    double *out_learning_rate) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const char *function = "gantry_optimizer_get_learning_rate";
-    if (!optimizer) return fail_null(function, "the optimizer");
-    if (!out_learning_rate) return fail_null(function, "out_learning_rate");
+    if (!optimizer) return gantry__train_fail_null(NULL, function, "optimizer", "one");
+    if (!out_learning_rate) return fail_place(function, "out_learning_rate");
     if (!optimizer->runtime) {
         if (optimizer->schedule)
             return gantry__train_fail(
@@ -158,9 +156,9 @@ gantry_status_t gantry_optimizer_get_variables(gantry_optimizer_t *optimizer, si
                                                gantry_variable_t **out_variables,
                                                size_t *out_count) {
     const char *function = "gantry_optimizer_get_variables";
-    if (!optimizer) return fail_null(function, "the optimizer");
-    if (!out_count) return fail_null(function, "out_count");
-    if (!out_variables && capacity > 0) return fail_null(function, "out_variables");
+    if (!optimizer) return gantry__train_fail_null(NULL, function, "optimizer", "one");
+    if (!out_count) return fail_place(function, "out_count");
+    if (!out_variables && capacity > 0) return fail_place(function, "out_variables");
     listing_t listing = {.out = out_variables, .capacity = capacity};
     for (size_t i = 0; i < optimizer->home_count; ++i) list_home(&listing, optimizer, i);
     *out_count = listing.count;

@@ -36,7 +36,8 @@ static gantry_status_t check_variable(gantry_scope_t *scope, gantry_variable_t *
     const gantry_variable_t *variable = variables[index];
     if (!variable)
         return gantry__train_refuse(
-            scope, "gantry_optimizer_build: variable %zu is NULL; a variable is accepted", index);
+            scope, "gantry_optimizer_build: variable %zu is NULL; a variable is accepted%s", index,
+            gantry__train_before().text);
     if (!gantry__train_is_float(gantry_variable_dtype(variable)))
         return gantry__train_refuse(
             scope, "gantry_optimizer_build: variable %s is of type %s; floating types are accepted",

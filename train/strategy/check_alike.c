@@ -9,16 +9,16 @@
 static gantry_status_t check_arguments(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                        gantry_variable_t *const *variables, size_t count) {
     static const char call[] = "gantry_strategy_check_alike";
-    if (!scope || !strategy)
-        return gantry__train_refuse(scope, "%s: the %s is NULL", call,
-                                    scope ? "strategy" : "scope");
+    if (!scope) return gantry__train_fail_null(NULL, call, "scope", "one from gantry_scope_begin");
+    if (!strategy) return gantry__train_fail_null(scope, call, "strategy", "one");
     if (!variables && count > 0)
         return gantry__train_refuse(scope, "%s: variables is NULL; an array of %zu is accepted",
                                     call, count);
     for (size_t i = 0; i < count; ++i) {
         if (!variables[i])
-            return gantry__train_refuse(scope, "%s: variables[%zu] is NULL; a variable is accepted",
-                                        call, i);
+            return gantry__train_refuse(scope,
+                                        "%s: variables[%zu] is NULL; a variable is accepted%s",
+                                        call, i, gantry__train_before().text);
     }
     return gantry__train_check_scope(scope);
 }
@@ -42,7 +42,7 @@ gantry_status_t gantry_strategy_check_alike(const gantry_strategy_t *strategy,
     gantry__lines_t lines = {.text = NULL};
     const gantry_communicator_t *communicator = gantry__strategy_communicator(strategy);
     const gantry_status_t checked = check_arguments(strategy, scope, variables, count);
-    if (!communicator || !scope) return checked;
+    if (!communicator) return checked;
     /* a process that fails takes part: the others wait for it */
     gantry__lines_fail(&lines, checked);
     if (optimizer) gantry__lines_add_optimizer(&lines, optimizer);
@@ -52,5 +52,5 @@ gantry_status_t gantry_strategy_check_alike(const gantry_strategy_t *strategy,
     const gantry_status_t status =
         gantry__compare(communicator, &lines, "gantry_strategy_check_alike");
     gantry__lines_deinit(&lines);
-    return gantry__train_hand_on(scope, status);
+    return scope ? gantry__train_hand_on(scope, status) : status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/strategy/compare.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ void gantry__lines_deinit(gantry__lines_t *lines) {
 }
 
 gantry__number_text_t gantry__number_text(double number) {
-    gantry__number_text_t out;
+    gantry__number_text_t out = {"nan"}; /* of either sign */
+    if (isnan(number)) return out;
     const gantry__train_locale_t locale = gantry__train_locale_begin();
     for (int digits = 6; digits <= 17; ++digits) {
         (void)snprintf(out.text, sizeof out.text, "%.*g", digits, number);
@@ -74,17 +76,28 @@ uint64_t gantry__bytes_checksum(uint64_t before, const void *data, size_t bytes)
     return sum;
 }
 
+/* The bits of an infinity; a NaN has higher ones, but for its sign. 0: not a floating type. */
+static uint64_t infinity_of(gantry_dtype_t dtype) {
+    switch (dtype) {
+        case GANTRY_FLOAT16: return 0x7c00;
+        case GANTRY_BFLOAT16: return 0x7f80;
+        case GANTRY_FLOAT32: return 0x7f800000;
+        case GANTRY_FLOAT64: return UINT64_C(0x7ff0000000000000);
+        default: return 0;
+    }
+}
+
+#define JOIN_NANS(word_t)                                                               \
+    for (word_t *at = data, *end = at + bytes / sizeof *at; at < end; ++at) {           \
+        if ((*at & (word_t)((word_t)-1 >> 1)) > infinity) *at = (word_t)(infinity + 1); \
+    }
+
 static void join_nans(gantry_dtype_t dtype, void *data, size_t bytes) {
-    float *floats = data;
-    double *doubles = data;
-    static const uint32_t narrow = 0x7fc00000u;
-    static const uint64_t wide = UINT64_C(0x7ff8000000000000);
-    for (size_t i = 0; dtype == GANTRY_FLOAT32 && i < bytes / sizeof *floats; ++i) {
-        if (!(floats[i] <= 0) && !(floats[i] > 0)) memcpy(&floats[i], &narrow, sizeof narrow);
-    }
-    for (size_t i = 0; dtype == GANTRY_FLOAT64 && i < bytes / sizeof *doubles; ++i) {
-        if (!(doubles[i] <= 0) && !(doubles[i] > 0)) memcpy(&doubles[i], &wide, sizeof wide);
-    }
+    const uint64_t infinity = infinity_of(dtype);
+    const size_t size = infinity ? gantry_dtype_size(dtype) : 0;
+    if (size == sizeof(uint16_t)) JOIN_NANS(uint16_t)
+    if (size == sizeof(uint32_t)) JOIN_NANS(uint32_t)
+    if (size == sizeof(uint64_t)) JOIN_NANS(uint64_t)
 }
 
 gantry_status_t gantry__variable_checksum(gantry_scope_t *scope, gantry_variable_t *variable,

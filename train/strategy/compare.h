@@ -49,7 +49,7 @@ gantry__rank_name_t gantry__name_rank(const gantry_communicator_t *communicator,
 
 /* ---- lines of variables ---- */
 
-/* A number that follows from a variable's bits; all NaNs of a float count as one. */
+/* A number that follows from a variable's bits; all NaNs of a floating type count as one. */
 gantry_status_t gantry__variable_checksum(gantry_scope_t *scope, gantry_variable_t *variable,
                                           uint64_t *out_sum);
 uint64_t gantry__bytes_checksum(uint64_t before, const void *data, size_t bytes);

@@ -20,10 +20,11 @@ struct gantry_mirrored_variable_t {
 static gantry_status_t check_new(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                  tensor *initial, gantry_aggregation_t aggregation) {
     if (!strategy || !scope || !initial)
-        return gantry__train_refuse(scope, "gantry_mirrored_variable: the %s is NULL",
-                                    !scope      ? "scope"
-                                    : !strategy ? "strategy"
-                                                : "initial value");
+        return gantry__train_fail_null(scope, "gantry_mirrored_variable",
+                                       !scope      ? "scope"
+                                       : !strategy ? "strategy"
+                                                   : "initial value",
+                                       "one");
     if ((int)aggregation < GANTRY_AGGREGATION_NONE ||
         aggregation > GANTRY_AGGREGATION_ONLY_FIRST_REPLICA)
         return gantry__train_refuse(
@@ -129,7 +130,7 @@ gantry_status_t gantry_mirrored_variable_assign(gantry_mirrored_variable_t *vari
                                                 gantry_scope_t *scope,
                                                 const gantry_tensor_t *const *values) {
     if (!variable)
-        return gantry__train_refuse(scope, "gantry_mirrored_variable_assign: the variable is NULL");
+        return gantry__train_fail_null(scope, "gantry_mirrored_variable_assign", "variable", "one");
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_mirrored_variable_assign");
     if (!inner) return scope ? gantry_scope_status(scope) : GANTRY_INVALID_ARGUMENT;
     assign_all(variable, inner, values);

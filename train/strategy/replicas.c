@@ -12,9 +12,9 @@ typedef const gantry_tensor_t tensor;
 static gantry_status_t check_strategy(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                       const char *call) {
     if (!scope || !strategy)
-        return gantry__train_refuse(scope, "%s: the %s is NULL; one from %s is accepted", call,
-                                    scope ? "strategy" : "scope",
-                                    scope ? "gantry_mirrored_strategy" : "gantry_scope_begin");
+        return gantry__train_fail_null(
+            scope, call, scope ? "strategy" : "scope",
+            scope ? "one from gantry_mirrored_strategy" : "one from gantry_scope_begin");
     return gantry__train_check_scope(scope);
 }
 

@@ -138,8 +138,8 @@ static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *
 static gantry_status_t fill(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
                             const char *const *devices, size_t count) {
     if (!runtime)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_mirrored_strategy: the runtime is NULL");
+        return gantry__train_fail_null(NULL, "gantry_mirrored_strategy", "runtime",
+                                       "one from gantry_runtime_create");
     if (!devices) return add_default(strategy, runtime);
     if (count == 0)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "Must specify at least one device.");
@@ -164,10 +164,7 @@ gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const cha
 static gantry_status_t copy_communicator(const gantry_communicator_t *given,
                                          gantry_communicator_t *c) {
     if (!given)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_multi_worker_strategy: the communicator is NULL; one is accepted%s",
-            gantry__train_before().text);
+        return gantry__train_fail_null(NULL, "gantry_multi_worker_strategy", "communicator", "one");
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
                                             "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)

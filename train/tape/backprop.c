@@ -585,6 +585,7 @@ gantry_status_t gantry_tape_gradient_slices(gantry_tape_t *tape, const gantry_te
 /* ---- in steps ---- */
 
 struct gantry__backprop_t {
+    gantry_tape_t *tape;
     backprop_t pass;
     const gantry_source_t *sources;
     size_t count;
@@ -621,7 +622,6 @@ static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t
 
 static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape,
                                   const gantry_tensor_t *target) {
-    tape->is_paused = true;
     GANTRY__TRAIN_TRY(find_uses(tape));
     GANTRY__TRAIN_TRY(backprop_init(&steps->pass, tape, false));
     steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
@@ -639,6 +639,8 @@ gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, const gantry_tensor_
     gantry__backprop_t *steps = gantry__train_alloc(1, sizeof *steps);
     *out_backprop = NULL;
     if (!steps) return GANTRY_RESOURCE_EXHAUSTED;
+    tape->is_computing = true;
+    steps->tape = tape;
     steps->sources = sources;
     steps->count = count;
     gantry_status_t status = steps_init(steps, tape, target);
@@ -652,6 +654,8 @@ gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, const gantry_tensor_
 void gantry__backprop_end(gantry__backprop_t *backprop) {
     if (!backprop) return;
     if (backprop->pass.tape) backprop_deinit(&backprop->pass);
+    backprop->tape->is_computing = false;
+    gantry__tape_spend(backprop->tape);
     gantry__train_free(backprop->ready_at);
     gantry__train_free(backprop);
 }

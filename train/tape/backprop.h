@@ -13,7 +13,7 @@ typedef struct gantry__backprop_t gantry__backprop_t;
 gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, const gantry_tensor_t *target,
                                        const gantry_source_t *sources, size_t count,
                                        gantry__backprop_t **out_backprop);
-/* Frees it; NULL does no harm. */
+/* Frees it, and what the tape recorded; NULL does no harm. */
 void gantry__backprop_end(gantry__backprop_t *backprop);
 
 /* Writes the positions of the sources in the order in which their gradients are complete. */

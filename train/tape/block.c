@@ -182,6 +182,7 @@ static gantry_status_t run_under(gantry__run_t *run, gantry__block_t *block, siz
 
 gantry_status_t gantry__run_body(gantry__run_t *run, gantry__block_t *block, size_t body,
                                  gantry_scope_t *scope, tensor *const *x) {
+    GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_tape_t *tape =
         gantry_tape_begin(scope, &(gantry_tape_options_t){.watches_named_variables = true});
     if (!tape) return gantry_scope_status(scope);

@@ -300,10 +300,7 @@ void gantry_tape_pause(gantry_tape_t *tape, bool pauses) {
 }
 
 gantry_status_t gantry__tape_check_scope(const gantry_tape_t *tape, const char *call) {
-    if (!tape)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the tape is NULL; one from gantry_tape_begin is accepted",
-                                  call);
+    if (!tape) return gantry__train_fail_null(NULL, call, "tape", "one from gantry_tape_begin");
     if (tape->scope) return gantry__train_check_scope(tape->scope);
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                               "%s: the tape's scope has ended; a tape of an open scope is accepted",

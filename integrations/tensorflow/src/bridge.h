@@ -74,6 +74,10 @@ TF_Tensor *bridge_take_input(bridge_call_t *call, int i);
 const void *bridge_host_input(bridge_call_t *call, int i, TF_Tensor **out_tensor);
 /* Number i of a tensor of int32 or int64 that bridge_host_input gave. */
 int64_t bridge_host_int(const TF_Tensor *tensor, int64_t i);
+/* The nearest number of 32 bits: an axis, or a count, that is far outside stays outside. */
+static inline int32_t bridge_nearest_int32(int64_t wide) {
+    return wide < INT32_MIN ? INT32_MIN : wide > INT32_MAX ? INT32_MAX : (int32_t)wide;
+}
 /* The elements of input i, which is this TF_Tensor, under another shape of as many elements. */
 const gantry_tensor_t *bridge_input_as(bridge_call_t *call, int i, const TF_Tensor *tensor,
                                        const gantry_shape_t *shape);

@@ -33,12 +33,12 @@ static void read_numbers(TF_OpKernelConstruction *construction, const char *name
     if (TF_GetCode(status) != TF_OK) return;
     TF_OpKernelConstruction_GetAttrInt64List(construction, name, list, 5, status);
     memcpy(out, list + (k->channels_first ? 2 : 1), 3 * sizeof *out);
-    const bool is_good = list[0] == 1 && list[k->channels_first ? 1 : 4] == 1 && out[0] > 0 &&
-                         out[1] > 0 && out[2] > 0;
+    bool is_good = list[0] == 1 && list[k->channels_first ? 1 : 4] == 1;
+    for (int i = 0; i < 3; ++i) is_good = is_good && out[i] > 0 && out[i] <= INT32_MAX;
     if (TF_GetCode(status) == TF_OK && !is_good)
         TF_SetStatus(status, TF_INVALID_ARGUMENT,
-                     "Conv3D: strides and dilations are 1 for batch and channels, and 1 or more "
-                     "for depth, rows and columns");
+                     "Conv3D: strides and dilations are 1 for batch and channels, and 1 to "
+                     "2147483647 for depth, rows and columns");
 }
 
 static void *create_kernel(TF_OpKernelConstruction *construction) {
@@ -91,6 +91,18 @@ static int64_t count_windows(const conv3d_t *k, int axis, int64_t size, int64_t 
     return windows;
 }
 
+/* So that no product of two of them overflows, and Gantry's ops take them. */
+static bool check_sizes(conv3d_call_t *c, const gantry_shape_t *shape, const char *text) {
+    bool fits = gantry_shape_elements(shape) >= 0;
+    for (int32_t d = 0; d < shape->rank; ++d) fits = fits && shape->dims[d] <= INT32_MAX;
+    if (!fits)
+        bridge_fail(&c->bridge, GANTRY_INVALID_ARGUMENT,
+                    "Conv3D: a shape is %s; sizes of at most 2147483647 are accepted, and a number "
+                    "of elements of 64 bits",
+                    text);
+    return fits;
+}
+
 static bool check_shapes(conv3d_call_t *c, const gantry_shape_t *input,
                          const gantry_shape_t *filter) {
     char in[256], by[256];
@@ -99,6 +111,7 @@ static bool check_shapes(conv3d_call_t *c, const gantry_shape_t *input,
     const bool has_ranks = input->rank == 5 && filter->rank == 5;
     const int64_t channels = has_ranks ? input->dims[c->kernel->channels_first ? 1 : 4] : 0;
     const int64_t group = has_ranks ? filter->dims[3] : 0;
+    if (!check_sizes(c, input, in) || !check_sizes(c, filter, by)) return false;
     bool is_good = has_ranks && group > 0 && filter->dims[0] > 0 && channels % group == 0 &&
                    channels > 0 && filter->dims[4] % (channels / group) == 0;
     if (!is_good)
@@ -113,6 +126,23 @@ static bool check_shapes(conv3d_call_t *c, const gantry_shape_t *input,
                     GANTRY_MAX_OP_INPUTS);
     }
     return is_good;
+}
+
+static gantry_shape_t images_shape(const conv3d_call_t *c) {
+    return GANTRY_SHAPE(c->batch * c->windows[0], c->size[1], c->size[2], c->depths * c->channels);
+}
+
+/* The images of all windows have a number of elements. */
+static bool check_images(conv3d_call_t *c) {
+    const gantry_shape_t images = images_shape(c);
+    if (gantry_shape_elements(&images) >= 0 && gantry_shape_elements(&c->output) >= 0) return true;
+    char text[256];
+    (void)gantry_shape_format(&images, text, sizeof text);
+    bridge_fail(&c->bridge, GANTRY_INVALID_ARGUMENT,
+                "Conv3D: the images of all windows are %s; a number of elements of 64 bits is "
+                "accepted",
+                text);
+    return false;
 }
 
 /* Shapes as TensorFlow has them. false: the call has failed. */
@@ -134,7 +164,7 @@ static bool make_plan(conv3d_call_t *c, const gantry_shape_t *input, const gantr
     c->padded = (c->depths - 1) * k->dilations[0] + c->windows[0] * k->strides[0];
     if (c->padded < c->before + c->size[0]) c->padded = c->before + c->size[0];
     c->output = GANTRY_SHAPE(c->batch, c->windows[0], c->windows[1], c->windows[2], c->outputs);
-    return true;
+    return check_images(c);
 }
 
 static gantry_shape_t input_shape(const conv3d_call_t *c) {
@@ -158,10 +188,6 @@ static tensor *channels_last(conv3d_call_t *c, tensor *x) {
 static tensor *channels_back(conv3d_call_t *c, tensor *x) {
     static const int32_t order[] = {0, 4, 1, 2, 3};
     return c->kernel->channels_first ? gantry_transpose(c->bridge.scope, x, order) : x;
-}
-
-static gantry_shape_t images_shape(const conv3d_call_t *c) {
-    return GANTRY_SHAPE(c->batch * c->windows[0], c->size[1], c->size[2], c->depths * c->channels);
 }
 
 /* Elements of one depth. */
@@ -255,8 +281,12 @@ static tensor *call_images(conv3d_call_t *c, const char *op, tensor *const *inpu
     return result;
 }
 
+/* NULL: the call has failed. */
 static tensor *sizes_of(conv3d_call_t *c, const gantry_shape_t *shape) {
     int32_t sizes[4];
+    char text[256];
+    (void)gantry_shape_format(shape, text, sizeof text);
+    if (!check_sizes(c, shape, text)) return NULL;
     for (int i = 0; i < 4; ++i) sizes[i] = (int32_t)shape->dims[i];
     return gantry_constant(c->bridge.scope, GANTRY_INT32, GANTRY_SHAPE(4), sizes, sizeof sizes);
 }
@@ -292,6 +322,7 @@ static tensor *input_gradient(conv3d_call_t *c, tensor *filter, tensor *gradient
     if (is_empty(c))
         return gantry_zeros(c->bridge.scope, gantry_tensor_dtype(filter), input_shape(c));
     tensor *const inputs[] = {sizes_of(c, &images), flat_filter(c, filter), gradient};
+    if (!inputs[0]) return NULL;
     return sum_images(c, call_images(c, "Conv2DBackpropInput", inputs, 3));
 }
 
@@ -301,6 +332,7 @@ static tensor *filter_gradient(conv3d_call_t *c, tensor *x, tensor *gradient) {
     if (!gradient) return NULL;
     if (is_empty(c)) return gantry_zeros(c->bridge.scope, gantry_tensor_dtype(x), c->filter);
     tensor *const inputs[] = {make_images(c, channels_last(c, x)), sizes_of(c, &flat), gradient};
+    if (!inputs[1]) return NULL;
     return deep_filter(c, call_images(c, "Conv2DBackpropFilter", inputs, 3));
 }
 

@@ -60,7 +60,7 @@ void adapt_gather(bridge_call_t *call, op_args_t *args) {
 /* k has the type of the targets. */
 void adapt_k(bridge_call_t *call, op_args_t *args) {
     const int64_t wide = take_int(args, "k");
-    const int32_t narrow = (int32_t)wide;
+    const int32_t narrow = bridge_nearest_int32(wide);
     const bool is_wide = gantry_tensor_dtype(args->inputs[1]) == GANTRY_INT64;
     const void *k = is_wide ? (const void *)&wide : &narrow;
     add_input(args, gantry_constant(call->scope, is_wide ? GANTRY_INT64 : GANTRY_INT32,

@@ -121,15 +121,14 @@ static void concat_inputs(join_t *join, int axis_input, int begin) {
                     "Concat: axis tensor should be a scalar integer, but got shape %s", text);
         return;
     }
-    const int64_t wide = bridge_host_int(tensor, 0);
-    join->axis = wide < INT32_MIN ? INT32_MIN : wide > INT32_MAX ? INT32_MAX : (int32_t)wide;
+    join->axis = bridge_nearest_int32(bridge_host_int(tensor, 0));
     join_inputs(join, begin);
 }
 
 /* ---- dispatch ---- */
 
 static bool join_op(bridge_call_t *call, const char *op, int64_t axis, int count) {
-    join_t join = {.call = call, .count = count, .axis = (int32_t)axis};
+    join_t join = {.call = call, .count = count, .axis = bridge_nearest_int32(axis)};
     if (!strcmp(op, "AddN")) {
         join.kind = JOIN_SUM;
         join_inputs(&join, 0);

@@ -7,7 +7,7 @@
 static const gantry_tensor_t *gather(bridge_call_t *call, const variable_kernel_t *kernel,
                                      const gantry_tensor_t *params,
                                      const gantry_tensor_t *indices) {
-    const int32_t axis = kernel->attr_count > 0 ? (int32_t)kernel->attrs[0].i : 0;
+    const int32_t axis = kernel->attr_count > 0 ? bridge_nearest_int32(kernel->attrs[0].i) : 0;
     if (axis == 0) return gantry_gather(call->scope, params, indices, 0);
     const gantry_tensor_t *const inputs[] = {
         params, indices,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise: Conv3D and its two gradients run on a GPU for both layouts, groups, strides, dilations and paddings, and are right.
+Promise: Conv3D's gradients refuse sizes that its ops do not take, and cut none.
 Promise: Keras's Conv3D and keras.ops.conv take channels first and groups on a GPU, in fit too.
 
 Run by a Python with TensorFlow and the plug-in, and one GPU of Gantry at least: python test_conv3d.py"""
@@ -124,6 +125,20 @@ class TestOps(unittest.TestCase):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"out_backprop is \[1,2,2,2,5\]"):
                 raw.Conv3DBackpropInputV2(input_sizes=[1, 3, 3, 3, 3], filter=tf.ones((2, 2, 2, 3, 4)),
                                           out_backprop=tf.ones((1, 2, 2, 2, 5)), strides=[1] * 5, padding="VALID")
+
+    def test_sizes_that_no_op_takes(self):
+        wide = 2**32 + 2
+        with tf.device(GPU):
+            for axis in (1, 2, 3):
+                sizes, strides = [1] * 5, [1] * 5
+                sizes[axis], strides[axis] = wide, 2**31 - 1
+                with self.subTest(axis=axis), self.assertRaisesRegex(tf.errors.InvalidArgumentError, "at most 2147483647"):
+                    raw.Conv3DBackpropInputV2(input_sizes=tf.constant(sizes, tf.int64), filter=tf.ones((1,) * 5),
+                                              out_backprop=tf.ones([3 if d == axis else 1 for d in range(5)]), strides=strides,
+                                              padding="SAME")
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "elements of 64 bits"):
+                raw.Conv3DBackpropInputV2(input_sizes=tf.constant([1] + [2**30] * 3 + [1], tf.int64), filter=tf.ones((1,) * 5),
+                                          out_backprop=tf.ones((1,) * 5), strides=[1] + [2**30] * 3 + [1], padding="SAME")
 
 
 class TestKeras(unittest.TestCase):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise: Ops with more inputs or outputs than one call of Gantry takes give what TensorFlow's CPU gives, on the
 GPU.
+Promise: An axis or a number of more than 32 bits is not cut to 32 bits.
 
 Ops with more inputs or outputs than one call of Gantry takes give what TensorFlow's CPU gives, on the GPU.
 
@@ -145,6 +146,15 @@ class LongLists(unittest.TestCase):
                 split(sizes)()
         with tf.device("GPU:0"), self.assertRaises(tf.errors.InvalidArgumentError):
             split(tf.constant([2 ** 63 - 1] * 100, tf.int64))()
+
+
+class WideNumbers(unittest.TestCase):
+    def test_numbers_of_more_than_32_bits(self):
+        with tf.device("GPU:0"):
+            targets = tf.constant([0])
+            self.assertTrue(tf.raw_ops.InTopK(predictions=[[0.1, 0.9]], targets=targets, k=2 ** 32 + 1).numpy()[0])
+            with self.assertRaises(tf.errors.InvalidArgumentError):
+                tf.raw_ops.Pack(values=[targets] * 100, axis=2 ** 32)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
 #define RESULT_gantry_device_policy_t(call) ((void)(call))
 #define RESULT_gantry_placement_mode_t(call) ((void)(call))
 #define RESULT_gantry_dtype_t(call) ((void)(call))
+#define RESULT_const_gantry_fp_mode_t_p_p(call) ((void)(call))
 #define RESULT_gantry_runtime_t_p(call) ((void)(call))
 #define RESULT_gantry_function_t_p(call) gantry_function_release(call)
 #define RESULT_gantry_tensor_t_p(call) ((void)(call))

@@ -185,7 +185,7 @@ static void members_are_checked(void **state) {
     expect_refused(scope, NULL, GANTRY_FLOAT32, GANTRY_SHAPE(2),
                    "gantry_initialize: the initializer is NULL");
     assert_null(gantry_initialize(NULL, &bad[0].from, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
-    assert_string_equal(gantry_last_message(), "gantry_initialize: the scope is NULL");
+    assert_non_null(strstr(gantry_last_message(), "gantry_initialize: the scope is NULL"));
     expect_ended_well(scope);
 }
 

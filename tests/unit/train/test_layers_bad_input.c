@@ -249,7 +249,7 @@ static void own_layers_check_their_kinds_and_weights(void **state) {
     expect_refusal(gantry_layer_add_weight(NULL, "w", GANTRY_SHAPE(1), NULL, true),
                    GANTRY_INVALID_ARGUMENT, "gantry_layer_add_weight: the layer is NULL");
     expect_refusal(gantry_layer_add_weight(layer, NULL, GANTRY_SHAPE(1), NULL, true),
-                   GANTRY_INVALID_ARGUMENT, "the name is empty");
+                   GANTRY_INVALID_ARGUMENT, "the name is NULL");
     expect_refusal(gantry_layer_add_weight(layer, "w", GANTRY_SHAPE(2, -1), NULL, true),
                    GANTRY_INVALID_ARGUMENT, "a dimension is not known");
     expect_refusal(gantry_layer_add_weight(layer, "w", GANTRY_SHAPE(2), &no_initializer, true),

@@ -242,7 +242,7 @@ static void bad_arguments_are_refused(void **state) {
                    &(gantry_loss_options_t){.alpha = 1.5},
                    "categorical_focal_crossentropy: alpha is 1.5; a number above 0, up to 1,");
     assert_null(gantry_loss(NULL, mse, p, p, NULL));
-    assert_string_equal(gantry_last_message(), "gantry_loss: the scope is NULL");
+    assert_non_null(strstr(gantry_last_message(), "gantry_loss: the scope is NULL"));
     expect_ended_well(scope);
 }
 

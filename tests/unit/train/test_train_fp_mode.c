@@ -72,12 +72,13 @@ static gantry_status_t keep_all(void *user, const gantry_array_t *components, si
     return GANTRY_OK;
 }
 
-static gantry_dataset_t *rows_of(program_t *p) {
+/* On threads of the data set's own, or but for map on the caller's. */
+static gantry_dataset_t *rows_of(program_t *p, bool is_ahead) {
     gantry_dataset_t *rows = gantry_dataset_from_callback(&(gantry_dataset_source_t){
         .struct_size = sizeof(gantry_dataset_source_t), .next = next_row, .user = p});
     rows = gantry_dataset_map(rows, copy_row, p, 3);
-    return gantry_dataset_prefetch(
-        gantry_dataset_batch(gantry_dataset_filter(rows, keep_all, p), 8, true), 2);
+    rows = gantry_dataset_batch(gantry_dataset_filter(rows, keep_all, p), 8, true);
+    return is_ahead ? gantry_dataset_prefetch(rows, 2) : rows;
 }
 
 static gantry_status_t next_sequence(void *state, gantry_element_t *element, bool *out_end) {
@@ -264,7 +265,7 @@ static void fit(program_t *p, gantry_model_t *model, bool has_schedule) {
             .patience = 1,
             .min_delta = 1e3});
     const gantry_callback_t *callbacks[] = {&own, rates, plateau};
-    gantry_dataset_t *rows = rows_of(p);
+    gantry_dataset_t *rows = rows_of(p, has_schedule);
     must(gantry_model_fit(model, rows,
                           &(gantry_fit_options_t){.struct_size = sizeof(gantry_fit_options_t),
                                                   .epochs = 3,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every function of libgantry_train refuses NULL in each place, or gives it the meaning
  * that its header names.
+ * Promise: A text about an object that is NULL ends with the failure before, which is most often
+ * that of its constructor.
  * Promise: After gantry_runtime_release, and in a child of fork, every function of libgantry_train
  * that takes the runtime, or an object of it, says FailedPrecondition and why; none reads freed
  * memory.
@@ -22,6 +24,64 @@ const null_place_t null_places[] = {
 };
 const size_t null_place_count = sizeof null_places / sizeof null_places[0];
 const size_t null_least_functions = 150;
+
+/* ---- objects whose constructor failed ---- */
+
+static const char constructor_text[] = "gantry_made: the constructor's own text";
+
+/* Places of objects that a constructor makes. */
+static bool is_object(const char *place) {
+    static const char *const names[] = {"batches",   "block",   "checkpoint",  "dataset",
+                                        "iterator",  "layer",   "metric",      "model",
+                                        "optimizer", "runtime", "schedule",    "scope",
+                                        "strategy",  "tape",    "communicator"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        if (strcmp(names[i], place) == 0) return true;
+    }
+    return false;
+}
+
+static void fail_before(null_call_t *c) {
+    (void)c;
+    (void)gantry_fail(GANTRY_ABORTED, constructor_text);
+}
+
+static void call_without(const null_function_t *function, uint32_t place) {
+    null_call_t c = {.function = function, .nulls = UINT32_C(1) << place, .ready = fail_before};
+    char end[128];
+    (void)snprintf(end, sizeof end, "; the failure before: %s", constructor_text);
+    function->call(&c);
+    const char *text = message_of(&c);
+    const size_t length = strlen(text), end_length = strlen(end);
+    if (c.gives == NULL_GIVES_NOTHING) _exit(0);
+    if (length >= end_length && strcmp(text + length - end_length, end) == 0) _exit(0);
+    (void)fprintf(stderr, "%s without %s: \"%.300s\"\n", function->name, function->places[place],
+                  text);
+    _exit(1);
+}
+
+static void texts_about_null_objects_end_with_the_failure_before(void **state) {
+    int failures = 0, calls = 0;
+    (void)state;
+    for (size_t i = 0; i < null_function_count; ++i) {
+        for (uint32_t p = 0; p < null_functions[i].place_count; ++p) {
+            int ended = 0;
+            if (!is_object(null_functions[i].places[p]) || is_optional(&null_functions[i], p))
+                continue;
+            (void)fflush(NULL);
+            const pid_t child = fork();
+            if (child == 0) {
+                end_by_signals();
+                call_without(&null_functions[i], p);
+            }
+            assert_true(child > 0 && waitpid(child, &ended, 0) == child);
+            failures += ended != 0;
+            ++calls;
+        }
+    }
+    assert_true(calls > 80);
+    if (failures > 0) fail_msg("%d of %d texts do not", failures, calls);
+}
 
 /* ---- released runtimes ---- */
 
@@ -109,6 +169,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_place_that_may_be_null_exists),
         cmocka_unit_test(every_function_with_null_in_each_place_returns),
+        cmocka_unit_test(texts_about_null_objects_end_with_the_failure_before),
         cmocka_unit_test(every_function_is_refused_after_release),
         cmocka_unit_test(every_function_is_refused_after_fork),
     };

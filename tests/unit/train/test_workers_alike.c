@@ -4,6 +4,9 @@
  * Promise: Processes whose weights, learning rates or steps go apart in a training get such an
  * error after the first step, each 64th step, or the epoch.
  * Promise: gantry_strategy_check_alike does the same for a loop of the program's own.
+ * Promise: NaNs of every floating type are alike in a comparison of processes, whatever their bits.
+ * Promise: A process whose model failed, or whose scope is NULL, leaves no other process waiting:
+ * all get its error.
  *
  * Processes are threads here. */
 #define _XOPEN_SOURCE 700
@@ -448,7 +451,9 @@ typedef struct loop_t {
     int64_t size;
     const char *name;
     size_t steps; /* before the comparison */
-    bool is_null, is_ended;
+    bool is_null, has_no_scope;
+    gantry_dtype_t dtype; /* 0: float32, filled with value */
+    uint64_t bits;        /* of each element, for a dtype */
 } loop_t;
 
 static loop_t loops[RANKS];
@@ -463,6 +468,17 @@ static gantry_status_t take_steps(gantry_optimizer_t *optimizer, gantry_scope_t 
     return gantry_scope_status(scope);
 }
 
+static const gantry_tensor_t *value_of(gantry_scope_t *scope, const loop_t *loop) {
+    unsigned char bytes[8 * sizeof loop->bits] = {0};
+    const size_t size = gantry_dtype_size(loop->dtype);
+    if (!loop->dtype)
+        return gantry_fill(scope, GANTRY_SHAPE(loop->size), gantry_scalar_f32(scope, loop->value));
+    for (int64_t i = 0; i < loop->size; ++i)
+        memcpy(bytes + (size_t)i * size, &loop->bits, size); /* low bytes come first */
+    return gantry_constant(scope, loop->dtype, GANTRY_SHAPE(loop->size), bytes,
+                           (size_t)loop->size * size);
+}
+
 static gantry_status_t run_loop(thread_worker_t *worker) {
     char text[1024];
     const loop_t *loop = &loops[worker->communicator.rank];
@@ -471,14 +487,13 @@ static gantry_status_t run_loop(thread_worker_t *worker) {
         gantry_multi_worker_strategy(runtime, NULL, 0, &worker->communicator);
     gantry_optimizer_t *optimizer = loop->optimizer();
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
-    gantry_variable_t *variable = gantry_variable_create(
-        scope, gantry_fill(scope, GANTRY_SHAPE(loop->size), gantry_scalar_f32(scope, loop->value)),
-        loop->name);
+    gantry_variable_t *variable = gantry_variable_create(scope, value_of(scope, loop), loop->name);
     gantry_variable_t *given = loop->is_null ? NULL : variable;
     (void)take_steps(optimizer, scope, variable, loop->steps);
-    const gantry_status_t status =
-        gantry_strategy_check_alike(strategy, scope, optimizer, &given, 1);
-    (void)snprintf(text, sizeof text, "%s", gantry_scope_message(scope));
+    const gantry_status_t status = gantry_strategy_check_alike(
+        strategy, loop->has_no_scope ? NULL : scope, optimizer, &given, 1);
+    (void)snprintf(text, sizeof text, "%s",
+                   loop->has_no_scope ? gantry_last_message() : gantry_scope_message(scope));
     (void)gantry_scope_end(scope);
     gantry_optimizer_release(optimizer);
     gantry_variable_release(variable);
@@ -492,7 +507,20 @@ static void expect_loops(const loop_t *other, gantry_status_t status, const char
     for (size_t r = 0; r < RANKS; ++r) loops[r] = same;
     if (other) loops[1] = *other;
     run_all(run_loop);
-    if (!other || !other->is_null) expect_everywhere(status, text);
+    if (text) expect_everywhere(status, text);
+}
+
+/* Rank 1's own error, of which all others are told. */
+static void expect_told(const char *text) {
+    char told[256];
+    (void)snprintf(told, sizeof told, "rank 1 (thread 1) failed: %s", text);
+    for (size_t r = 0; r < RANKS; ++r) {
+        const char *wanted = r == 1 ? text : told, *got = group.workers[r].text;
+        if (group.workers[r].status != GANTRY_INVALID_ARGUMENT ||
+            strncmp(got, wanted, strlen(wanted)) != 0)
+            fail_msg("rank %zu: status %d, \"%s\"; \"%s\" is expected", r,
+                     (int)group.workers[r].status, got, wanted);
+    }
 }
 
 static void loops_of_a_programs_own_are_compared(void **state) {
@@ -519,27 +547,105 @@ static void loops_of_a_programs_own_are_compared(void **state) {
 }
 
 static void failure_of_a_comparison_is_told(void **state) {
-    loop_t other = {.optimizer = plain, .value = 2, .size = 5, .name = "w", .is_null = true};
+    const loop_t same = {.optimizer = plain, .value = 2, .size = 5, .name = "w", .steps = 1};
+    loop_t other = same;
     (void)state;
-    expect_loops(&other, GANTRY_OK, "");
-    for (size_t r = 0; r < RANKS; ++r) {
-        const char *text = r == 1 ? "gantry_strategy_check_alike: variables[0] is NULL"
-                                  : "rank 1 (thread 1) failed: gantry_strategy_check_alike: ";
-        assert_int_equal(group.workers[r].status, GANTRY_INVALID_ARGUMENT);
-        assert_non_null(strstr(group.workers[r].text, text));
+    other.is_null = true;
+    expect_loops(&other, GANTRY_OK, NULL);
+    expect_told("gantry_strategy_check_alike: variables[0] is NULL");
+    other = same;
+    other.has_no_scope = true;
+    expect_loops(&other, GANTRY_OK, NULL);
+    expect_told("gantry_strategy_check_alike: the scope is NULL");
+}
+
+/* Signs and payloads of NaNs are no difference; an infinity is none of them. */
+static void nans_are_alike(void **state) {
+    static const struct {
+        gantry_dtype_t dtype;
+        uint64_t nans[RANKS], infinity;
+    } rows[] = {
+        {GANTRY_FLOAT16, {0x7e00, 0xfc01, 0xffff}, 0xfc00},
+        {GANTRY_BFLOAT16, {0x7fc0, 0xff81, 0xffff}, 0xff80},
+        {GANTRY_FLOAT32, {0x7fc00000, 0xff800001, 0xffffffff}, 0xff800000},
+        {GANTRY_FLOAT64,
+         {UINT64_C(0x7ff8000000000000), UINT64_C(0xfff0000000000001), UINT64_MAX},
+         UINT64_C(0xfff0000000000000)},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        for (size_t r = 0; r < RANKS; ++r)
+            loops[r] = (loop_t){.optimizer = plain,
+                                .size = 5,
+                                .name = "w",
+                                .dtype = rows[i].dtype,
+                                .bits = rows[i].nans[r]};
+        run_all(run_loop);
+        expect_everywhere(GANTRY_OK, "");
+        loops[1].bits = rows[i].infinity;
+        run_all(run_loop);
+        expect_everywhere(GANTRY_INVALID_ARGUMENT,
+                          "rank 1 (thread 1) has variable 0, w, with the checksum ");
     }
 }
 
-/* The signs of NaNs are no difference. */
-static void nans_are_alike(void **state) {
-    loop_t other = {.optimizer = plain, .value = -NAN, .size = 5, .name = "w", .steps = 0};
+/* ---- a model that failed while it was put together ---- */
+
+typedef gantry_status_t (*call_fn)(gantry_model_t *model, gantry_dataset_t *batches);
+
+static gantry_status_t fit_it(gantry_model_t *model, gantry_dataset_t *batches) {
+    return gantry_model_fit(model, batches, NULL);
+}
+
+static gantry_status_t evaluate_it(gantry_model_t *model, gantry_dataset_t *batches) {
+    double values[2];
+    return gantry_model_evaluate(model, batches, values, 2);
+}
+
+static gantry_status_t build_it(gantry_model_t *model, gantry_dataset_t *batches) {
+    (void)batches;
+    return gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(3));
+}
+
+static gantry_status_t save_it(gantry_model_t *model, gantry_dataset_t *batches) {
+    (void)batches;
+    return gantry_model_save(model, "/nowhere/model");
+}
+
+static gantry_status_t load_it(gantry_model_t *model, gantry_dataset_t *batches) {
+    (void)batches;
+    return gantry_model_load(model, "/nowhere/model");
+}
+
+static call_fn call;
+
+static gantry_status_t run_failed(thread_worker_t *worker) {
+    char text[1024];
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_strategy_t *strategy =
+        gantry_multi_worker_strategy(runtime, NULL, 0, &worker->communicator);
+    gantry_dataset_t *batches = make_batches(&usual);
+    gantry_model_t *model = make_model(runtime, strategy, &usual);
+    if (worker->communicator.rank == 1) (void)gantry_model_add(model, gantry_dense(0, 0, NULL));
+    const gantry_status_t status = call(model, batches);
+    (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    gantry_model_release(model);
+    gantry_dataset_release(batches);
+    gantry_strategy_release(strategy);
+    gantry_runtime_release(runtime);
+    return status == GANTRY_OK ? status : gantry_fail(status, text);
+}
+
+static void failed_models_keep_no_process_waiting(void **state) {
+    static const call_fn calls[] = {fit_it, evaluate_it, build_it, save_it, load_it};
     (void)state;
-    for (size_t r = 0; r < RANKS; ++r) {
-        loops[r] = other;
-        loops[r].value = r == 1 ? -NAN : NAN;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
+        call = calls[i];
+        run_all(run_failed);
+        if (call != save_it && call != load_it) expect_told("gantry_model_add: the layer is NULL");
+        for (size_t r = 0; r < RANKS; ++r) /* files are those of built models */
+            assert_null(strstr(group.workers[r].text, "ended during"));
     }
-    run_all(run_loop);
-    expect_everywhere(GANTRY_OK, "");
 }
 
 static void one_process_has_nothing_to_compare(void **state) {
@@ -572,6 +678,7 @@ int main(void) {
         cmocka_unit_test(loops_of_a_programs_own_are_compared),
         cmocka_unit_test(failure_of_a_comparison_is_told),
         cmocka_unit_test(nans_are_alike),
+        cmocka_unit_test(failed_models_keep_no_process_waiting),
         cmocka_unit_test(one_process_has_nothing_to_compare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
