@@ -91,6 +91,8 @@ static const struct {
     {"ran out of memory",
      "free memory of this device, which gantry top shows, or raise its GANTRY_MEMORY_LIMIT"},
     {"Tuning file", "gantry tune --reset, then gantry tune"},
+    {"has lost a line: ",
+     "make room for the log, raise the limit of file sizes (ulimit -f), or name another file"},
     {"GANTRY_LOG=", "name a plain file that this user may write by its absolute path, or stderr"},
     {"is no setting of Gantry", "correct the variable's name, or unset it"},
     {"names the unknown backend", "correct the variable's value"},
