@@ -2,6 +2,8 @@
 /* Promise: gantry doctor sends nobody to checks above that did not fail.
  * Promise: gantry doctor names a wrong or an incomplete libcuda with the words of gantry devices.
  * Promise: A driver that calls exit does not end gantry doctor, whenever it does.
+ * Promise: What a driver prints while it is opened is no part of a command's output, and misleads
+ * no check of gantry doctor.
  * Promise: gantry doctor finds pip's NVRTC outside an active environment, as the backend does.
  * Promise: gantry doctor follows OCL_ICD_VENDORS=file.icd, and names what OPENCL_LAYERS lacks.
  * Promise: gantry doctor says "install the driver again" of drivers alone. */
@@ -89,8 +91,8 @@ static void a_driver_that_calls_exit_does_not_end_the_doctor(void **state) {
     (void)state;
     if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
         SKIP_BECAUSE("no backend whose driver ends the process");
-#define EXITING                                                                                              \
-    "FAKE_CRASH=exit FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+#define EXITING                                                                                                \
+    "FAKE_CRASH=exit:7 FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
     "/crashing "
     expect_run(1, EXITING NO_CACHE DOCTOR);
     expect_in_output(
@@ -101,6 +103,27 @@ static void a_driver_that_calls_exit_does_not_end_the_doctor(void **state) {
     expect_in_output(
         "failed        drivers: a process that opened the drivers ended with exit code 7");
     expect_in_output("passed        cpu:0 computes: ");
+}
+
+static void what_a_driver_prints_is_no_output(void **state) {
+    (void)state;
+    if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
+        SKIP_BECAUSE("no backend whose driver prints");
+    static const char *const ways[] = {"print", "print-late"};
+    for (size_t i = 0; i < 2; ++i) {
+        char line[1024];
+#define PRINTING                                                                                           \
+    "FAKE_CRASH=%s FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+    "/crashing " NO_CACHE
+        (void)snprintf(line, sizeof line, PRINTING DOCTOR "2>/dev/null", ways[i]);
+        expect_run(0, line);
+        expect_in_output("passed        cpu:0 computes: ");
+        expect_not_in_output("spoken");
+        (void)snprintf(line, sizeof line, PRINTING "$BIN/gantry devices --json 2>errors", ways[i]);
+        expect_run(0, line);
+        assert_int_equal(output[0], '{');
+        expect_run(0, "grep spoken errors");
+    }
 }
 
 /* exit(0) looks like success; libraries beside the driver are opened later than it. */
@@ -204,6 +227,7 @@ int main(void) {
         cmocka_unit_test(remedies_of_wishes_name_what_there_is),
         cmocka_unit_test(wrong_and_incomplete_drivers_are_named),
         cmocka_unit_test(a_driver_that_calls_exit_does_not_end_the_doctor),
+        cmocka_unit_test(what_a_driver_prints_is_no_output),
         cmocka_unit_test(exits_of_nvidias_libraries_are_told),
         cmocka_unit_test(nvrtc_of_python_outside_an_environment_is_found),
         cmocka_unit_test(files_of_drivers_are_found_by_the_loaders_rules),

@@ -70,9 +70,12 @@ static bool open_runtime(doctor_t *doctor) {
                                               .log = keep_line,
                                               .log_user = doctor};
     if (!try_drivers(doctor)) return false;
-    if (gantry_runtime_create(&options, &doctor->runtime) == GANTRY_OK &&
-        gantry_runtime_initialize(doctor->runtime) == GANTRY_OK && list_views(doctor))
-        return true;
+    const int kept = gantry_tool_begin_drivers();
+    const bool is_open = gantry_runtime_create(&options, &doctor->runtime) == GANTRY_OK &&
+                         gantry_runtime_initialize(doctor->runtime) == GANTRY_OK &&
+                         list_views(doctor);
+    gantry_tool_end_drivers(kept);
+    if (is_open) return true;
     const char *message = gantry_last_message();
     const char *remedy = doctor_remedy(message);
     doctor_add(doctor, DOCTOR_MACHINE, "settings", DOCTOR_FAILED,
