@@ -246,12 +246,10 @@ static void faults_of_cards_are_told_with_their_remedies(void **state) {
     expect_run(
         1, CUDA "GANTRY_CUDA_NVRTC=/none GANTRY_CUDA_CUBLAS=/none GANTRY_CUDA_NVML=/none " DOCTOR);
     expect_in_output("failed        cuBLASLt: cuBLASLt cannot be opened: /none");
-    expect_in_output("remedy: pip install nvidia-cublas-cu12, or apt-get install libcublaslt12");
+    expect_in_output("remedy: unset GANTRY_CUDA_CUBLAS, or correct the path in it");
     expect_in_output("failed        NVML: NVML cannot be opened: /none");
     expect_in_output("not possible  cuda:0 clocks and power: no monitor tells what limits them");
-    expect_in_output("remedy: apt-get install libnvidia-ml1");
     expect_in_output("failed        NVRTC: ");
-    expect_in_output("remedy: pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12");
     expect_in_output("failed        cuda:0 computes: Add does not run there: no kernel for the op");
     expect_in_output("remedy: mend NVRTC, which a check above names");
     expect_run(0, CUDA NVRTC "GANTRY_STAND_IN_CUDA='driver=11080' " DOCTOR);

@@ -179,6 +179,10 @@ static int compute_run(const gantry_command_values_t *values) {
     FILE *answer = take_output();
     if (!answer) return gantry_tool_fail("standard output cannot be kept from drivers");
     if (values->operand_count == 0) return open_drivers(answer);
+    if (strcmp(values->operands[0], DOCTOR_LISTS) == 0) {
+        doctor_open_lists(answer);
+        return GANTRY_TOOL_OK;
+    }
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return gantry_tool_fail_last();
     fill(&sample);
     for (size_t i = 0; i < values->operand_count; ++i) {

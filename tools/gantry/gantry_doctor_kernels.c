@@ -239,6 +239,17 @@ bool doctor_try_drivers(bool is_patient, char *why, size_t why_bytes) {
     return has_survived;
 }
 
+void doctor_ask(doctor_t *doctor, const char *word, doctor_line_fn tell) {
+    char own[16], line[DOCTOR_LINE_BYTES];
+    const asked_t asked = {.aliases = {own}, .count = 1};
+    worker_t worker;
+    bool is_late = false;
+    (void)snprintf(own, sizeof own, "%s", word);
+    if (!start_worker(&worker, &asked)) return;
+    while (read_line(&worker, line, sizeof line, &is_late)) tell(doctor, line);
+    (void)stop_worker(&worker, is_late);
+}
+
 /* Returns false if no process can be started. */
 static bool run_worker(doctor_t *doctor, asked_t *asked) {
     worker_t worker;
