@@ -12,7 +12,7 @@
 #include "train/checkpoint/safetensors.h"
 
 #define LISTED_NAMES 8  /* of a message */
-#define FRONT_BYTES 256 /* that show what a file is */
+#define FRONT_BYTES 512 /* that show what a file is */
 
 struct gantry_checkpoint_t {
     gantry__safetensors_t header;
