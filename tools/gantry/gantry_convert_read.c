@@ -43,20 +43,10 @@ static bool open_plain(convert_source_t *source) {
 }
 
 bool convert_read_at(const convert_source_t *source, uint64_t offset, void *bytes, size_t size) {
-    unsigned char *at = bytes;
-    while (size > 0) {
-        const ssize_t got = pread(source->file, at, size, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail_read(source->path, errno);
-        if (got == 0) {
-            (void)gantry_tool_fail("%s: it became shorter while it was read", source->path);
-            return false;
-        }
-        at += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return true;
+    if (gantry_file_read_at(source->file, source->path, offset, bytes, size) == GANTRY_OK)
+        return true;
+    (void)gantry_tool_fail_last();
+    return false;
 }
 
 /* ---- a part of the file in memory ---- */
