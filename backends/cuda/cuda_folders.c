@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In this order: the toolkit that a variable names, the active Python and conda environments, the
- * environment of the python3 that PATH finds, the user's and the system's packages of Python, the
- * toolkits of the system, the newest version first, and the folders that a container and WSL mount
- * with the driver. pip has a folder for each wheel, or one for all of CUDA 13. In a program with
- * more rights than its caller (set-user-ID), variables have no value.
+ * environment of the python3 that PATH finds, those that it may stand for (pyenv, asdf, mise), the
+ * user's and the system's packages of Python, the toolkits of the system, the newest version first,
+ * and the folders that a container and WSL mount with the driver. pip has a folder for each wheel,
+ * or one for all of CUDA 13. In a program with more rights than its caller (set-user-ID), variables
+ * have no value.
  * HOME, PYTHONUSERBASE and PATH are set in every process and were not set for Gantry: a place that
  * comes from them must be absolute, and its visitor checks who may write it. */
 #define _GNU_SOURCE /* secure_getenv */
@@ -18,6 +19,10 @@
 #define PATTERN_BYTES 1024
 #define WHEELS "/lib/python3*/site-packages/nvidia/*/lib"
 #define SYSTEM_WHEELS "/lib/python3*/dist-packages/nvidia/*/lib" /* of Debian and Ubuntu */
+/* Of each Python that pyenv, or asdf and mise, installed: the python3 of PATH is then a script in
+ * their folder shims, which starts one of these. */
+#define SHIM_WHEELS "/versions/*" WHEELS
+#define SHIM_INSTALLS "/installs/python/*" WHEELS
 #define PYTHON "PATH" /* the folder above that of python3, if it is a variable's name */
 
 typedef struct place_t {
@@ -38,6 +43,8 @@ static const place_t places[] = {
     {"CONDA_PREFIX", "/targets/*/lib", false},
     {"CONDA_PREFIX", WHEELS, false},
     {PYTHON, WHEELS, true},
+    {PYTHON, SHIM_WHEELS, true},
+    {PYTHON, SHIM_INSTALLS, true},
     {"PYTHONUSERBASE", WHEELS, true},
     {"HOME", "/.local" WHEELS, true},
     {NULL, "/usr/local" SYSTEM_WHEELS, false},

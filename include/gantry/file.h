@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Files that are written whole or not at all, as gantry_save_npy writes its own.
+ * Files that are written whole or not at all, as gantry_save_npy writes its own, and parts of files
+ * that are read whole or not at all.
  *
  * The content goes to a temporary file beside the path, which gets the name at the end: a reader
  * sees the old file or the new one, never a part, also after a power cut. A failure keeps the old
@@ -47,6 +48,12 @@ GANTRY_API void gantry_file_abandon(gantry_new_file_t *file);
  * plain file as it was. Processes that append to one file wait for each other, for two seconds at
  * most: a lock that another process keeps does not stop the program. */
 GANTRY_API gantry_status_t gantry_file_append(const char *path, const void *bytes, size_t size);
+
+/** Reads size bytes of an open file from offset on, wherever its position is, which stays. path
+ * names the file in messages. DataLoss if it ends before; InvalidArgument for a file below 0,
+ * no path, and bytes that is NULL with a size above 0. Thread-safe. */
+GANTRY_API gantry_status_t gantry_file_read_at(int file, const char *path, uint64_t offset,
+                                               void *bytes, size_t size);
 
 #ifdef __cplusplus
 }

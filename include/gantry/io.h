@@ -58,9 +58,11 @@ GANTRY_API const gantry_tensor_t *gantry_load_elements(gantry_scope_t *scope, in
                                                        const char *path, int64_t offset,
                                                        gantry_dtype_t dtype, gantry_shape_t shape);
 
-/** Says what a file is that was taken for a file of tensors, by its first bytes, of which 256 are
- * enough: a Git LFS pointer or an HTML page. A constant text, such as "it is an HTML page, ...", or
- * NULL: nothing known. Thread-safe. */
+/** Says what a file is that was taken for a file of tensors, by its first bytes, of which 512 are
+ * enough: a Git LFS pointer, an error message of a site (HTML, XML, JSON), an archive or compressed
+ * file, or another format, such as HDF5, GGUF, ONNX, a TensorFlow SavedModel, a Python pickle, .npy
+ * and .zip. A constant text, such as "it is an HTML page, ...", or NULL: nothing known, or what may
+ * be a safetensors file. Thread-safe. */
 GANTRY_API const char *gantry_recognize_file(const void *front, size_t front_bytes);
 
 #ifdef __cplusplus

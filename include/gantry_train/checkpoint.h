@@ -62,8 +62,9 @@ GANTRY_API gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const c
  *
  * NotFound; InvalidArgument: no plain file, no safetensors file, or a header of more than 100 MB;
  * DataLoss: a damaged header, elements that are missing, overlap or belong to no tensor. A Git LFS
- * pointer and an HTML page are named as such. A tensor of a type or a rank that Gantry does not
- * have, such as F8_E4M3, has its name in the list; only what asks for it is Unimplemented. */
+ * pointer, a site's error message and files of other formats are named as such. A tensor of a type
+ * or a rank that Gantry does not have, such as F8_E4M3, has its name in the list; only what asks
+ * for it is Unimplemented. */
 GANTRY_API gantry_status_t gantry_checkpoint_open(const char *path,
                                                   gantry_checkpoint_t **out_checkpoint);
 /** Closes a checkpoint; NULL does no harm. */

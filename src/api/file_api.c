@@ -2,6 +2,7 @@
 #include <gantry/file.h>
 
 #include "base/failure.h"
+#include "base/files.h"
 #include "base/new_file.h"
 
 gantry_status_t gantry_file_begin(const char *path, gantry_new_file_t *out_file) {
@@ -39,4 +40,15 @@ gantry_status_t gantry_file_append(const char *path, const void *bytes, size_t s
     if (bytes || size == 0) return gantry__file_append(path, bytes, size);
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "gantry_file_append: bytes is NULL; %zu bytes are accepted", size);
+}
+
+gantry_status_t gantry_file_read_at(int file, const char *path, uint64_t offset, void *bytes,
+                                    size_t size) {
+    GANTRY__TRY(gantry__file_check_path("read a file", path));
+    if (file < 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_file_read_at: file is %d; an open file is accepted", file);
+    if (bytes || size == 0) return gantry__file_read_at(file, path, offset, bytes, size);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "gantry_file_read_at: bytes is NULL; room for %zu bytes is accepted", size);
 }

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* environ */
+/* The child reports by a pipe, since a driver may end it with any exit code:
+ *
+ *     nothing             the command did not begin: the loader, or another program in its place
+ *     begun, ended well   the device works, or its driver reported the error
+ *     begun, unknown      there is no such device
+ *     begun               the driver ended the process */
+#define _GNU_SOURCE /* environ, pipe2 */
 #include "backend/probe_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,6 +25,8 @@
 
 #define MOST_SECONDS 65 /* the command ends itself by an alarm after 60 */
 #define POLL_NS 2000000L
+#define REPORT_FILE 3 /* the child's */
+#define REPORT_TEXT "3"
 
 /* The command's path, relative to the library or to the program that it is linked into. */
 static const char *const places[] = {"/../bin/gantry", "/../../bin/gantry", "/gantry",
@@ -102,11 +111,11 @@ static bool make_environment(const gantry__child_call_t *call, child_environment
 
 /* Starts the child without output: a compiler that dies prints much. */
 static bool start_child(const gantry__child_call_t *call, child_environment_t *environment,
-                        pid_t *out_child) {
+                        int report, pid_t *out_child) {
     char *command = environment->command, name[64];
     if (!find_command(call->log, environment->file, command)) return false;
     (void)snprintf(name, sizeof name, "%s", call->alias);
-    char word[] = "probe", *arguments[] = {command, word, name, NULL};
+    char word[] = "probe", file[] = REPORT_TEXT, *arguments[] = {command, word, name, file, NULL};
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0) return false;
     posix_spawnattr_t attributes;
@@ -117,6 +126,7 @@ static bool start_child(const gantry__child_call_t *call, child_environment_t *e
     /* a process group of its own: Ctrl-C and Ctrl-Z concern the program, not the trial */
     bool is_started =
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP) == 0 &&
+        posix_spawn_file_actions_adddup2(&actions, report, REPORT_FILE) == 0 &&
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0) == 0 &&
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0) == 0 &&
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0) == 0 &&
@@ -150,17 +160,22 @@ static bool is_own_signal(int number) {
            number == SIGFPE || number == SIGSYS || number == SIGTRAP;
 }
 
-/* Exit codes of the command itself, and of a loader that could not start it. */
-static bool is_own_exit(int code) { return code == 2 || code == 3 || code == 126 || code == 127; }
+/* The last byte of the report; 0: there is none. */
+static char read_report(int file) {
+    char bytes[8];
+    const ssize_t got = read(file, bytes, sizeof bytes); /* does not wait */
+    return got > 0 ? bytes[got - 1] : '\0';
+}
 
-static gantry__child_end_t probe_child_judge(bool is_late, int state, char *why, size_t why_bytes) {
+static gantry__child_end_t probe_child_judge(bool is_late, int state, char report, char *why,
+                                             size_t why_bytes) {
     if (is_late || (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM)) {
         (void)snprintf(why, why_bytes, "it did not answer for a minute");
     } else if (WIFSIGNALED(state)) {
         if (!is_own_signal(WTERMSIG(state))) return GANTRY__CHILD_NONE;
         (void)snprintf(why, why_bytes, "it ended by signal %d", WTERMSIG(state));
-    } else if (WEXITSTATUS(state) == 0 || is_own_exit(WEXITSTATUS(state))) {
-        return WEXITSTATUS(state) == 0 ? GANTRY__CHILD_WELL : GANTRY__CHILD_NONE;
+    } else if (report != 'b') {
+        return report == 'w' ? GANTRY__CHILD_WELL : GANTRY__CHILD_NONE;
     } else {
         (void)snprintf(why, why_bytes, "a driver ended it with exit code %d", WEXITSTATUS(state));
     }
@@ -171,14 +186,20 @@ gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, ch
                                             size_t why_bytes) {
     child_environment_t *environment = gantry__heap_zalloc(call->heap, sizeof *environment);
     pid_t child;
-    int state = 0;
+    int state = 0, ends[2] = {-1, -1};
     why[0] = '\0';
     if (!environment) return GANTRY__CHILD_NONE;
-    bool is_started = make_environment(call, environment) && start_child(call, environment, &child);
+    const bool is_started = make_environment(call, environment) &&
+                            pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 &&
+                            start_child(call, environment, ends[1], &child);
     if (environment->all)
         gantry__heap_free(call->heap, environment->all, (environment->count + 1) * sizeof(char *));
     gantry__heap_free(call->heap, environment, sizeof *environment);
-    child_wait_t end = is_started ? wait_for_child(child, &state) : CHILD_COLLECTED;
-    return end == CHILD_COLLECTED ? GANTRY__CHILD_NONE
-                                  : probe_child_judge(end == CHILD_LATE, state, why, why_bytes);
+    gantry__file_close(ends[1]);
+    const child_wait_t end = is_started ? wait_for_child(child, &state) : CHILD_COLLECTED;
+    const char report = end == CHILD_COLLECTED ? '\0' : read_report(ends[0]);
+    gantry__file_close(ends[0]);
+    return end == CHILD_COLLECTED
+               ? GANTRY__CHILD_NONE
+               : probe_child_judge(end == CHILD_LATE, state, report, why, why_bytes);
 }

@@ -243,19 +243,6 @@ fail:
     return status;
 }
 
-gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes,
-                                  void **out_bytes, size_t *out_size) {
-    int fd;
-    uint64_t told;
-    *out_bytes = NULL;
-    *out_size = 0;
-    GANTRY__TRY(gantry__file_open(path, max_bytes, &fd, &told));
-    const gantry_status_t status =
-        gantry__file_read_open(heap, fd, path, max_bytes, out_bytes, out_size);
-    gantry__file_close(fd);
-    return status;
-}
-
 /* ---- writing ---- */
 
 static bool is_pending(int number) {

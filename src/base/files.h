@@ -42,11 +42,8 @@ gantry_status_t gantry__file_check_plain(const char *path);
 /* The same of a file that was examined. */
 gantry_status_t gantry__file_check_kind(const char *path, const struct stat *info);
 
-/* Reads all of a plain file into heap memory of exactly *out_size bytes; free with
- * gantry__heap_free. Failures are those of gantry__file_open. */
-gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes,
-                                  void **out_bytes, size_t *out_size);
-/* The same of an open file, which the caller closes. */
+/* Reads all of an open file, also one that grows, into heap memory of exactly *out_size bytes; free
+ * with gantry__heap_free. OutOfRange when it has more than max_bytes. The caller closes it. */
 gantry_status_t gantry__file_read_open(const gantry__heap_t *heap, int file, const char *path,
                                        size_t max_bytes, void **out_bytes, size_t *out_size);
 

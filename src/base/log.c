@@ -6,21 +6,17 @@
  *
  * A control character would make a second line, or reach a terminal as a command; a "?" stands in
  * its place. A line that the system refuses (a full disk, a pipe without a reader) is lost, since
- * the program must not stop for its log. */
-#define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
+ * the program must not stop for its log; the callback gets one warning. */
+#define _XOPEN_SOURCE 700
 #include "base/log.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/amount.h"
 #include "base/c_locale.h"
-#include "base/files.h"
 #include "base/fp_mode.h"
 #include "base/printable.h"
 
@@ -30,30 +26,7 @@
 
 static const char *const levels[] = {"debug", "info", "warning", "error"};
 
-/* ---- the file ---- */
-
-/* Returns -1 with errno. A pipe is refused: without a reader it would stop the program. */
-static int open_log(const char *path) {
-    int file = open(
-        path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
-    struct stat about;
-    if (file < 0) return -1;
-    const bool is_known = fstat(file, &about) == 0;
-    if (is_known && (S_ISREG(about.st_mode) || S_ISCHR(about.st_mode))) {
-        const int flags = fcntl(file, F_GETFL);
-        if (flags >= 0 && fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0) return file;
-    }
-    const int error = is_known ? EINVAL : errno;
-    (void)close(file);
-    errno = error;
-    return -1;
-}
-
-static const char *log_refusal(int error) {
-    if (error == ELOOP) return "it is a symbolic link, which is not followed";
-    if (error == EINVAL || error == ENXIO) return "it is neither a plain file nor a terminal";
-    return strerror(error);
-}
+/* ---- opening ---- */
 
 static gantry_status_t read_levels(gantry__log_t *log, gantry__settings_t *settings) {
     int word = GANTRY_LEVEL_INFO - 1;
@@ -74,27 +47,40 @@ gantry_status_t gantry__log_open(gantry__log_t *log, gantry__settings_t *setting
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     const char *name = setting->value;
     if (!name || !*name) return GANTRY_OK;
-    const bool is_stderr = strcmp(name, "stderr") == 0;
-    if (!is_stderr && *name != '/') {
+    if (strcmp(name, "stderr") != 0 && *name != '/') {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "%s is \"%.200s\"; stderr and the absolute path of a file are accepted",
                             gantry__setting_by(setting), name);
     }
-    /* a copy: the program may close its standard error and open a file of its own in its place */
-    log->file = is_stderr ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : open_log(name);
-    log->has_file = log->file >= 0;
-    if (!log->has_file)
-        gantry__log(log, GANTRY_LEVEL_WARNING, "%s=%.500s is not written: %s", LOG_NAME, name,
-                    log_refusal(errno));
+    const char *why;
+    GANTRY__TRY(gantry__log_file_open(settings->heap, name, &log->file, &why));
+    log->file_name = name;
+    if (!log->file)
+        gantry__log(log, GANTRY_LEVEL_WARNING, "%s=%.500s is not written: %s", LOG_NAME, name, why);
     return GANTRY_OK;
 }
 
 void gantry__log_close(gantry__log_t *log) {
-    if (log->has_file) (void)close(log->file);
-    log->has_file = false;
+    gantry__log_file_close(log->file);
+    log->file = NULL;
 }
 
 /* ---- lines ---- */
+
+static void call_program(const gantry__log_t *log, gantry_log_level_t level, const char *text) {
+    GANTRY__PROGRAM_FP_MODE(program);
+    log->write(log->user, level, text);
+}
+
+static void warn_of_loss(const gantry__log_t *log, int error) {
+    char text[GANTRY__MESSAGE_BYTES];
+    if (!log->write || log->level > GANTRY_LEVEL_WARNING) return;
+    (void)snprintf(text, sizeof text,
+                   "%s=%.500s has lost a line: %s; more may be lost, and the file says how many "
+                   "once it can be written again",
+                   LOG_NAME, log->file_name, strerror(error));
+    call_program(log, GANTRY_LEVEL_WARNING, text);
+}
 
 static void write_line(const gantry__log_t *log, gantry_log_level_t level, const char *text) {
     char line[HEAD_BYTES + GANTRY__MESSAGE_BYTES];
@@ -108,9 +94,8 @@ static void write_line(const gantry__log_t *log, gantry_log_level_t level, const
     gantry__make_printable(line);
     length = (int)strlen(line);
     line[length] = '\n'; /* in place of the end */
-    while (gantry__file_put(log->file, line, (size_t)length + 1, GANTRY__FILE_NEXT) < 0 &&
-           errno == EINTR)
-        continue;
+    const int error = gantry__log_file_put(log->file, line, (size_t)length + 1);
+    if (error) warn_of_loss(log, error);
 }
 
 /* Who reads a line: the callback, the file, both or none. */
@@ -125,14 +110,12 @@ static void log_write(const gantry__log_t *log, readers_t readers, gantry_log_le
     (void)vsnprintf(text, sizeof text, format, args);
     gantry__c_locale_end(&locale);
     if (readers.file) write_line(log, level, text);
-    if (!readers.callback) return;
-    GANTRY__PROGRAM_FP_MODE(program);
-    log->write(log->user, level, text);
+    if (readers.callback) call_program(log, level, text);
 }
 
 static readers_t readers_of(const gantry__log_t *log, gantry_log_level_t level) {
     return (readers_t){.callback = log->write && level >= log->level,
-                       .file = log->has_file && level >= log->file_level};
+                       .file = log->file && level >= log->file_level};
 }
 
 bool gantry__log_is_read(const gantry__log_t *log, gantry_log_level_t level) {
@@ -151,7 +134,7 @@ void gantry__log(const gantry__log_t *log, gantry_log_level_t level, const char 
 
 void gantry__log_asked(const gantry__log_t *log, gantry_log_level_t level, const char *format,
                        ...) {
-    const readers_t readers = {.callback = log->write != NULL, .file = log->has_file};
+    const readers_t readers = {.callback = log->write != NULL, .file = log->file != NULL};
     if (!readers.callback && !readers.file) return;
     va_list args;
     va_start(args, format);

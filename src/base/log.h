@@ -9,19 +9,21 @@
 #include <gantry/runtime.h>
 
 #include "base/failure.h"
+#include "base/log_file.h"
 #include "base/settings.h"
 
 typedef struct gantry__log_t {
     gantry_log_fn write; /* NULL: no callback */
     void *user;
-    gantry_log_level_t level; /* lowest one for the callback */
-    bool has_file;
-    int file;                      /* of GANTRY_LOG */
+    gantry_log_level_t level;      /* lowest one for the callback */
+    gantry__log_file_t *file;      /* of GANTRY_LOG; NULL: none */
+    const char *file_name;         /* the settings' */
     gantry_log_level_t file_level; /* lowest one for the file, from the environment alone */
 } gantry__log_t;
 
 /* Reads the levels and opens what GANTRY_LOG names. InvalidArgument for a malformed value; a file
- * that cannot be written is a warning in the callback. */
+ * that cannot be written is a warning in the callback, and so is the first line that it loses. The
+ * settings must outlive the log. */
 gantry_status_t gantry__log_open(gantry__log_t *log, gantry__settings_t *settings);
 void gantry__log_close(gantry__log_t *log);
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Bytes from a file's beginning that are enough. */
-#define GANTRY__FILE_KIND_BYTES 256
+#define GANTRY__FILE_KIND_BYTES 512
 
 /* A sentence without its full stop, constant text; NULL: the bytes show nothing known. */
 const char *gantry__file_kind(const void *front, size_t bytes);

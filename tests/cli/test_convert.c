@@ -299,7 +299,7 @@ static void hostile_archives_are_refused(void **state) {
         {.name = "x\na.npy", .why = "control characters"},
         {.name = "\xff.npy", .why = "UTF-8"},
         {.name = ".npy", .why = "is empty"},
-        {.name = "a.txt", .why = "is no .npy file"},
+        {.name = "a.txt", .why = "it is a .zip archive without an .npy file"},
         {.name = "a.npy", .local_name = "b.npy", .why = "one of another name"},
         {.name = "a.npy", .flags = 1, .why = "is encrypted"},
         {.name = "a.npy", .method = 12, .why = "another method than DEFLATE"},

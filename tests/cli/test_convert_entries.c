@@ -3,7 +3,12 @@
  * alone.
  * Promise: An entry that gantry convert cannot read is listed with the reason and hides no other
  * one; a whole file is converted only if --skip-unreadable leaves such entries out.
- * Promise: gantry convert names a Git LFS pointer and an HTML page as such. */
+ * Promise: gantry convert counts tensors, and neither folders nor other files of an archive.
+ * Promise: gantry convert names a Git LFS pointer and a site's error message (HTML, XML, JSON or
+ * text) as such.
+ * Promise: gantry convert names a file of another format for what it is: gzip, tar, PyTorch, Keras,
+ * HDF5, GGUF, ONNX, SavedModel, pickle, and says what is accepted.
+ * Promise: gantry convert names a damaged .npy or .npz file by its format, and what is wrong. */
 #define _XOPEN_SOURCE 700
 
 #include <fcntl.h>
@@ -235,7 +240,8 @@ static void unreadable_entries_of_an_archive_hide_no_others(void **state) {
     write_npz("mixed.npz", entries, 8);
     expect_run(0, "$BIN/gantry convert mixed.npz");
     expect_in_output("README                            cannot be read: it is no .npy file");
-    expect_in_output("docs                              cannot be read: it is no .npy file");
+    assert_null(strstr(output, "docs"));
+    expect_in_output("mixed.npz: 1 tensor, and 6 entries that cannot be read\n");
     expect_in_output(
         "objects                           cannot be read: the .npy file holds Python");
     expect_in_output(
@@ -253,7 +259,7 @@ static void unreadable_entries_of_an_archive_hide_no_others(void **state) {
     assert_non_null(strstr(output, "abcd"));
     expect_run(1, "$BIN/gantry convert mixed.npz out.npz");
     expect_in_output(
-        "mixed.npz: 7 of its 8 entries cannot be read: \"README\": it is no .npy file");
+        "mixed.npz: 6 of its 7 entries cannot be read: \"README\": it is no .npy file");
     expect_in_output("--skip-unreadable leaves out what cannot be read");
     expect_run(1, "$BIN/gantry convert mixed.npz out.npz --tensor README --skip-unreadable");
     expect_run(1, "test -e out.npz");
@@ -300,12 +306,140 @@ static void pointers_and_pages_are_named(void **state) {
         write_all(names[i], "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
         expect_run(1, line);
         expect_in_output(names[i]);
-        expect_in_output("it has no tensors: it is a Git LFS pointer, which stands for the file");
+        expect_in_output("cannot be read: it is a Git LFS pointer, which stands for the file");
+        expect_in_output("; .npy, .npz and .safetensors files are accepted");
         write_all(names[i], "\n<!DOCTYPE html>\n<html></html>\n");
         expect_run(1, line);
-        expect_in_output("it has no tensors: it is an HTML page");
+        expect_in_output("cannot be read: it is an HTML page");
     }
     expect_run(1, "test -e out.npz");
+}
+
+#define GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03"
+
+/* Each is told whatever its name promises. */
+static void files_of_other_formats_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size, place; /* of the bytes in the file */
+        const char *kind;
+    } cases[] = {
+        {"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>NoSuchKey</Code>", 60, 0,
+         "it is an XML error message, as a site sends in place of a file that is missing or private"},
+        {"\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>BlobNotFound", 65, 0,
+         "it is an XML error message"},
+        {"<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code>", 69, 0,
+         "it is an XML error message"},
+        {"<?xml version=\"1.0\"?><!DOCTYPE html><html>", 43, 0, "it is an HTML page"},
+        {"{\"error\":\"Repository not found\"}", 32, 0, "it is a JSON error message"},
+        {"{ \"message\": \"Not Found\"}", 26, 0, "it is a JSON error message"},
+        {"{\"metadata\":{\"total_size\":9},\"weight_map\":{}}", 47, 0,
+         "it is the index of a model in several files"},
+        {"{\"a\": 1}", 8, 0, "it is a JSON text"},
+        {"Entry not found", 15, 0, "it is an error message"},
+        {GZIP, 10, 0, "it is compressed by gzip; gunzip unpacks it"},
+        {"\x28\xb5\x2f\xfd\x04", 5, 0, "it is compressed by zstd"},
+        {"\xfd"
+         "7zXZ\0",
+         6, 0, "it is compressed by xz"},
+        {"BZh91AY&SY", 10, 0, "it is compressed by bzip2"},
+        {"ustar\0"
+         "00",
+         8, 257, "it is a .tar archive; tar -x unpacks it"},
+        {"\x89HDF\r\n\x1a\n\0", 9, 0, "it is an HDF5 file, such as Keras's weights (.h5)"},
+        {"GGUF\3\0\0\0", 8, 0, "it is a GGUF file of llama.cpp"},
+        {"\x1c\0\0\0TFL3", 8, 0, "it is a TensorFlow Lite model"},
+        {"\x08\x07\x12\x07pytorch\x1a", 12, 0, "it is an ONNX model"},
+        {"\x08\1\x12\xc0\x10\n", 6, 0, "it is a TensorFlow SavedModel (.pb)"},
+        {"\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", 15, 0,
+         "it is a Python pickle, such as an old PyTorch checkpoint (.pt)"},
+        {"", 0, 0, "it is empty"},
+    };
+    static const char *const names[] = {"x.safetensors", "x.npz", "x.npy", "x.bin"};
+    for (size_t i = 0; i < 4 * sizeof cases / sizeof cases[0]; ++i) {
+        char line[128], wanted[256];
+        const char *name = names[i % 4];
+        out_t out = create(name);
+        out.at = cases[i / 4].place;
+        put_bytes(&out, cases[i / 4].bytes, cases[i / 4].size);
+        (void)close(out.file);
+        (void)snprintf(line, sizeof line, "$BIN/gantry convert %s out.npz", name);
+        expect_run(1, line);
+        (void)snprintf(wanted, sizeof wanted, "%s cannot be read: %s", name, cases[i / 4].kind);
+        expect_in_output(wanted);
+        expect_in_output("; .npy, .npz and .safetensors files are accepted");
+    }
+    expect_run(1, "test -e out.npz");
+}
+
+/* Headers whose lengths look like the beginning of another format. */
+static void safetensors_are_no_other_format(void **state) {
+    (void)state;
+    static const uint64_t lengths[] = {0x8b1f, 0x020280, 0x120108, 0x685a42, 0x0280};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
+        static const char header[] =
+            "{\"good\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}";
+        out_t out = create("long.safetensors");
+        char blanks[4096];
+        memset(blanks, ' ', sizeof blanks);
+        put(&out, lengths[i], 8);
+        put_bytes(&out, header, strlen(header));
+        for (uint64_t left = lengths[i] - strlen(header), n; left > 0; left -= n) {
+            n = left < sizeof blanks ? left : sizeof blanks;
+            put_bytes(&out, blanks, (size_t)n);
+        }
+        put_bytes(&out, "abcd", 4);
+        (void)close(out.file);
+        expect_run(0, "$BIN/gantry convert long.safetensors");
+        expect_in_output("long.safetensors: 1 tensor\n  good ");
+    }
+}
+
+static void archives_of_others_are_named(void **state) {
+    (void)state;
+    const entry_t torch[] = {{.name = "archive/data.pkl", .bytes = "\x80\2", .size = 2},
+                             {.name = "archive/data/0", .bytes = "1234", .size = 4}};
+    const entry_t keras[] = {{.name = "config.json", .bytes = "{}", .size = 2},
+                             {.name = "model.weights.h5", .bytes = "\x89HDF", .size = 4}};
+    const entry_t text[] = {{.name = "README", .bytes = "text", .size = 4}};
+    write_npz("model.pt", torch, 2);
+    expect_run(1, "$BIN/gantry convert model.pt");
+    expect_in_output(
+        "model.pt cannot be read: it is a PyTorch checkpoint (.pt), a .zip of a Python");
+    write_npz("model.keras", keras, 2);
+    expect_run(1, "$BIN/gantry convert model.keras out.npz");
+    expect_in_output("model.keras cannot be read: it is a Keras model (.keras)");
+    write_npz("text.npz", text, 1);
+    expect_run(1, "$BIN/gantry convert text.npz out.npz");
+    expect_in_output("text.npz cannot be read: it is a .zip archive without an .npy file; .npy,");
+    expect_run(1, "test -e out.npz");
+}
+
+static void damaged_files_are_named_by_their_format(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *bytes, *why;
+    } cases[] = {
+        {"d.npy", "\x93NUMPX\1",
+         "d.npy is no .npy file, or is damaged: it begins with \\x93NUMPX\\x01, and not with "
+         "\\x93NUMPY; .npy, .npz and"},
+        {"d.npy", "\x93NUMPY\1\1", "d.npy: "},
+        {"d.npz", "QK\3\4 rest",
+         "d.npz is no .npz file, or is damaged: it begins with QK\\x03\\x04\\x20res, and not with PK"},
+        {"d.npz", "PK\3\4 rest", "d.npz: it is no .npz file: it has no end record, or is cut"},
+        {"d.bin", "some bytes",
+         "d.bin begins with some\\x20byt, as none of the files does that are"},
+        {"d.safetensors", "some bytes", "it is no safetensors file: it begins with a length of"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char line[128];
+        write_all(cases[i].name, cases[i].bytes);
+        (void)snprintf(line, sizeof line, "$BIN/gantry convert %s", cases[i].name);
+        expect_run(1, line);
+        expect_in_output(cases[i].why);
+        if (i < 5) assert_null(strstr(output, "no safetensors file"));
+    }
 }
 
 int main(void) {
@@ -317,6 +451,10 @@ int main(void) {
         cmocka_unit_test(unreadable_entries_of_an_archive_hide_no_others),
         cmocka_unit_test(unreadable_tensors_of_a_checkpoint_hide_no_others),
         cmocka_unit_test(pointers_and_pages_are_named),
+        cmocka_unit_test(files_of_other_formats_are_named),
+        cmocka_unit_test(safetensors_are_no_other_format),
+        cmocka_unit_test(archives_of_others_are_named),
+        cmocka_unit_test(damaged_files_are_named_by_their_format),
     };
     const int result = cmocka_run_group_tests(tests, NULL, NULL);
     if (result == 0) (void)run("cd / && rm -r %s", folder);

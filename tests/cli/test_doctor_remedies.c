@@ -2,8 +2,13 @@
 /* Promise: gantry doctor sends nobody to checks above that did not fail.
  * Promise: gantry doctor names a wrong or an incomplete libcuda with the words of gantry devices.
  * Promise: A driver that calls exit does not end gantry doctor, whenever it does.
+ * Promise: What a driver prints while it is opened is no part of a command's output, and misleads
+ * no check of gantry doctor.
  * Promise: gantry doctor finds pip's NVRTC outside an active environment, as the backend does.
- * Promise: gantry doctor follows OCL_ICD_VENDORS=file.icd, and names what OPENCL_LAYERS lacks.
+ * Promise: gantry doctor follows OCL_ICD_VENDORS=file.icd, and names each library of OPENCL_LAYERS
+ * and OCL_ICD_FILENAMES that the loader cannot use: missing, empty, a folder, no library.
+ * Promise: gantry doctor sends to the variable that names a wrong library, not to a package.
+ * Promise: The remedy of a required kind of device names the checks that concern this kind alone.
  * Promise: gantry doctor says "install the driver again" of drivers alone. */
 #define _GNU_SOURCE
 
@@ -36,7 +41,7 @@ static void remedies_of_wishes_name_what_there_is(void **state) {
     expect_run(1, CPU BARE DOCTOR "--require cuda");
     expect_in_output("failed        required: 1 CUDA device: 0 compute right");
     expect_not_in_output("mend the checks above");
-    expect_in_output("remedy: see the remedies above"); /* unset GANTRY_BACKENDS */
+    expect_in_output("remedy: see the remedies above: cuda backend"); /* unset GANTRY_BACKENDS */
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(1, "GANTRY_OPENCL_CPU=gpu POCL_DEVICES=pthread GANTRY_BACKENDS=cpu,opencl " DOCTOR
                   "--require 3,opencl");
@@ -50,7 +55,16 @@ static void remedies_of_wishes_name_what_there_is(void **state) {
     expect_not_in_output("mend the checks above");
     expect_run(1, "mkdir -p none && OCL_ICD_VENDORS=$PWD/none " DOCTOR "--require opencl");
     expect_in_output("failed        opencl backend: no OpenCL platform");
-    expect_in_output("remedy: mend the checks above that failed");
+    expect_in_output("remedy: mend the checks above that failed: opencl backend");
+    /* what hides OpenCL devices is no remedy for CUDA */
+    expect_run(
+        1, "POCL_DEVICES=pthread GANTRY_BACKENDS=cpu,opencl,cuda " BARE DOCTOR "--require cuda");
+    expect_in_output("not possible  opencl:0 is a GPU: ");
+    if (!strstr(output, "neither an NVIDIA card nor NVIDIA's driver")) return;
+    expect_in_output("remedy: require what this machine has, or install another device");
+    expect_run(1,
+               "POCL_DEVICES=pthread GANTRY_BACKENDS=cpu,opencl,cuda " BARE DOCTOR "--require gpu");
+    expect_in_output("remedy: see the remedies above: opencl:0 is a GPU");
 }
 
 /* The words of both commands about the CUDA backend. */
@@ -89,8 +103,8 @@ static void a_driver_that_calls_exit_does_not_end_the_doctor(void **state) {
     (void)state;
     if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
         SKIP_BECAUSE("no backend whose driver ends the process");
-#define EXITING                                                                                              \
-    "FAKE_CRASH=exit FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+#define EXITING                                                                                                \
+    "FAKE_CRASH=exit:7 FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
     "/crashing "
     expect_run(1, EXITING NO_CACHE DOCTOR);
     expect_in_output(
@@ -101,6 +115,27 @@ static void a_driver_that_calls_exit_does_not_end_the_doctor(void **state) {
     expect_in_output(
         "failed        drivers: a process that opened the drivers ended with exit code 7");
     expect_in_output("passed        cpu:0 computes: ");
+}
+
+static void what_a_driver_prints_is_no_output(void **state) {
+    (void)state;
+    if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
+        SKIP_BECAUSE("no backend whose driver prints");
+    static const char *const ways[] = {"print", "print-late"};
+    for (size_t i = 0; i < 2; ++i) {
+        char line[1024];
+#define PRINTING                                                                                           \
+    "FAKE_CRASH=%s FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+    "/crashing " NO_CACHE
+        (void)snprintf(line, sizeof line, PRINTING DOCTOR "2>/dev/null", ways[i]);
+        expect_run(0, line);
+        expect_in_output("passed        cpu:0 computes: ");
+        expect_not_in_output("spoken");
+        (void)snprintf(line, sizeof line, PRINTING "$BIN/gantry devices --json 2>errors", ways[i]);
+        expect_run(0, line);
+        assert_int_equal(output[0], '{');
+        expect_run(0, "grep spoken errors");
+    }
 }
 
 /* exit(0) looks like success; libraries beside the driver are opened later than it. */
@@ -166,18 +201,84 @@ static void files_of_drivers_are_found_by_the_loaders_rules(void **state) {
     expect_not_in_output("listed; every installed driver");
 }
 
-static void a_missing_layer_is_named(void **state) {
+static void expect_listed(const char *variable, const char *name, const char *why) {
+    char line[512];
+    (void)snprintf(line, sizeof line, ": %s names %s%s, which %s", variable,
+                   *name == '/' ? folder : "", name, why);
+    expect_in_output(line);
+}
+
+/* Each kind of file that a list may name by mistake. */
+static void what_a_list_names_and_the_loader_cannot_use_is_named(void **state) {
     (void)state;
+    static const char *const variables[] = {"OPENCL_LAYERS", "OCL_ICD_FILENAMES"};
+    static const char *const whats[] = {"is no OpenCL layer: it has no function clInitLayer",
+                                        "is no OpenCL driver: it has no function clGetExtension"};
     expect_run(0,
-               "touch layer.so && OPENCL_LAYERS=$PWD/layer.so:/none/other.so:bare.so " CPU DOCTOR);
-    expect_in_output(
-        "failed        OpenCL layers: OPENCL_LAYERS names /none/other.so, which cannot "
-        "be opened: No such file or directory");
-    expect_in_output("remedy: unset OPENCL_LAYERS, or correct the path in it");
-    expect_not_in_output("names bare.so");
-    expect_not_in_output("layer.so, which");
+               "mkdir -p layers/folder.so && : >layers/empty.so && seq 999 >layers/text.so && "
+               "echo 123 >layers/short.so");
+    for (int i = 0; i < 2; ++i) {
+        char line[1024];
+        (void)snprintf(line, sizeof line,
+                       "%s=$PWD/layers/empty.so:bare.so:$PWD/none.so:$PWD/layers/text.so:"
+                       "$PWD/layers/folder.so::libm.so.6 " CPU DOCTOR,
+                       variables[i]);
+        expect_run(0, line);
+        expect_in_output(i ? "failed        OpenCL drivers: OCL_ICD_FILENAMES names "
+                           : "failed        OpenCL layers: OPENCL_LAYERS names ");
+        expect_listed(variables[i], "/layers/empty.so", "cannot be opened: ");
+        expect_in_output("empty.so: file too short");
+        expect_listed(variables[i], "bare.so", "cannot be opened: bare.so: cannot open shared");
+        expect_listed(variables[i], "/none.so", "cannot be opened: ");
+        expect_listed(variables[i], "/layers/text.so", "cannot be opened: ");
+        expect_in_output("text.so: invalid ELF header");
+        expect_listed(variables[i], "/layers/folder.so", "cannot be opened: it is no plain file");
+        expect_listed(variables[i], "libm.so.6", whats[i]);
+        (void)snprintf(line, sizeof line, "remedy: unset %s, or correct the name in it",
+                       variables[i]);
+        expect_in_output(line);
+    }
     expect_run(0, CPU DOCTOR);
     expect_not_in_output("OpenCL layers");
+    if (run("test -e " GANTRY_TEST_MODULES "/opencl/rough_layer.so") != 0) return;
+    expect_run(0, "OPENCL_LAYERS=" GANTRY_TEST_MODULES "/opencl/rough_layer.so " CPU DOCTOR);
+    expect_not_in_output("OpenCL layers");
+}
+
+/* No .icd file has named these drivers, so that none can be removed. */
+static void a_wrong_file_of_ocl_icd_vendors_is_the_variables_fault(void **state) {
+    (void)state;
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
+    static const char *const names[] = {"$PWD/empty.so", "libm.so.6"};
+    for (size_t i = 0; i < 2; ++i) {
+        char line[256];
+        (void)snprintf(line, sizeof line, ": >empty.so && OCL_ICD_VENDORS=%s " NO_CACHE DOCTOR,
+                       names[i]);
+        expect_run(0, line);
+        expect_in_output("no OpenCL platform: OCL_ICD_VENDORS names ");
+        expect_in_output("remedy: unset OCL_ICD_VENDORS, or name an OpenCL driver's library, or a");
+        expect_not_in_output("remove the .icd file");
+        expect_not_in_output("in this file");
+    }
+}
+
+/* Nothing that is installed helps while a variable names another file. */
+static void a_variable_that_names_a_wrong_library_is_the_remedy(void **state) {
+    (void)state;
+    expect_run(0, ": >module.so && GANTRY_BACKEND_PATH=$PWD/module.so " CPU DOCTOR);
+    expect_in_output("module.so cannot be opened: ");
+    expect_in_output("or correct GANTRY_BACKEND_PATH if it is set");
+    if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
+    static const char *const variables[] = {"GANTRY_CUDA_NVRTC", "GANTRY_CUDA_CUBLAS",
+                                            "GANTRY_CUDA_NVML"};
+    for (size_t i = 0; i < 3; ++i) {
+        char line[1024];
+        (void)snprintf(line, sizeof line, CUDA NVRTC "%s=/none " DOCTOR, variables[i]);
+        expect_run(i == 0, line);
+        (void)snprintf(line, sizeof line, "remedy: unset %s, or correct the path in it",
+                       variables[i]);
+        expect_in_output(line);
+    }
 }
 
 /* ---- install again ---- */
@@ -204,10 +305,13 @@ int main(void) {
         cmocka_unit_test(remedies_of_wishes_name_what_there_is),
         cmocka_unit_test(wrong_and_incomplete_drivers_are_named),
         cmocka_unit_test(a_driver_that_calls_exit_does_not_end_the_doctor),
+        cmocka_unit_test(what_a_driver_prints_is_no_output),
         cmocka_unit_test(exits_of_nvidias_libraries_are_told),
         cmocka_unit_test(nvrtc_of_python_outside_an_environment_is_found),
         cmocka_unit_test(files_of_drivers_are_found_by_the_loaders_rules),
-        cmocka_unit_test(a_missing_layer_is_named),
+        cmocka_unit_test(what_a_list_names_and_the_loader_cannot_use_is_named),
+        cmocka_unit_test(a_wrong_file_of_ocl_icd_vendors_is_the_variables_fault),
+        cmocka_unit_test(a_variable_that_names_a_wrong_library_is_the_remedy),
         cmocka_unit_test(the_processor_has_no_driver_to_install),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,8 @@
  * backend; GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE this backend returns
  * its table anyway; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
  * one whose tables end before their last optional slot; GANTRY_FAKE_CRASHES one that ends the
- * process while it is opened, by abort, exit or a signal, or waits, or hangs, as FAKE_CRASH
- * says. */
+ * process while it is opened, by abort, exit or a signal, or waits, hangs or prints, as
+ * FAKE_CRASH says. */
 #define _XOPEN_SOURCE 700
 
 #include "fake_internal.h"
@@ -32,8 +32,10 @@ static void crash(const gantry_host_t *host) {
     if (how) host->driver_enter(host->self, "/opt/a/longer/name");
     if (how) host->driver_enter(host->self, "libcrash\t.so");
     if (how && strcmp(how, "abort") == 0) abort();
-    if (how && strcmp(how, "exit") == 0) exit(7);
+    if (how && strncmp(how, "exit:", 5) == 0) exit(atoi(how + 5));
     if (how && strncmp(how, "signal:", 7) == 0) (void)raise(atoi(how + 7));
+    if (how && strcmp(how, "print") == 0) (void)(printf("spoken") > 0 && fflush(stdout));
+    if (how && strcmp(how, "print-late") == 0) (void)printf("spoken");
     if (how && strcmp(how, "wait") == 0) (void)nanosleep(&pause, NULL);
     if (how && strcmp(how, "hang") == 0) (void)nanosleep(&hang, NULL);
 }

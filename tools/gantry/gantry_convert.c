@@ -250,7 +250,12 @@ static void tell(const gantry_command_values_t *values, const convert_set_t *set
         print_json(set, in, out);
         return;
     }
-    (void)printf("%s: %zu tensor%s", out ? out : in, set->count, set->count == 1 ? "" : "s");
+    size_t unread = 0;
+    for (size_t i = 0; i < set->count; ++i) unread += set->tensors[i].problem != NULL;
+    const size_t count = set->count - unread;
+    (void)printf("%s: %zu tensor%s", out ? out : in, count, count == 1 ? "" : "s");
+    if (unread > 0)
+        (void)printf(", and %zu entr%s that cannot be read", unread, unread == 1 ? "y" : "ies");
     (void)printf(out ? " of %s\n" : "\n", in);
     if (!out || gantry_command_has(values, "verbose")) print_tensors(set);
 }

@@ -73,6 +73,9 @@ typedef struct convert_source_t {
     void *checkpoint; /* of a safetensors file */
 } convert_source_t;
 
+/* The end of a message about another file. */
+#define CONVERT_ACCEPTED "; .npy, .npz and .safetensors files are accepted"
+
 /* Opens a file and lists its tensors. Close the source and deinit the set also after a failure. */
 bool convert_open(const char *path, convert_source_t *out, convert_set_t *out_set);
 void convert_close(convert_source_t *source);

@@ -17,7 +17,7 @@
 #include "gantry_convert.h"
 
 #define MAPPED_FROM ((size_t)64 << 20)
-#define FRONT_BYTES 256
+#define FRONT_BYTES 512
 
 static void *allocate(size_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
 
@@ -43,20 +43,10 @@ static bool open_plain(convert_source_t *source) {
 }
 
 bool convert_read_at(const convert_source_t *source, uint64_t offset, void *bytes, size_t size) {
-    unsigned char *at = bytes;
-    while (size > 0) {
-        const ssize_t got = pread(source->file, at, size, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail_read(source->path, errno);
-        if (got == 0) {
-            (void)gantry_tool_fail("%s: it became shorter while it was read", source->path);
-            return false;
-        }
-        at += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return true;
+    if (gantry_file_read_at(source->file, source->path, offset, bytes, size) == GANTRY_OK)
+        return true;
+    (void)gantry_tool_fail_last();
+    return false;
 }
 
 /* ---- a part of the file in memory ---- */
@@ -242,23 +232,54 @@ static void close_safetensors(convert_source_t *source) { (void)source; }
 
 /* ---- all ---- */
 
-/* Downloads leave such files in place of others. */
-static bool check_kind(const convert_source_t *source, const unsigned char *front, size_t bytes) {
+static bool ends_with(const char *path, const char *suffix) {
+    const size_t length = strlen(path), bytes = strlen(suffix);
+    return length >= bytes && strcmp(path + length - bytes, suffix) == 0;
+}
+
+/* As characters, or as numbers those that are none. */
+static void show_front(const unsigned char *front, size_t bytes, char out[64]) {
+    size_t used = 0;
+    for (size_t i = 0; i < bytes && i < 8; ++i)
+        used += (size_t)snprintf(out + used, 64 - used,
+                                 front[i] > ' ' && front[i] <= '~' ? "%c" : "\\x%02x", front[i]);
+}
+
+/* Downloads leave other files in place of these, and names may promise what the content is not. */
+static bool refuse_kind(const convert_source_t *source, const unsigned char *front, size_t bytes) {
+    static const char *const magics[] = {"\\x93NUMPY", "PK"};
     const char *kind = gantry_recognize_file(front, bytes);
-    if (kind) (void)gantry_tool_fail("%s: it has no tensors: %s", source->path, kind);
-    return kind == NULL;
+    char shown[64] = "";
+    show_front(front, bytes, shown);
+    if (bytes == 0) kind = "it is empty";
+    if (kind) {
+        (void)gantry_tool_fail("%s cannot be read: %s" CONVERT_ACCEPTED, source->path, kind);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; ++i) {
+        const char *suffix = convert_format_suffix((convert_format_t)i);
+        if (!ends_with(source->path, suffix)) continue;
+        (void)gantry_tool_fail(
+            "%s is no %s file, or is damaged: it begins with %s, and not with %s" CONVERT_ACCEPTED,
+            source->path, suffix, shown, magics[i]);
+        return false;
+    }
+    if (ends_with(source->path, ".safetensors") || (bytes > 8 && front[8] == '{')) return true;
+    (void)gantry_tool_fail(
+        "%s begins with %s, as none of the files does that are accepted: .npy, .npz and .safetensors",
+        source->path, shown);
+    return false;
 }
 
 static bool detect(convert_source_t *source) {
     unsigned char front[FRONT_BYTES] = {0};
     const size_t bytes = source->size < sizeof front ? (size_t)source->size : sizeof front;
-    if (!convert_read_at(source, 0, front, bytes) || !check_kind(source, front, bytes))
-        return false;
+    if (!convert_read_at(source, 0, front, bytes)) return false;
     const bool is_zip = memcmp(front, "PK\3\4", 4) == 0 || memcmp(front, "PK\5\6", 4) == 0;
     source->format = memcmp(front, "\x93NUMPY", 6) == 0 ? CONVERT_NPY
                      : is_zip                           ? CONVERT_NPZ
                                                         : CONVERT_SAFETENSORS;
-    return true;
+    return source->format != CONVERT_SAFETENSORS || refuse_kind(source, front, bytes);
 }
 
 bool convert_open(const char *path, convert_source_t *out, convert_set_t *out_set) {

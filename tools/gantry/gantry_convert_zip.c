@@ -41,7 +41,7 @@ typedef struct entry_t {
     uint64_t stored_bytes, bytes;
     uint32_t crc;
     unsigned method;
-    bool is_npy;
+    bool is_npy, is_folder;
 } entry_t;
 
 typedef struct range_t {
@@ -136,16 +136,6 @@ static bool read_directory(zip_t *zip) {
 
 /* ---- names ---- */
 
-/* The bytes of the UTF-8 character at text; 0: malformed. */
-static size_t utf8_bytes(const unsigned char *at) {
-    const size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
-    if (*at > 0xf4) return 0;
-    for (size_t i = 1; i < length; ++i) {
-        if ((at[i] & 0xc0) != 0x80) return 0;
-    }
-    return length;
-}
-
 static bool is_dots(const char *part, size_t length) {
     return length == 0 || (length == 1 && part[0] == '.') ||
            (length == 2 && part[0] == '.' && part[1] == '.');
@@ -155,9 +145,9 @@ bool convert_zip_name_is_safe(const char *name, const char **out_why) {
     *out_why = "is empty";
     if (!*name) return false;
     *out_why = "is not valid UTF-8, or has control characters or backslashes";
-    for (const unsigned char *at = (const unsigned char *)name; *at;) {
-        const size_t length = utf8_bytes(at);
-        if (length == 0 || *at < ' ' || *at == 0x7f || *at == '\\') return false;
+    for (const char *at = name; *at;) {
+        const int length = gantry_tool_utf8_length(at);
+        if (length == 0 || (unsigned char)*at < ' ' || *at == 0x7f || *at == '\\') return false;
         at += length;
     }
     *out_why = "is a path that leaves its folder";
@@ -180,7 +170,8 @@ static bool take_name(const zip_t *zip, const unsigned char *bytes, size_t lengt
     out->is_npy = length >= 4 && strcmp(out->name + length - 4, ".npy") == 0;
     if (out->is_npy) out->name[length - 4] = '\0';
     if (!out->is_npy) out->problem = "it is no .npy file";
-    if (!out->is_npy && length > 1 && out->name[length - 1] == '/') out->name[length - 1] = '\0';
+    out->is_folder = !out->is_npy && length > 1 && out->name[length - 1] == '/';
+    if (out->is_folder) out->name[length - 1] = '\0';
     if (convert_zip_name_is_safe(out->name, &why)) return true;
     (void)gantry_tool_fail("%s: the name of the entry \"%.200s\" %s", zip->source->path, out->name,
                            why);
@@ -267,6 +258,7 @@ static bool read_entry(const zip_t *zip, uint64_t *at, entry_t *out) {
     if (!take_name(zip, head + CENTRAL_BYTES, name_bytes, out)) return false;
     if (!take_long_sizes(head + CENTRAL_BYTES + name_bytes, extra, out))
         return refuse(zip, out->name, "has no size");
+    out->is_folder = out->is_folder && out->bytes == 0;
     return check_method(zip, out, (unsigned)number(head + 8, 2)) &&
            find_data(zip, head + CENTRAL_BYTES, name_bytes, out);
 }
@@ -296,7 +288,9 @@ static unsigned char *read_front(const zip_t *zip, const entry_t *entry, size_t 
     return NULL;
 }
 
+/* A folder has no content that a list could miss. */
 static bool list_entry(const zip_t *zip, const entry_t *entry, convert_set_t *out) {
+    if (entry->is_folder) return true;
     const char *path = zip->source->path, *problem = entry->problem;
     size_t bytes = 0;
     gantry_dtype_t dtype = GANTRY_DTYPE_NONE;
@@ -357,13 +351,43 @@ static bool read_entries(const zip_t *zip, entry_t *entries, range_t *ranges) {
     return check_ranges(zip, ranges, (size_t)zip->count);
 }
 
+/* Archives of others, by the name of an entry. */
+static const char *archive_kind(const entry_t *entries, size_t count) {
+    static const struct {
+        const char *end, *kind;
+    } kinds[] = {
+        {"/data.pkl",
+         "it is a PyTorch checkpoint (.pt), a .zip of a Python pickle and raw bytes; safetensors.torch.save_file writes its tensors as .safetensors"},
+        {"model.weights.h5",
+         "it is a Keras model (.keras), whose weights are an HDF5 file; numpy.savez writes its arrays as .npz"},
+    };
+    for (size_t i = 0; i < count; ++i) {
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+            const size_t length = strlen(entries[i].name), end = strlen(kinds[k].end);
+            if (length >= end && strcmp(entries[i].name + length - end, kinds[k].end) == 0)
+                return kinds[k].kind;
+        }
+    }
+    return "it is a .zip archive without an .npy file";
+}
+
+/* An archive without entries is what numpy.savez writes of no arrays. */
+static bool check_arrays(const zip_t *zip, const entry_t *entries) {
+    for (size_t i = 0; i < zip->count; ++i)
+        if (entries[i].is_npy) return true;
+    if (zip->count == 0) return true;
+    (void)gantry_tool_fail("%s cannot be read: %s" CONVERT_ACCEPTED, zip->source->path,
+                           archive_kind(entries, (size_t)zip->count));
+    return false;
+}
+
 static bool list_entries(const zip_t *zip, convert_set_t *out) {
     entry_t *entries = calloc((size_t)zip->count + 1, sizeof *entries);
     range_t *ranges = calloc((size_t)zip->count + 1, sizeof *ranges);
     bool good = entries && ranges;
     if (!good)
         (void)gantry_tool_fail("%s: there is no memory for its directory", zip->source->path);
-    good = good && read_entries(zip, entries, ranges);
+    good = good && read_entries(zip, entries, ranges) && check_arrays(zip, entries);
     for (size_t i = 0; good && i < zip->count; ++i) good = list_entry(zip, &entries[i], out);
     for (size_t i = 0; entries && i < zip->count; ++i) free(entries[i].name);
     free(entries);

@@ -70,9 +70,12 @@ static bool open_runtime(doctor_t *doctor) {
                                               .log = keep_line,
                                               .log_user = doctor};
     if (!try_drivers(doctor)) return false;
-    if (gantry_runtime_create(&options, &doctor->runtime) == GANTRY_OK &&
-        gantry_runtime_initialize(doctor->runtime) == GANTRY_OK && list_views(doctor))
-        return true;
+    const int kept = gantry_tool_begin_drivers();
+    const bool is_open = gantry_runtime_create(&options, &doctor->runtime) == GANTRY_OK &&
+                         gantry_runtime_initialize(doctor->runtime) == GANTRY_OK &&
+                         list_views(doctor);
+    gantry_tool_end_drivers(kept);
+    if (is_open) return true;
     const char *message = gantry_last_message();
     const char *remedy = doctor_remedy(message);
     doctor_add(doctor, DOCTOR_MACHINE, "settings", DOCTOR_FAILED,
@@ -130,39 +133,61 @@ static unsigned count_good(doctor_t *doctor, const char *backend) {
 
 /* Whether the check may be why a device of the backend is missing; NULL: of any backend. */
 static bool concerns(const doctor_check_t *check, const char *backend) {
-    static const char *const names[] = {DOCTOR_DRIVERS, DOCTOR_RENDER_NODES, DOCTOR_ONE_DRIVER,
-                                        DOCTOR_OPENCL_DRIVER};
-    if (strcmp(check->kind, DOCTOR_HIDDEN) == 0) return true;
-    bool is_named = false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
-        is_named = is_named || strcmp(check->name, names[i]) == 0;
-    if (strcmp(check->kind, DOCTOR_MACHINE) == 0) return is_named;
-    if (strcmp(check->kind, DOCTOR_LIBRARY) == 0 || strcmp(check->kind, DOCTOR_REQUIRED) == 0 ||
-        strcmp(check->kind, "cpu") == 0)
+    static const struct {
+        const char *name, *backend; /* NULL: any */
+    } known[] = {{DOCTOR_DRIVERS, NULL},
+                 {DOCTOR_ONE_DRIVER, NULL},
+                 {DOCTOR_RENDER_NODES, "opencl"},
+                 {DOCTOR_OPENCL_DRIVER, "opencl"}};
+    const char *kind = check->kind, *of = kind;
+    if (strcmp(kind, DOCTOR_LIBRARY) == 0 || strcmp(kind, DOCTOR_REQUIRED) == 0 ||
+        strcmp(kind, "cpu") == 0)
         return false;
-    return !backend || strcmp(check->kind, backend) == 0;
+    if (strcmp(kind, DOCTOR_HIDDEN) == 0) of = check->backend;
+    if (strcmp(kind, DOCTOR_MACHINE) == 0) {
+        size_t row = 0;
+        while (row < sizeof known / sizeof known[0] && strcmp(check->name, known[row].name) != 0)
+            ++row;
+        if (row == sizeof known / sizeof known[0]) return false;
+        of = known[row].backend;
+    }
+    return !backend || !of || strcmp(of, backend) == 0;
 }
 
-/* A check above is named only where there is one that did not pass and says what to do. */
-static const char *wish_remedy(const doctor_t *doctor, const char *backend) {
-    bool has_failed = false, has_remedy = false;
+/* Names the checks of this state that concern the backend and say what to do, each once. */
+static bool name_checks(const doctor_t *doctor, const char *backend, doctor_state_t state,
+                        char *out, size_t out_bytes) {
+    out[0] = '\0';
     for (size_t i = 0; i < doctor->count; ++i) {
         const doctor_check_t *check = &doctor->checks[i];
-        if (check->state == DOCTOR_PASSED || !concerns(check, backend)) continue;
-        has_failed = has_failed || check->state == DOCTOR_FAILED;
-        has_remedy = has_remedy || *check->remedy;
+        const bool says = state == DOCTOR_FAILED || *check->remedy;
+        if (check->state != state || !says || !concerns(check, backend)) continue;
+        if (strstr(out, check->name)) continue;
+        const size_t used = strlen(out);
+        (void)snprintf(out + used, out_bytes - used, "%s%s", used > 0 ? ", " : "", check->name);
     }
-    if (has_failed) return "mend the checks above that failed";
-    if (has_remedy) return "see the remedies above";
-    return "require what this machine has, or install another device with its driver";
+    return *out != '\0';
+}
+
+static void write_wish_remedy(const doctor_t *doctor, const char *backend, char *out,
+                              size_t out_bytes) {
+    char names[300];
+    if (name_checks(doctor, backend, DOCTOR_FAILED, names, sizeof names))
+        (void)snprintf(out, out_bytes, "mend the checks above that failed: %s", names);
+    else if (name_checks(doctor, backend, DOCTOR_NOT_POSSIBLE, names, sizeof names))
+        (void)snprintf(out, out_bytes, "see the remedies above: %s", names);
+    else
+        (void)snprintf(out, out_bytes,
+                       "require what this machine has, or install another device with its driver");
 }
 
 static void check_wish(doctor_t *doctor, const char *what, const char *backend, unsigned needed) {
-    char name[96];
+    char name[96], remedy[400];
     const unsigned good = count_good(doctor, backend);
+    write_wish_remedy(doctor, backend, remedy, sizeof remedy);
     (void)snprintf(name, sizeof name, "required: %u %s%s", needed, what, needed == 1 ? "" : "s");
     doctor_add(doctor, DOCTOR_REQUIRED, name, good >= needed ? DOCTOR_PASSED : DOCTOR_FAILED,
-               good >= needed ? NULL : wish_remedy(doctor, backend), "%u %s right", good,
+               good >= needed ? NULL : remedy, "%u %s right", good,
                good == 1 ? "computes" : "compute")
         ->is_required = true;
 }
@@ -203,6 +228,7 @@ static void examine(doctor_t *doctor) {
     if (!open_runtime(doctor)) return;
     doctor_check_nodes(doctor);
     doctor_check_icd(doctor);
+    doctor_check_lists(doctor);
     doctor_check_backends(doctor);
     doctor_check_log(doctor);
     doctor_check_views(doctor);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <gantry/gantry.h>
 
@@ -35,7 +36,8 @@ typedef struct doctor_check_t {
     char name[96]; /* "opencl:0 computes" */
     char kind[32]; /* a backend's name, or one of the kinds above */
     doctor_state_t state;
-    bool is_required; /* unless it passes, the exit code is 1 */
+    const char *backend; /* whose devices it may hide; NULL: those of any */
+    bool is_required;    /* unless it passes, the exit code is 1 */
     char text[DOCTOR_LINE_BYTES];
     char remedy[512]; /* "": none, or the text names it */
 } doctor_check_t;
@@ -77,6 +79,11 @@ __attribute__((format(printf, 6, 7))) doctor_check_t *doctor_add(doctor_t *docto
                                                                  const char *format, ...);
 /* The remedy for a reason that the library gave, or NULL. */
 const char *doctor_remedy(const char *reason);
+/* For an NVIDIA library that pip may have installed where Gantry does not search. */
+#define DOCTOR_PIP_HINT \
+    "; if pip has installed it: export VIRTUAL_ENV=$(python3 -c 'import sys; print(sys.prefix)')"
+#define DOCTOR_NVRTC_REMEDY \
+    "pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12" DOCTOR_PIP_HINT
 /* Prints the list and its summary. Returns the exit code. */
 int doctor_print(const doctor_t *doctor, bool json);
 
@@ -89,6 +96,7 @@ const char *doctor_path(char out[DOCTOR_PATH_BYTES], const char *path);
 void doctor_look_at_machine(doctor_machine_t *out_machine);
 void doctor_check_nodes(doctor_t *doctor);
 void doctor_check_icd(doctor_t *doctor);
+void doctor_check_lists(doctor_t *doctor);
 void doctor_check_backends(doctor_t *doctor);
 void doctor_check_log(doctor_t *doctor);
 void doctor_check_views(doctor_t *doctor);
@@ -102,10 +110,17 @@ void doctor_check_wishes(doctor_t *doctor);
  * is_patient: with all time, also in a test. */
 bool doctor_try_drivers(bool is_patient, char *why, size_t why_bytes);
 
+typedef void (*doctor_line_fn)(doctor_t *doctor, char *line);
+/* Gives each line of the hidden command's answer to this word to `tell`. */
+void doctor_ask(doctor_t *doctor, const char *word, doctor_line_fn tell);
+
 /* The hidden command that computes on each device that it is given. It prints a line for each:
  * alias, state, text and note, with tabs between them. Without a device it opens the drivers, asks
- * what `gantry doctor` asks, and says at its end that it is there still: a driver may call exit. */
+ * what `gantry doctor` asks, and says at its end that it is there still: a driver may call exit.
+ * For the word DOCTOR_LISTS it opens what variables list: doctor_open_lists. */
 #define DOCTOR_COMPUTE "doctor-compute"
 #define DOCTOR_SURVIVED "survived"
+#define DOCTOR_LISTS "lists"
+void doctor_open_lists(FILE *answer);
 
 #endif

@@ -93,19 +93,20 @@ static void tell_unusable(doctor_t *doctor, const gantry_backend_status_t *statu
 /* ---- libraries ---- */
 
 static const struct {
-    const char *backend, *name, *kind, *part, *remedy;
+    const char *backend, *name, *kind, *part;
+    const char *variable; /* names another file; NULL: none does */
+    const char *remedy;
     bool is_of_several; /* used only by several cards */
 } libraries[] = {
-    {"cuda", "NVRTC", "cuda", "nvrtc",
-     "pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12", false},
-    {"cuda", "cuBLASLt", DOCTOR_LIBRARY, "cublas",
-     "pip install nvidia-cublas-cu12, or apt-get install libcublaslt12", false},
-    {"cuda", "NVML", DOCTOR_LIBRARY, "nvml",
+    {"cuda", "NVRTC", "cuda", "nvrtc", "GANTRY_CUDA_NVRTC", DOCTOR_NVRTC_REMEDY, false},
+    {"cuda", "cuBLASLt", DOCTOR_LIBRARY, "cublas", "GANTRY_CUDA_CUBLAS",
+     "pip install nvidia-cublas-cu12, or apt-get install libcublaslt12" DOCTOR_PIP_HINT, false},
+    {"cuda", "NVML", DOCTOR_LIBRARY, "nvml", "GANTRY_CUDA_NVML",
      "apt-get install libnvidia-ml1 (Ubuntu: libnvidia-compute-580); in a container: docker run --gpus all",
      false},
-    {"cuda", "NCCL", DOCTOR_LIBRARY, "nccl",
-     "pip install nvidia-nccl-cu12, or apt-get install libnccl2", true},
-    {"opencl", "CLBlast", DOCTOR_LIBRARY, "clblast", "apt-get install libclblast1", false},
+    {"cuda", "NCCL", DOCTOR_LIBRARY, "nccl", "GANTRY_CUDA_NCCL",
+     "pip install nvidia-nccl-cu12, or apt-get install libnccl2" DOCTOR_PIP_HINT, true},
+    {"opencl", "CLBlast", DOCTOR_LIBRARY, "clblast", NULL, "apt-get install libclblast1", false},
 };
 
 /* "libnvrtc.so.12 (12.9)" of "..., libnvrtc.so.12 (12.9) found, ...". */
@@ -117,8 +118,16 @@ static void copy_found(const char *line, const char *part, char *out, size_t out
     (void)snprintf(out, out_bytes, "%.*s", (int)(end - begin), begin);
 }
 
+/* Nothing that is installed helps while a variable names another file. */
+static const char *library_remedy(size_t row, char *own, size_t own_bytes) {
+    const char *variable = libraries[row].variable, *value = variable ? getenv(variable) : NULL;
+    if (!value || !*value) return libraries[row].remedy;
+    (void)snprintf(own, own_bytes, "unset %s, or correct the path in it", variable);
+    return own;
+}
+
 static void check_library(doctor_t *doctor, size_t row, const char *line) {
-    char missing[64], found[256];
+    char missing[64], found[256], own[96];
     const char *name = libraries[row].name, *kind = libraries[row].kind;
     (void)snprintf(missing, sizeof missing, "%s missing (", name);
     const char *at = strstr(line, missing);
@@ -133,7 +142,8 @@ static void check_library(doctor_t *doctor, size_t row, const char *line) {
         depth += (at[length] == '(') - (at[length] == ')');
         if (depth == 0) break;
     }
-    (void)doctor_add(doctor, kind, name, DOCTOR_FAILED, libraries[row].remedy, "%.*s", length, at);
+    (void)doctor_add(doctor, kind, name, DOCTOR_FAILED, library_remedy(row, own, sizeof own),
+                     "%.*s", length, at);
 }
 
 /* CLBlast serves GPUs; Gantry's own kernels serve processors. */

@@ -3,11 +3,13 @@
  * float32 holds each result exactly, in any order of the sums and with inputs rounded to bfloat16,
  * so one wrong bit is a fault.
  *
- * A driver that is broken may end or hang its process, so this runs in a process of its own. */
+ * A driver that is broken may end or hang its process, so this runs in a process of its own. What
+ * drivers print does not reach the answer. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "gantry_doctor.h"
 #include "gantry_tool.h"
@@ -112,14 +114,14 @@ static void compute_on(gantry_runtime_t *runtime, const char *alias, sample_t *s
 }
 
 /* One line of the answer; the note is known only once the device is open. */
-static void print_line(gantry_runtime_t *runtime, const char *alias, char *why) {
+static void print_line(FILE *answer, gantry_runtime_t *runtime, const char *alias, char *why) {
     const gantry_physical_device_t *device;
     gantry_device_details_t details = {.struct_size = sizeof details, .note = ""};
     if (gantry_find_physical_device(runtime, alias, &device) == GANTRY_OK)
         (void)gantry_get_device_details(runtime, device, &details);
     for (char *c = why; *c; ++c) *c = *c == '\t' || *c == '\n' ? ' ' : *c;
-    (void)printf("%s\t%s\t%s\t%s\n", alias, *why ? "failed" : "passed", why, details.note);
-    (void)fflush(stdout);
+    (void)fprintf(answer, "%s\t%s\t%s\t%s\n", alias, *why ? "failed" : "passed", why, details.note);
+    (void)fflush(answer);
 }
 
 /* At this level, backends open their libraries. */
@@ -142,7 +144,7 @@ static void ask_backends(gantry_runtime_t *runtime) {
 }
 
 /* An error is no end of the process: the doctor gets it, too. */
-static int open_drivers(void) {
+static int open_drivers(FILE *answer) {
     const gantry_physical_device_t *views[DOCTOR_MOST_CHECKS];
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .log_level = GANTRY_LEVEL_INFO, .log = ignore_line};
@@ -155,8 +157,14 @@ static int open_drivers(void) {
         ask_backends(runtime);
     }
     gantry_runtime_release(runtime);
-    (void)printf(DOCTOR_SURVIVED "\n");
-    return fflush(stdout) == 0 ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
+    (void)fprintf(answer, DOCTOR_SURVIVED "\n");
+    return fflush(answer) == 0 ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
+}
+
+/* Standard output under another number; its own is then standard error's. NULL: a failure. */
+static FILE *take_output(void) {
+    const int file = dup(STDOUT_FILENO);
+    return file >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? fdopen(file, "w") : NULL;
 }
 
 static int compute_run(const gantry_command_values_t *values) {
@@ -168,12 +176,18 @@ static int compute_run(const gantry_command_values_t *values) {
                                               .placement_mode = GANTRY_PLACEMENT_REQUIRE};
     gantry_runtime_t *runtime;
     (void)setrlimit(RLIMIT_CORE, &none);
-    if (values->operand_count == 0) return open_drivers();
+    FILE *answer = take_output();
+    if (!answer) return gantry_tool_fail("standard output cannot be kept from drivers");
+    if (values->operand_count == 0) return open_drivers(answer);
+    if (strcmp(values->operands[0], DOCTOR_LISTS) == 0) {
+        doctor_open_lists(answer);
+        return GANTRY_TOOL_OK;
+    }
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return gantry_tool_fail_last();
     fill(&sample);
     for (size_t i = 0; i < values->operand_count; ++i) {
         compute_on(runtime, values->operands[i], &sample, why, sizeof why);
-        print_line(runtime, values->operands[i], why);
+        print_line(answer, runtime, values->operands[i], why);
     }
     gantry_runtime_release(runtime);
     return GANTRY_TOOL_OK;

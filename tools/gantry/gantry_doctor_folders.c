@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* May the folders be written that keep compiled kernels and tuning records, and by nobody else?
  * They are made at first use, so the nearest folder above that exists is tried. */
-#define _GNU_SOURCE /* mkostemp */
+#define _XOPEN_SOURCE 700
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "gantry_doctor.h"
 
@@ -44,33 +42,35 @@ static void cut_last(char *path) {
     if (!slash) (void)snprintf(path, DOCTOR_PATH_BYTES, ".");
 }
 
-/* Writes a page, because a full disk shows only then. Returns 0 or the error. */
-static int try_folder(const char *folder) {
+/* Writes a page, because a full disk shows only then. The library does it, because a limit of sizes
+ * (ulimit -f) would end the process. Returns NULL or the reason. */
+static const char *try_folder(const char *folder) {
     char name[DOCTOR_PATH_BYTES + 32];
     static const char page[4096];
-    (void)snprintf(name, sizeof name, "%s/gantry_doctor_XXXXXX", folder);
-    int file = mkostemp(name, O_CLOEXEC), code = 0;
-    if (file < 0) return errno;
-    errno = ENOSPC;
-    if (write(file, page, sizeof page) != (ssize_t)sizeof page) code = errno;
-    (void)close(file);
-    (void)unlink(name);
-    return code;
+    gantry_new_file_t file;
+    (void)snprintf(name, sizeof name, "%s/gantry_doctor", folder);
+    const bool is_good = gantry_file_begin(name, &file) == GANTRY_OK &&
+                         gantry_file_write(&file, page, sizeof page) == GANTRY_OK;
+    gantry_file_abandon(&file);
+    return is_good ? NULL : gantry_last_message();
 }
 
-static int try_nearest(const char *path, char nearest[DOCTOR_PATH_BYTES]) {
+/* Returns NULL or the reason. */
+static const char *try_nearest(const char *path) {
     struct stat found;
-    (void)snprintf(nearest, DOCTOR_PATH_BYTES, "%s", path);
+    char nearest[DOCTOR_PATH_BYTES];
+    (void)snprintf(nearest, sizeof nearest, "%s", path);
     while (stat(nearest, &found) != 0) {
-        if (errno != ENOENT || strcmp(nearest, ".") == 0 || strcmp(nearest, "/") == 0) return errno;
+        if (errno != ENOENT || strcmp(nearest, ".") == 0 || strcmp(nearest, "/") == 0)
+            return strerror(errno);
         cut_last(nearest);
     }
-    return S_ISDIR(found.st_mode) ? try_folder(nearest) : ENOTDIR;
+    return S_ISDIR(found.st_mode) ? try_folder(nearest) : strerror(ENOTDIR);
 }
 
 static void check_folder(doctor_t *doctor, size_t row) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
-    char path[DOCTOR_PATH_BYTES], nearest[DOCTOR_PATH_BYTES];
+    char path[DOCTOR_PATH_BYTES];
     const char *name = folders[row].name;
     if (gantry_get_setting(doctor->runtime, folders[row].setting, NULL, &setting) != GANTRY_OK)
         return;
@@ -89,13 +89,13 @@ static void check_folder(doctor_t *doctor, size_t row) {
         return;
     }
     if (folders[row].is_file) cut_last(path);
-    int code = try_nearest(path, nearest);
-    if (code == 0)
+    const char *why = try_nearest(path);
+    if (!why)
         (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_PASSED, NULL, "%s can be written",
                          path);
     else
         (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_FAILED, folders[row].remedy,
-                         "%s cannot be written: %s: %s", path, nearest, strerror(code));
+                         "%s cannot be written: %s", path, why);
 }
 
 void doctor_check_folders(doctor_t *doctor) {

@@ -2,7 +2,6 @@
 /* OpenCL drivers: does a .icd file name each vendor's library that is installed? An OpenCL loader
  * finds a driver only through such a file, and containers often get the library without it. */
 #define _XOPEN_SOURCE 700
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,26 +140,10 @@ static void tell_hidden(doctor_t *doctor, size_t row, const char *library) {
                    is_folder(getenv(variable)) ? "unset %s, or add %s to it"
                                                : "unset %s, or name a folder that has %s, too",
                    variable, vendors[row].file);
-    (void)doctor_add(doctor, DOCTOR_HIDDEN, "OpenCL drivers", DOCTOR_NOT_POSSIBLE, remedy,
-                     "%s=%.300s leaves out %s's OpenCL driver %s", variable, getenv(variable),
-                     vendors[row].vendor, library);
-}
-
-/* The loader leaves a layer out without a word. Names without a folder are the loader's to find. */
-static void check_layers(doctor_t *doctor) {
-    const char *at = value_of("OPENCL_LAYERS");
-    char path[DOCTOR_PATH_BYTES];
-    for (size_t length; at && *at; at += length + (at[length] == ':')) {
-        length = strcspn(at, ":");
-        (void)snprintf(path, sizeof path, "%.*s", (int)length, at);
-        struct stat info;
-        const bool is_there = access(path, R_OK) == 0 && stat(path, &info) == 0;
-        if (strchr(path, '/') && !(is_there && S_ISREG(info.st_mode)))
-            (void)doctor_add(doctor, "opencl", "OpenCL layers", DOCTOR_FAILED,
-                             "unset OPENCL_LAYERS, or correct the path in it",
-                             "OPENCL_LAYERS names %s, which cannot be opened: %s", path,
-                             is_there ? "it is no plain file" : strerror(errno));
-    }
+    doctor_add(doctor, DOCTOR_HIDDEN, "OpenCL drivers", DOCTOR_NOT_POSSIBLE, remedy,
+               "%s=%.300s leaves out %s's OpenCL driver %s", variable, getenv(variable),
+               vendors[row].vendor, library)
+        ->backend = "opencl";
 }
 
 void doctor_check_icd(doctor_t *doctor) {
@@ -169,7 +152,6 @@ void doctor_check_icd(doctor_t *doctor) {
     bool is_chosen = value_of("OCL_ICD_VENDORS") || value_of("OPENCL_VENDOR_PATH");
     size_t missing = 0;
     read_listed(&listed);
-    check_layers(doctor);
     if (is_chosen) read_folder(&usual, doctor_path(folder, USUAL_FOLDER));
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; ++i) {
         if (strstr(listed.text, vendors[i].stem) || !find_library(vendors[i].stem, library))
@@ -178,8 +160,8 @@ void doctor_check_icd(doctor_t *doctor) {
             tell_hidden(doctor, i, library);
         } else {
             tell_unlisted(doctor, i, library);
-            ++missing;
         }
+        ++missing;
     }
     if (missing == 0 && listed.files > 0)
         (void)doctor_add(doctor, "opencl", "OpenCL drivers", DOCTOR_PASSED, NULL,

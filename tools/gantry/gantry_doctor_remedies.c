@@ -21,6 +21,8 @@ static const struct {
      "configure Gantry with -DGANTRY_STATIC_BACKENDS=AUTO, which is all, and build it again"},
     {"the file is truncated", "install Gantry again (cmake --install)"},
     {"refuses ABI version", "install the module and libgantry from one build of Gantry"},
+    {"backend module ",
+     "install Gantry again (cmake --install), or correct GANTRY_BACKEND_PATH if it is set"},
     {"a backend named", "leave one of the two modules out of GANTRY_BACKEND_PATH"},
 
     /* PoCL */
@@ -48,6 +50,8 @@ static const struct {
     {"the driver says that it is not available",
      "end the programs that use this device, or restart the machine"},
     {"whose file ends before its content does", "install this driver's package again"},
+    {"OCL_ICD_VENDORS names",
+     "unset OCL_ICD_VENDORS, or name an OpenCL driver's library, or a folder with .icd files"},
     {"which cannot be opened",
      "install this driver's package again, or remove the .icd file that names it"},
     {"which is no OpenCL driver", "name an OpenCL driver in this file, or remove the file"},
@@ -77,9 +81,7 @@ static const struct {
     {"(CUDA_VISIBLE_DEVICES=", "unset CUDA_VISIBLE_DEVICES, or name a card of nvidia-smi -L"},
     {"sees no card", "modprobe nvidia; in a container: docker run --gpus all"},
     {"a newer driver", "install NVIDIA's newest driver, or the library of its CUDA version"},
-    {"NVRTC",
-     "pip install nvidia-cuda-nvrtc-cu12, or apt-get install libnvrtc12; if pip has installed it: "
-     "export VIRTUAL_ENV=$(python3 -c 'import sys; print(sys.prefix)')"},
+    {"NVRTC", DOCTOR_NVRTC_REMEDY},
     {"JIT_COMPILER_NOT_FOUND", "apt-get install libnvidia-ptxjitcompiler1"},
     {"compute capability", "pip install nvidia-cuda-nvrtc-cu12, of the newest version"},
 
@@ -91,6 +93,8 @@ static const struct {
     {"ran out of memory",
      "free memory of this device, which gantry top shows, or raise its GANTRY_MEMORY_LIMIT"},
     {"Tuning file", "gantry tune --reset, then gantry tune"},
+    {"has lost a line: ",
+     "make room for the log, raise the limit of file sizes (ulimit -f), or name another file"},
     {"GANTRY_LOG=", "name a plain file that this user may write by its absolute path, or stderr"},
     {"is no setting of Gantry", "correct the variable's name, or unset it"},
     {"names the unknown backend", "correct the variable's value"},

@@ -21,9 +21,9 @@ static void check_hidden(doctor_t *doctor, const gantry_device_details_t *detail
     (void)snprintf(name, sizeof name, "%.60s is visible", details->alias);
     (void)snprintf(remedy, sizeof remedy, "unset %.60s, or add this device to it",
                    details->hidden_by);
-    (void)doctor_add(doctor, DOCTOR_HIDDEN, name, DOCTOR_NOT_POSSIBLE, remedy,
-                     "%s%s%.200s hides %.200s", details->hidden_by, value ? "=" : "",
-                     value ? value : "", details->hardware_name);
+    doctor_add(doctor, DOCTOR_HIDDEN, name, DOCTOR_NOT_POSSIBLE, remedy, "%s%s%.200s hides %.200s",
+               details->hidden_by, value ? "=" : "", value ? value : "", details->hardware_name)
+        ->backend = details->backend;
 }
 
 /* The driver does not even show the cards that its own variable leaves out. */
@@ -33,20 +33,22 @@ static void check_vendors_variable(doctor_t *doctor) {
     for (size_t i = 0; i < doctor->view_count; ++i)
         shown += strcmp(doctor_details(doctor, i).backend, "cuda") == 0;
     if (value && doctor->machine.nvidia_nodes > shown)
-        (void)doctor_add(doctor, DOCTOR_HIDDEN, "all NVIDIA cards are visible", DOCTOR_NOT_POSSIBLE,
-                         "unset CUDA_VISIBLE_DEVICES, or add the cards to it",
-                         "CUDA_VISIBLE_DEVICES=%.200s shows %u of %u cards", value, shown,
-                         doctor->machine.nvidia_nodes);
+        doctor_add(doctor, DOCTOR_HIDDEN, "all NVIDIA cards are visible", DOCTOR_NOT_POSSIBLE,
+                   "unset CUDA_VISIBLE_DEVICES, or add the cards to it",
+                   "CUDA_VISIBLE_DEVICES=%.200s shows %u of %u cards", value, shown,
+                   doctor->machine.nvidia_nodes)
+            ->backend = "cuda";
 }
 
 static void check_processor(doctor_t *doctor, const gantry_device_details_t *details) {
     char name[96];
     if (strcmp(details->backend, "opencl") != 0 || strcmp(details->type, "GPU") == 0) return;
     (void)snprintf(name, sizeof name, "%.60s is a GPU", details->alias);
-    (void)doctor_add(doctor, DOCTOR_HIDDEN, name, DOCTOR_NOT_POSSIBLE,
-                     "export GANTRY_OPENCL_CPU=gpu, to test programs for GPUs on a processor",
-                     "%.200s is a processor, so programs reach it only by the name %s",
-                     details->hardware_name, details->alias);
+    doctor_add(doctor, DOCTOR_HIDDEN, name, DOCTOR_NOT_POSSIBLE,
+               "export GANTRY_OPENCL_CPU=gpu, to test programs for GPUs on a processor",
+               "%.200s is a processor, so programs reach it only by the name %s",
+               details->hardware_name, details->alias)
+        ->backend = "opencl";
 }
 
 /* ---- one card, two drivers ---- */

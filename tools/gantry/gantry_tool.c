@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages and runtimes of the commands. */
+#define _POSIX_C_SOURCE 200809L
 #include "gantry_tool.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int gantry_tool_fail(const char *format, ...) {
     char text[8192];
@@ -36,6 +39,21 @@ static bool has_option(const gantry_command_t *command, const char *name) {
     return false;
 }
 
+int gantry_tool_begin_drivers(void) {
+    (void)fflush(stdout);
+    const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return kept;
+    (void)close(kept);
+    return -1;
+}
+
+void gantry_tool_end_drivers(int kept) {
+    (void)fflush(stdout); /* of the drivers */
+    if (kept < 0) return;
+    (void)dup2(kept, STDOUT_FILENO);
+    (void)close(kept);
+}
+
 gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
                                              bool is_verbose) {
     static bool warnings_only = false, everything = true;
@@ -48,7 +66,10 @@ gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *opt
     own.log = gantry_tool_log;
     own.log_user = is_verbose || has_wish ? &everything : &warnings_only;
     gantry_runtime_t *runtime = NULL;
-    if (gantry_runtime_create(&own, &runtime) == GANTRY_OK) return runtime;
+    const int kept = gantry_tool_begin_drivers();
+    const gantry_status_t status = gantry_runtime_create(&own, &runtime);
+    gantry_tool_end_drivers(kept);
+    if (status == GANTRY_OK) return runtime;
     (void)gantry_tool_fail_last();
     return NULL;
 }

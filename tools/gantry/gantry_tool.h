@@ -46,9 +46,13 @@ bool gantry_tool_file_close(gantry_new_file_t *file, FILE *stream);
 /* A gantry_log_fn. Writes warnings and errors to standard error, and all other levels if
  * the bool *user is true. */
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
-/* Creates a runtime. Its warnings go to standard error, and its whole log if `is_verbose` or if
- * GANTRY_LOG_LEVEL is set; `options` need not name a level. Returns NULL after a message; the
- * command then returns GANTRY_TOOL_FAILED. Release it by gantry_runtime_release. */
+/* What drivers print while they are opened goes to standard error, because the command's own output
+ * must stay whole. `kept` is what the first function returned. */
+int gantry_tool_begin_drivers(void);
+void gantry_tool_end_drivers(int kept);
+/* Creates a runtime between these two. Its warnings go to standard error, and its whole log if
+ * `is_verbose` or if GANTRY_LOG_LEVEL is set; `options` need not name a level. Returns NULL after a
+ * message; the command then returns GANTRY_TOOL_FAILED. Release it by gantry_runtime_release. */
 gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
                                              bool is_verbose);
 /* The same, with --verbose and --opencl-cpu-as-gpu if the command has them. NULL: no options. */

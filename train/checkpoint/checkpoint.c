@@ -12,7 +12,7 @@
 #include "train/checkpoint/safetensors.h"
 
 #define LISTED_NAMES 8  /* of a message */
-#define FRONT_BYTES 256 /* that show what a file is */
+#define FRONT_BYTES 512 /* that show what a file is */
 
 struct gantry_checkpoint_t {
     gantry__safetensors_t header;
@@ -27,8 +27,7 @@ struct gantry_checkpoint_t {
 static gantry_status_t check_kind(const gantry_checkpoint_t *checkpoint, uint64_t file_bytes) {
     unsigned char front[FRONT_BYTES];
     const size_t bytes = file_bytes < sizeof front ? (size_t)file_bytes : sizeof front;
-    GANTRY__TRAIN_TRY(
-        gantry__train_file_read_at(checkpoint->file, checkpoint->path, 0, front, bytes));
+    GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, front, bytes));
     const char *kind = gantry_recognize_file(front, bytes);
     if (!kind) return GANTRY_OK;
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "it is no safetensors file: %s", kind);
@@ -44,14 +43,14 @@ static gantry_status_t read_header(gantry_checkpoint_t *checkpoint, uint64_t fil
                                   " bytes; at least 8 are accepted",
                                   file_bytes);
     }
-    GANTRY__TRAIN_TRY(gantry__train_file_read_at(checkpoint->file, checkpoint->path, 0,
-                                                 length_bytes, sizeof length_bytes));
+    GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, length_bytes,
+                                          sizeof length_bytes));
     GANTRY__TRAIN_TRY(gantry__safetensors_length(length_bytes, file_bytes, &length));
     checkpoint->data_offset = sizeof length_bytes + length;
     char *text = gantry__train_alloc((size_t)length, 1);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__train_file_read_at(checkpoint->file, checkpoint->path,
-                                                        sizeof length_bytes, text, (size_t)length);
+    gantry_status_t status = gantry_file_read_at(checkpoint->file, checkpoint->path,
+                                                 sizeof length_bytes, text, (size_t)length);
     if (status == GANTRY_OK)
         status = gantry__safetensors_parse(
             text, (size_t)length, file_bytes - checkpoint->data_offset, &checkpoint->header);
@@ -182,8 +181,8 @@ static gantry_status_t read_elements(const gantry_checkpoint_t *checkpoint,
                                      const gantry__safetensors_tensor_t *tensor,
                                      unsigned char *out) {
     const size_t bytes = (size_t)(tensor->end - tensor->begin);
-    GANTRY__TRAIN_TRY(gantry__train_file_read_at(
-        checkpoint->file, checkpoint->path, checkpoint->data_offset + tensor->begin, out, bytes));
+    GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path,
+                                          checkpoint->data_offset + tensor->begin, out, bytes));
     if (tensor->dtype != GANTRY_BOOL) return GANTRY_OK;
     for (size_t i = 0; i < bytes; ++i) out[i] = out[i] != 0;
     return GANTRY_OK;

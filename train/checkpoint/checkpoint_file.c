@@ -5,16 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "train/base/fail.h"
-
-/* one read call; Linux ends it at 2 GiB anyway */
-#define LONGEST_TRANSFER ((size_t)1 << 30)
 
 /* ---- failures ---- */
 
@@ -119,27 +115,6 @@ gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_
     }
     *out_file = file;
     *out_size = (uint64_t)info.st_size;
-    return GANTRY_OK;
-}
-
-gantry_status_t gantry__train_file_read_at(int file, const char *path, uint64_t offset, void *bytes,
-                                           size_t size) {
-    char *at = bytes;
-    for (size_t left = size; left > 0;) {
-        const ssize_t got =
-            pread(file, at, left < LONGEST_TRANSFER ? left : LONGEST_TRANSFER, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return file_fail("read", path, errno);
-        if (got == 0) {
-            return gantry__train_fail(GANTRY_DATA_LOSS,
-                                      "cannot read the checkpoint '%s': it ends at byte %" PRIu64
-                                      ", %zu bytes too early",
-                                      path, offset, left);
-        }
-        at += got;
-        offset += (uint64_t)got;
-        left -= (size_t)got;
-    }
     return GANTRY_OK;
 }
 

@@ -25,6 +25,7 @@
 #include "base/files.h"
 #include "base/new_file.h"
 #include "failing_heap.h"
+#include "read_whole.h"
 
 static char root[PATH_MAX - 256]; /* this test's own directory */
 
@@ -44,8 +45,7 @@ static gantry_status_t write_text(const char *path, const char *text) {
 static void expect_content(const char *path, const char *text) {
     void *bytes;
     size_t size;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, path, SIZE_MAX, &bytes, &size),
-                     GANTRY_OK);
+    assert_int_equal(read_whole(&gantry__heap_default, path, SIZE_MAX, &bytes, &size), GANTRY_OK);
     assert_int_equal(size, strlen(text));
     assert_memory_equal(bytes, text, size);
     gantry__heap_free(&gantry__heap_default, bytes, size);
@@ -116,8 +116,7 @@ static void write_large_then_read_gives_same_bytes(void **state) {
     failing_heap_init(&heap, -1);
     void *back;
     size_t back_size;
-    assert_int_equal(gantry__file_read(&heap.heap, in_root("large"), size, &back, &back_size),
-                     GANTRY_OK);
+    assert_int_equal(read_whole(&heap.heap, in_root("large"), size, &back, &back_size), GANTRY_OK);
     assert_int_equal(back_size, size);
     assert_memory_equal(back, bytes, size);
     gantry__heap_free(&heap.heap, back, back_size);
@@ -134,11 +133,11 @@ static void read_above_the_cap_is_refused(void **state) {
     void *bytes;
     size_t size;
     assert_int_equal(write_text(in_root("ten"), "0123456789"), GANTRY_OK);
-    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 9, &bytes, &size),
+    assert_int_equal(read_whole(&gantry__heap_default, in_root("ten"), 9, &bytes, &size),
                      GANTRY_OUT_OF_RANGE);
     expect_message("/ten", "more than the 9 bytes");
     assert_null(bytes);
-    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 10, &bytes, &size),
+    assert_int_equal(read_whole(&gantry__heap_default, in_root("ten"), 10, &bytes, &size),
                      GANTRY_OK);
     gantry__heap_free(&gantry__heap_default, bytes, size);
 }
@@ -162,7 +161,7 @@ static void what_is_no_plain_file_is_refused_by_name(void **state) {
     (void)alarm(60); /* SIGALRM ends a test that waits for a pipe */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         gantry_status_t status =
-            gantry__file_read(&gantry__heap_default, cases[i].path, 300000, &bytes, &size);
+            read_whole(&gantry__heap_default, cases[i].path, 300000, &bytes, &size);
         assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
         expect_message(cases[i].path, cases[i].kind);
         assert_null(bytes);
@@ -192,7 +191,7 @@ static void missing_file_is_not_found_by_name(void **state) {
     void *bytes;
     size_t size;
     uint64_t told;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("no"), 9, &bytes, &size),
+    assert_int_equal(read_whole(&gantry__heap_default, in_root("no"), 9, &bytes, &size),
                      GANTRY_NOT_FOUND);
     expect_message("/no'", "No such file");
     assert_int_equal(gantry__file_size(in_root("no"), &told), GANTRY_NOT_FOUND);
@@ -206,7 +205,7 @@ static void directory_in_place_of_file_is_refused(void **state) {
     void *bytes;
     size_t size;
     uint64_t told;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, root, 9, &bytes, &size),
+    assert_int_equal(read_whole(&gantry__heap_default, root, 9, &bytes, &size),
                      GANTRY_INVALID_ARGUMENT);
     expect_message(root, "directory");
     assert_int_equal(write_text(root, "x"), GANTRY_INVALID_ARGUMENT);
@@ -220,7 +219,7 @@ static void empty_or_null_path_is_refused(void **state) {
     size_t size;
     uint64_t told;
     gantry__directory_names_t names;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, NULL, 9, &bytes, &size),
+    assert_int_equal(read_whole(&gantry__heap_default, NULL, 9, &bytes, &size),
                      GANTRY_INVALID_ARGUMENT);
     expect_message("path", "NULL");
     assert_int_equal(gantry__file_write("", NULL, 0, 0), GANTRY_INVALID_ARGUMENT);
@@ -380,7 +379,7 @@ static void memory_running_out_leaks_nothing(void **state) {
         void *bytes;
         size_t size;
         failing_heap_init(&heap, at);
-        assert_int_equal(gantry__file_read(&heap.heap, in_root("few/a"), 9, &bytes, &size),
+        assert_int_equal(read_whole(&heap.heap, in_root("few/a"), 9, &bytes, &size),
                          GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(heap.live_blocks, 0);
         assert_false(heap.wrong_size);

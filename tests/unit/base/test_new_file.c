@@ -3,7 +3,8 @@
  * are an error, end no process, keep the old file and leave nothing beside it.
  * Promise: What a killed writer left is removed by the next writer of the path, and a file that
  * another writer is writing is not.
- * Promise: What is appended is there whole or not at all. */
+ * Promise: What is appended is there whole or not at all.
+ * Promise: A part of an open file is read whole or not at all, and the file's position stays. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -28,6 +29,7 @@
 #include "base/failure.h"
 #include "base/files.h"
 #include "base/new_file.h"
+#include "read_whole.h"
 
 static char root[64];
 
@@ -72,8 +74,7 @@ static gantry_status_t write_text(const char *path, const char *text) {
 static void expect_content(const char *path, const char *wanted) {
     void *bytes;
     size_t size;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, path, 1 << 16, &bytes, &size),
-                     GANTRY_OK);
+    assert_int_equal(read_whole(&gantry__heap_default, path, 1 << 16, &bytes, &size), GANTRY_OK);
     assert_int_equal(size, strlen(wanted));
     assert_memory_equal(bytes, wanted, size);
     gantry__heap_free(&gantry__heap_default, bytes, size);
@@ -266,6 +267,27 @@ static void wrong_calls_are_refused(void **state) {
     assert_int_equal(names(), 0);
 }
 
+static void parts_of_a_file_are_read_whole_or_not_at_all(void **state) {
+    (void)state;
+    char bytes[8] = "";
+    assert_int_equal(gantry_file_append(in_root("part"), "0123456789", 10), GANTRY_OK);
+    const int file = open(in_root("part"), O_RDONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    assert_int_equal(gantry_file_read_at(file, "part", 6, bytes, 4), GANTRY_OK);
+    assert_string_equal(bytes, "6789");
+    assert_int_equal(gantry_file_read_at(file, "part", 6, bytes, 5), GANTRY_DATA_LOSS);
+    expect_message("cannot read 'part': it ends at byte 10, 1 bytes too early");
+    assert_int_equal(gantry_file_read_at(file, "part", 10, NULL, 0), GANTRY_OK);
+    assert_int_equal(gantry_file_read_at(file, "part", 0, NULL, 1), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_file_read_at(file, NULL, 0, bytes, 1), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_file_read_at(-1, "part", 0, bytes, 1), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_file_read_at(file, "part", UINT64_MAX, bytes, 1),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(lseek(file, 0, SEEK_CUR), 0);
+    (void)close(file);
+    assert_int_equal(unlink(in_root("part")), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(limit_of_sizes_is_an_error, make_root, remove_root),
@@ -277,6 +299,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nobody_stops_an_append, make_root, remove_root),
         cmocka_unit_test_setup_teardown(link_is_followed_or_replaced, make_root, remove_root),
         cmocka_unit_test_setup_teardown(wrong_calls_are_refused, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(parts_of_a_file_are_read_whole_or_not_at_all, make_root,
+                                        remove_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
  * containers, on a tree that the test writes.
  * Promise: Pip's wheels are found outside an active environment, too: in the environment of the
  * python3 on PATH, and among the user's and the system's packages.
+ * Promise: NVIDIA's wheels are found in each Python of pyenv, asdf and mise if the python3 on PATH
+ * is one of their shims.
  * Promise: a place that comes from HOME, PYTHONUSERBASE or PATH must be absolute, and its writers
  * are checked.
  *
@@ -129,6 +131,27 @@ static void packages_of_python_outside_an_environment_are_found(void **state) {
     expect_folders(wanted, 5);
     (void)unsetenv("HOME");
     (void)unsetenv("PYTHONUSERBASE");
+}
+
+/* The shim is a script, which the library does not start. */
+static void pythons_that_a_shim_stands_for_are_searched(void **state) {
+    static const char *const wanted[] = {
+        "/me/.pyenv/versions/3.13.1/lib/python3.13/site-packages/nvidia/cuda_nvrtc/lib",
+        "/me/.pyenv/versions/3.12.4/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib",
+        "/me/.asdf/installs/python/3.12.4/lib/python3.12/site-packages/nvidia/cu13/lib"};
+    static const char *const shims[] = {"/me/.pyenv/shims", "/me/.asdf/shims"};
+    char path[300], file[300];
+    (void)state;
+    for (int i = 0; i < 3; ++i) make(wanted[i]);
+    for (int i = 0; i < 2; ++i) {
+        make(shims[i]);
+        (void)snprintf(file, sizeof file, "%s%s/python3", root, shims[i]);
+        assert_int_equal(symlink("/bin/sh", file), 0);
+        (void)snprintf(path, sizeof path, "%s%s", root, shims[i]);
+        (void)setenv("PATH", path, 1);
+        expect_folders(wanted + 2 * i, 2 - i);
+    }
+    (void)unsetenv("PATH");
 }
 
 /* Relative folders and folders without python3 are left out. */
@@ -279,6 +302,7 @@ int main(void) {
         TEST(containers_and_wsl_come_last),
         TEST(signs_of_patterns_in_a_name_stand_for_themselves),
         TEST(packages_of_python_outside_an_environment_are_found),
+        TEST(pythons_that_a_shim_stands_for_are_searched),
         TEST(the_first_python_of_the_path_names_its_environment),
         TEST(relative_home_and_base_have_no_folder),
         TEST(writers_are_checked_of_home_base_and_python),

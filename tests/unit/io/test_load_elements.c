@@ -2,6 +2,8 @@
 /* Promise: gantry_load_elements reads a tensor's elements from any place of an open file, and the
  * host holds no second copy of them, and of a device's elements 4 MiB.
  * Promise: A Git LFS pointer and an HTML page are named as such in place of an .npy file.
+ * Promise: An error message of a site and a file of another format are named as such in place of an
+ * .npy file.
  * Promise: The header of an .npy file is enough to know its array. */
 #define _XOPEN_SOURCE 700
 
@@ -160,6 +162,13 @@ static void pointers_and_pages_are_named(void **state) {
         {"<!DOCTYPE html>\n<html><head></head></html>", "it is an HTML page, as a site sends"},
         {"\xef\xbb\xbf \n<HTML lang=\"en\">", "it is an HTML page"},
         {"\n\n  <!doctype HTML>", "it is an HTML page"},
+        {"<Error><Code>NoSuchKey</Code></Error>", "it is an XML error message"},
+        {"{\"error\":\"Invalid username or password.\"}", "it is a JSON error message"},
+        {"\x89HDF\r\n\x1a\n", "it is an HDF5 file"},
+        {"PK\3\4", "it is a .zip archive, such as an .npz file"},
+        {"\x1f\x8b\x08", "it is compressed by gzip"},
+        {"\x1f", NULL},
+        {"GGU", NULL},
         {"anything else that is here", NULL},
         {"<!doctype", NULL},
         {"", NULL},

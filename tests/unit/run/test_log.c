@@ -4,6 +4,10 @@
  * Promise: Without GANTRY_LOG the library writes nothing; a set-user-ID program ignores it.
  * Promise: GANTRY_LOG's file is appended to, no link is followed, no pipe is opened, and a file
  * that cannot be written is a warning.
+ * Promise: A log that a full disk or `ulimit -f` cuts does not end the process, and keeps whole
+ * lines.
+ * Promise: The first line that GANTRY_LOG loses is one warning of the callback, and the file says
+ * how many lines it lacks once it can be written again.
  * Promise: No level drops a line that log_placement asks for, and the option log_level, which is
  * the callback's, drops none of GANTRY_LOG. */
 #define _GNU_SOURCE
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -327,6 +332,98 @@ static void other_texts_are_refused(void **state) {
     }
 }
 
+/* ---- lines that are lost ---- */
+
+static void log_lines(gantry_runtime_t *runtime, int count) {
+    for (int i = 0; i < count; ++i)
+        assert_int_equal(gantry_runtime_log(runtime, GANTRY_LEVEL_ERROR, "a line of some length"),
+                         GANTRY_OK);
+}
+
+/* No test prints while the limit holds: its output may be a file, too. */
+static void log_beyond(gantry_runtime_t *runtime, rlim_t size_bytes) {
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = size_bytes, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int i = 0; i < 40; ++i)
+        (void)gantry_runtime_log(runtime, GANTRY_LEVEL_ERROR, "a line of some length");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
+/* Every line has a head, and the last one has its end. */
+static void expect_whole_lines(const char *text) {
+    const size_t size = strlen(text);
+    assert_true(size > 0 && text[size - 1] == '\n');
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1)
+        if (strncmp(at, "gantry[", 7) != 0) fail_msg("a part of a line in:\n%s", text);
+}
+
+/* Each rest that a line may leave. */
+static void a_limit_of_sizes_leaves_whole_lines(void **state) {
+    (void)state;
+    for (rlim_t rest = 0; rest < 120; rest += 7) {
+        runtime_fixture_t f;
+        (void)unlink(path);
+        name_log(path);
+        runtime_fixture_open(&f, 1);
+        log_lines(f.runtime, 1);
+        log_beyond(f.runtime, (rlim_t)strlen(read_log()) + rest);
+        expect_whole_lines(read_log());
+        assert_int_equal(log_lines_with(&f.log, "has lost a line: File too large", path), 1);
+        log_lines(f.runtime, 1);
+        expect_whole_lines(read_log());
+        runtime_fixture_close(&f);
+        const int lines = count_of(read_log(), "] error: a line of some length\n");
+        int lost = 0;
+        for (const char *at = read_log(); (at = strstr(at, "] warning: ")); ++at) {
+            assert_true(strstr(at, " missing here: File too large\n"));
+            lost += atoi(at + strlen("] warning: "));
+        }
+        assert_int_equal(lines + lost, 42);
+        assert_true(lines >= 2 && lost > 0);
+    }
+}
+
+/* Its own writer may have been the last. */
+static void a_cut_line_of_standard_error_is_ended(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_runtime_options_t options = silent_options(&f);
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    name_log("stderr");
+    const int kept = take_stderr(file);
+    gantry_status_t status = gantry_runtime_create(&options, &f.runtime);
+    give_stderr_back(kept);
+    assert_int_equal(status, GANTRY_OK);
+    log_beyond(f.runtime, (rlim_t)strlen(read_log()) + 12);
+    assert_true(write(file, "own\n", 4) == 4);
+    log_lines(f.runtime, 1);
+    runtime_fixture_close(&f);
+    (void)close(file);
+    expect_line(read_log(), "warning: 40 lines are missing here: File too large\n");
+    if (!strstr(read_log(), "own\n\ngantry[")) fail_msg("lines are joined:\n%s", read_log());
+    expect_line(read_log(), "error: a line of some length\n");
+}
+
+static void a_full_disk_is_one_warning(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) {
+        print_message("skipped: there is no /dev/full\n");
+        skip();
+    }
+    runtime_fixture_t f;
+    name_log("/dev/full");
+    runtime_fixture_open(&f, 1);
+    log_lines(f.runtime, 20);
+    assert_int_equal(
+        log_lines_with(&f.log, "GANTRY_LOG=/dev/full has lost a line: No space left", ""), 1);
+    assert_int_equal(log_lines_with(&f.log, "GANTRY_LOG", ""), 1);
+    assert_int_equal(log_lines_with(&f.log, "a line of some length", ""), 20);
+    runtime_fixture_close(&f);
+}
+
 /* ---- programs with more rights than their caller ---- */
 
 /* The part that runs set-user-ID. */
@@ -429,6 +526,9 @@ int main(int count, char **arguments) {
         CASE(files_that_cannot_be_written_are_a_warning),
         CASE(a_closed_standard_error_is_a_warning),
         CASE(other_texts_are_refused),
+        CASE(a_limit_of_sizes_leaves_whole_lines),
+        CASE(a_cut_line_of_standard_error_is_ended),
+        CASE(a_full_disk_is_one_warning),
         CASE(a_set_user_id_program_ignores_the_environment),
         CASE(lines_of_threads_do_not_mix),
     };

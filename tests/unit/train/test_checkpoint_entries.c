@@ -3,7 +3,9 @@
  * checkpoint; what asks for it is refused by its name.
  * Promise: gantry_checkpoint_load and gantry_checkpoint_restore bring elements to a device with a
  * few MiB of host memory, whatever the tensor's size.
- * Promise: A Git LFS pointer and an HTML page are named as such in place of a checkpoint. */
+ * Promise: A Git LFS pointer and an HTML page are named as such in place of a checkpoint.
+ * Promise: An error message of a site and a file of another format are named as such in place of a
+ * checkpoint. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -192,6 +194,10 @@ static void pointers_and_pages_are_named(void **state) {
          "it is no safetensors file: it is a Git LFS pointer"},
         {"<!DOCTYPE html><html></html>", "it is no safetensors file: it is an HTML page"},
         {"<html", "it is an HTML page"},
+        {"{\"error\":\"Repository not found\"}",
+         "it is no safetensors file: it is a JSON error message"},
+        {"\x93NUMPY\1", "it is no safetensors file: it is an .npy file"},
+        {"\x80\2\x8a", "it is no safetensors file: it is a Python pickle"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         gantry_checkpoint_t *checkpoint;
