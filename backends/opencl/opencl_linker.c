@@ -175,7 +175,7 @@ static void remove_old_trials(const char *folder) {
 }
 
 /* An object without code or data: a header, the table of sections, and their names. */
-static bool write_object(const char *path) {
+static bool write_empty_object(const char *path) {
     static const char names[16] = "\0.shstrtab";
     struct {
         Elf64_Ehdr header;
@@ -248,7 +248,7 @@ static pid_t wait_for_linker(pid_t child, int *out_state) {
 static bool run_trial(const char *linker, link_trial_t *trial, char *why, size_t why_bytes) {
     int state = 0;
     pid_t child;
-    if (!write_object(trial->object)) {
+    if (!write_empty_object(trial->object)) {
         (void)snprintf(why, why_bytes, "%s cannot be written", trial->object);
         return false;
     }

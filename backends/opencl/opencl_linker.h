@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The linker that PoCL starts for each kernel that it compiles. It is tried by one small link before
- * PoCL's processors are listed, because PoCL ends the process when a link fails.
+/* The linker that PoCL starts for each kernel that it compiles. A small link tries it before PoCL's
+ * processors are listed, because PoCL ends the process when a link fails.
  *
  * Not here: the rest of what PoCL needs (opencl_pocl.h). Owner: nothing is kept. Threads: can_link
  * reads the environment and is init-only, can_wait is thread-safe. */

@@ -41,8 +41,8 @@ bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder);
 int32_t gantry__pocl_check_opening(const gantry_host_t *host);
 /* Before something is compiled, which for machine code is a kernel's first launch: the folder,
  * FailedPrecondition, and memory, ResourceExhausted, with the reason. grown_bytes: that earlier
- * compilations took and later ones use again. what: "launch of ...: ", or "". FailedPrecondition, too,
- * if PoCL could not wait for its linker. */
+ * compilations took and later ones use again. what: "launch of ...: ", or "". FailedPrecondition,
+ * too, if PoCL could not wait for its linker. */
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder,
                                      uint64_t grown_bytes, const char *what);
 
