@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* mkostemp */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,17 +45,21 @@ static void cut_last(char *path) {
     if (!slash) (void)snprintf(path, DOCTOR_PATH_BYTES, ".");
 }
 
-/* Writes a page, because a full disk shows only then. Returns 0 or the error. */
+/* Writes a page, because a full disk and a limit of sizes show only then. 0 or the error. */
 static int try_folder(const char *folder) {
     char name[DOCTOR_PATH_BYTES + 32];
     static const char page[4096];
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}; /* else ulimit -f ends the process */
+    struct sigaction before;
     (void)snprintf(name, sizeof name, "%s/gantry_doctor_XXXXXX", folder);
     int file = mkostemp(name, O_CLOEXEC), code = 0;
     if (file < 0) return errno;
+    (void)unlink(name);
+    (void)sigaction(SIGXFSZ, &ignore, &before);
     errno = ENOSPC;
     if (write(file, page, sizeof page) != (ssize_t)sizeof page) code = errno;
+    (void)sigaction(SIGXFSZ, &before, NULL);
     (void)close(file);
-    (void)unlink(name);
     return code;
 }
 
