@@ -10,6 +10,7 @@
 
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_all_devices.h"
+#include "opencl/opencl_linker.h"
 #include "kernels/common/kernel_types.h"
 #include "kernels/common/launch.h"
 #include "driver/process_limit.h"
@@ -145,7 +146,8 @@ static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id 
         return 0;
     }
     count = count < MOST_DEVICES ? count : MOST_DEVICES;
-    if (is_pocl && count > 0 && !gantry__pocl_can_link(reason, reason_bytes))
+    if (is_pocl && count > 0 &&
+        !gantry__linker_can_link(instance->compiler.folder.path, reason, reason_bytes))
         drop_processors(instance, devices, &count);
     return count;
 }

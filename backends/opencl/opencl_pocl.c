@@ -14,19 +14,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "opencl/opencl_linker.h"
 #include "opencl/opencl_status.h"
 #include "driver/host_call.h"
 #include "driver/process_limit.h"
@@ -117,7 +115,8 @@ static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) 
     (void)snprintf(name, sizeof name, "%s/gantry_XXXXXX", path);
     int file = mkostemp(name, O_CLOEXEC);
     if (file < 0) return errno;
-    errno = ENOSPC; /* a short write sets nothing */
+    (void)unlink(name); /* at once: a process that is killed leaves nothing */
+    errno = ENOSPC;     /* a short write sets nothing */
     static const char page[4096];
     if (write(file, page, sizeof page) != (ssize_t)sizeof page) code = errno;
     *out_free_bytes = UINT64_MAX;
@@ -128,7 +127,6 @@ static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) 
         *out_runs = (room.f_flag & ST_NOEXEC) == 0;
     }
     close(file);
-    unlink(name);
     return code;
 }
 
@@ -267,141 +265,8 @@ int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__po
     const uint64_t needed_bytes =
         grown_bytes < START_BYTES - COMPILER_BYTES ? START_BYTES - grown_bytes : COMPILER_BYTES;
     char reason[GANTRY__POCL_REASON_BYTES];
-    if (!check_folder(host, folder, reason, sizeof reason))
+    if (!check_folder(host, folder, reason, sizeof reason) ||
+        !gantry__linker_can_wait(reason, sizeof reason))
         return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s%s", what, reason);
     return check_memory(host, needed_bytes, what);
-}
-
-/* ---- the linker ---- */
-
-static bool is_program(const char *path) {
-    struct stat info;
-    return access(path, R_OK | X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-static bool matches(const char *pattern) {
-    glob_t found;
-    bool is_found = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
-    if (is_found) globfree(&found);
-    return is_found;
-}
-
-/* Whether a folder of the list (':' between them) has the file; out_path is the first one's. */
-static bool find_in_list(const char *list, const char *name, bool (*is_it)(const char *path),
-                         char *out_path, size_t path_bytes) {
-    while (list && *list != '\0') {
-        int length = (int)strcspn(list, ":");
-        (void)snprintf(out_path, path_bytes, "%.*s/%s", length, list, name);
-        if (length > 0 && is_it(out_path)) return true;
-        list += length + (list[length] == ':');
-    }
-    return false;
-}
-
-/* In one of the folders, which are patterns, or in one of LIBRARY_PATH. */
-static bool is_in_folders(const char *name, const char *const *folders, size_t count) {
-    char path[PATH_BYTES];
-    for (size_t i = 0; i < count; ++i) {
-        (void)snprintf(path, sizeof path, "%s/%s", folders[i], name);
-        if (matches(path)) return true;
-    }
-    return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
-}
-
-/* Clang looks for ld in the folder of the GCC that it uses, /usr/<triple>/bin of
- * /usr/lib/gcc/<triple>, then in PATH. Other folders of that form belong to cross compilers:
- * MinGW's ld makes programs for Windows, and PoCL ends the process when a link fails. */
-static bool find_linker_of_gcc(const char *machine, char *out_path, size_t path_bytes) {
-    char pattern[sizeof((struct utsname *)0)->machine + 32];
-    glob_t found;
-    bool is_found = false;
-    (void)snprintf(pattern, sizeof pattern, "/usr/lib*/gcc/%s-*linux*", machine);
-    if (glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return false;
-    for (size_t i = 0; i < found.gl_pathc && !is_found; ++i) {
-        (void)snprintf(out_path, path_bytes, "/usr/%s/bin/ld", strrchr(found.gl_pathv[i], '/') + 1);
-        is_found = is_program(out_path);
-    }
-    globfree(&found);
-    return is_found;
-}
-
-static bool find_linker(const char *machine, char *out_path, size_t path_bytes) {
-    if (find_linker_of_gcc(machine, out_path, path_bytes) ||
-        find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes))
-        return true;
-    out_path[0] = '\0';
-    return false;
-}
-
-/* Whether it links programs of this machine. A linker has the names of all its formats in it; a
- * script, which some systems have around their linker, has none. */
-static bool links_here(const char *machine, const char *path) {
-    static const char *const formats[][2] = {{"x86_64", "elf_x86_64"}, {"aarch64", "aarch64linux"}};
-    const char *format = NULL;
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
-        if (strcmp(machine, formats[i][0]) == 0) format = formats[i][1];
-    }
-    int file = format ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    struct stat info;
-    if (file < 0) return true;
-    void *bytes = fstat(file, &info) == 0 && info.st_size > 4
-                      ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0)
-                      : MAP_FAILED;
-    (void)close(file);
-    if (bytes == MAP_FAILED) return true;
-    const bool links = memcmp(bytes, "\177ELF", 4) != 0 ||
-                       memmem(bytes, (size_t)info.st_size, format, strlen(format)) != NULL;
-    (void)munmap(bytes, (size_t)info.st_size);
-    return links;
-}
-
-/* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where
- * systems have them; another one (Nix, Conda) knows its own places. Systems without GCC may have
- * a Clang that links its own library instead. */
-static const char *find_missing_library(void) {
-    static const char *const systems[] = {"/usr/lib/*-linux-*", "/usr/lib*", "/lib/*-linux-*",
-                                          "/lib*", "/usr/local/lib*"};
-    static const char *const gccs[] = {"/usr/lib*/gcc/*/*", "/usr/local/lib*/gcc/*/*",
-                                       "/opt/*/*/root/usr/lib*/gcc/*/*", "/usr/lib*"};
-    const size_t system_count = sizeof systems / sizeof systems[0];
-
-    if (!is_in_folders("libm.so", systems, system_count) &&
-        !is_in_folders("libm.a", systems, system_count)) {
-        return "the C library's libm.so for linking is not found: install libc6-dev (glibc-devel)";
-    }
-    if (is_in_folders("libgcc.a", gccs, sizeof gccs / sizeof gccs[0]) ||
-        (!matches("/usr/lib*/gcc") && matches("/usr/lib*/clang/*/lib/*/libclang_rt.builtins*"))) {
-        return NULL;
-    }
-    return "GCC's libgcc.a is not found: install gcc";
-}
-
-bool gantry__pocl_can_link(char *reason, size_t reason_bytes) {
-    const char *path = getenv("PATH");
-    struct utsname system = {.machine = ""};
-    char linker[PATH_BYTES];
-    (void)uname(&system);
-    if (!find_linker(system.machine, linker, sizeof linker)) {
-        (void)snprintf(
-            reason, reason_bytes,
-            "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install binutils, or mend PATH",
-            path ? "\"" : "", path ? path : "not set", path ? "\"" : "");
-        return false;
-    }
-    if (!links_here(system.machine, linker)) {
-        (void)snprintf(
-            reason, reason_bytes,
-            "PoCL links each kernel with the first program ld that is found, %.300s, which makes no programs for %s: mend PATH, so that the system's ld comes first",
-            linker, system.machine);
-        return false;
-    }
-    const char *missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0
-                              ? find_missing_library()
-                              : NULL;
-    if (missing) {
-        (void)snprintf(reason, reason_bytes, "PoCL links each kernel with %.100s, and %s", linker,
-                       missing);
-        return false;
-    }
-    return true;
 }

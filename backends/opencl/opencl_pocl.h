@@ -2,11 +2,11 @@
 /* What PoCL needs of the machine, looked at before PoCL is asked: where it is missing, PoCL 3 to 6
  * end the process or tell no cause.
  *
- * Not here: what PoCL says of itself (opencl_device_info.c), and a loader that asks PoCL by itself
- * (opencl_loader.h). A compiler still ends the process if another part of the program takes the
- * memory, or another process the disk, in the middle of its work. Owner: the instance keeps the
- * folder. Threads: can_be_asked, can_start and can_link read the environment and are init-only, the
- * rest is thread-safe. */
+ * Not here: its linker (opencl_linker.h), what PoCL says of itself (opencl_device_info.c), and a
+ * loader that asks PoCL by itself (opencl_loader.h). A compiler still ends the process if another
+ * part of the program takes the memory, or another process the disk, in the middle of its work.
+ * Owner: the instance keeps the folder. Threads: can_be_asked and can_start read the environment
+ * and are init-only, the rest is thread-safe. */
 #ifndef GANTRY_OPENCL_POCL_H
 #define GANTRY_OPENCL_POCL_H
 
@@ -34,8 +34,6 @@ bool gantry__pocl_can_be_asked(char *reason, size_t reason_bytes);
  * to compile in, a thread for each core. 0 with the reason; *out_folder is then not to be used. */
 bool gantry__pocl_can_start(const gantry_host_t *host, gantry__pocl_folder_t *out_folder,
                             char *reason, size_t reason_bytes);
-/* Whether its processor devices can link kernels. 0 with the reason. */
-bool gantry__pocl_can_link(char *reason, size_t reason_bytes);
 /* Whether memory is limited or the folder's disk nearly full, so that compilations must not share
  * them; a few calls of the system. */
 bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder);
@@ -43,7 +41,8 @@ bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder);
 int32_t gantry__pocl_check_opening(const gantry_host_t *host);
 /* Before something is compiled, which for machine code is a kernel's first launch: the folder,
  * FailedPrecondition, and memory, ResourceExhausted, with the reason. grown_bytes: that earlier
- * compilations took and later ones use again. what: "launch of ...: ", or "". */
+ * compilations took and later ones use again. what: "launch of ...: ", or "". FailedPrecondition,
+ * too, if PoCL could not wait for its linker. */
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder,
                                      uint64_t grown_bytes, const char *what);
 

@@ -34,7 +34,8 @@ typedef struct gantry_new_file_t {
 
 /** Begins to write the file at path. A path that is no plain file (a terminal, a pipe, /dev/null)
  * is written to directly; a directory is InvalidArgument. A symbolic link stays, and its target is
- * replaced. *out_file is ended by gantry_file_end or gantry_file_abandon, also after a failure. */
+ * replaced, or made if there is none. *out_file is ended by gantry_file_end or
+ * gantry_file_abandon, also after a failure. */
 GANTRY_API gantry_status_t gantry_file_begin(const char *path, gantry_new_file_t *out_file);
 /** Writes the next bytes; bytes may be NULL if size is 0. */
 GANTRY_API gantry_status_t gantry_file_write(gantry_new_file_t *file, const void *bytes,

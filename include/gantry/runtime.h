@@ -218,6 +218,10 @@ typedef struct gantry_backend_status_t {
     const char *reason;    /**< Why it is not usable; "" when it is. */
     const char *libraries; /**< Which vendor libraries it found or missed; "". */
     uint32_t device_count; /**< Its physical devices. */
+    /** Why its drivers are opened without a trial even if one of them ended the last process: the
+     * gantry command is not next to the library, crashes cannot be noted, or
+     * GANTRY_DRIVER_QUARANTINE is off. "": they are tried, or the backend has none. */
+    const char *untried;
 } gantry_backend_status_t;
 
 /** The number of backends that were found or refused. */

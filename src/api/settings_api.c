@@ -53,7 +53,8 @@ gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t in
                                    .path = backend->path,
                                    .reason = backend->reason,
                                    .libraries = libraries ? libraries : "",
-                                   .device_count = backend->device_count};
+                                   .device_count = backend->device_count,
+                                   .untried = gantry__backend_untried(&runtime->backends, backend)};
     return gantry__struct_fill(out_status, &all, sizeof all, "gantry_backend_status: out_status");
 }
 

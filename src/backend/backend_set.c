@@ -180,19 +180,28 @@ static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, 
     }
 }
 
+static bool has_drivers(const gantry_backend_t *table) {
+    return table && strcmp(table->name, "cpu") != 0;
+}
+
+const char *gantry__backend_untried(const gantry__backend_set_t *set,
+                                    const gantry__backend_t *item) {
+    return has_drivers(item->table) ? set->quarantine.untried : "";
+}
+
 static int32_t open_drivers(gantry__backend_set_t *set, gantry__backend_t *item, const char *path) {
     const gantry_backend_t *table = item->table;
-    const bool has_drivers = strcmp(table->name, "cpu") != 0;
+    const bool is_tried = has_drivers(table);
     gantry__driver_trial_t trial;
-    if (has_drivers)
+    if (is_tried)
         GANTRY__TRY(gantry__quarantine_begin(&set->quarantine, &set->host, table, path, &trial));
-    set->trial = has_drivers ? &trial : NULL;
+    set->trial = is_tried ? &trial : NULL;
     const uint32_t before = gantry__failures();
     int32_t code = table->open(&set->host, &item->instance);
     if (code != 0) (void)gantry__slot_failure(code, before);
     if (code == 0) item->device_count = table->device_count(item->instance);
     set->trial = NULL;
-    if (has_drivers) gantry__quarantine_end(&set->quarantine, &trial);
+    if (is_tried) gantry__quarantine_end(&set->quarantine, &trial);
     return code;
 }
 

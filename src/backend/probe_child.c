@@ -27,33 +27,61 @@
 #define POLL_NS 2000000L
 #define REPORT_FILE 3 /* the child's */
 #define REPORT_TEXT "3"
+#define WHY_BYTES 640
 
 /* The command's path, relative to the library or to the program that it is linked into. */
 static const char *const places[] = {"/../bin/gantry", "/../../bin/gantry", "/gantry",
                                      "/../gantry"};
 
+/* ---- the command ---- */
+
+typedef struct child_command_t {
+    char library[GANTRY__TRUST_PATH_BYTES], path[GANTRY__TRUST_PATH_BYTES];
+    bool is_unsafe; /* others may write the one that was found */
+    char why[WHY_BYTES];
+} child_command_t;
+
 /* The first of the places that has a program. One that others may write is not started: the
  * library's own writers may, because they can write the library, too. */
-static bool find_command(const gantry__log_t *log, char file[GANTRY__TRUST_PATH_BYTES],
-                         char out[GANTRY__TRUST_PATH_BYTES]) {
+static bool find_command(child_command_t *command) {
     gantry__trust_t writers;
     char place[GANTRY__TRUST_PATH_BYTES + 32];
-    if (!gantry__trust_of_library(&writers, file)) return false;
-    *strrchr(file, '/') = '\0';
+    if (!gantry__trust_of_library(&writers, command->library)) {
+        (void)snprintf(command->why, sizeof command->why, "the library's own folder is unknown");
+        return false;
+    }
+    (void)snprintf(
+        command->why, sizeof command->why,
+        "the gantry command is not next to '%.300s' (../bin, ../../bin, the same folder, or the one above)",
+        command->library);
+    *strrchr(command->library, '/') = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
         const uint32_t before = gantry__failures();
         int program;
-        (void)snprintf(place, sizeof place, "%s%s", file, places[i]);
+        (void)snprintf(place, sizeof place, "%s%s", command->library, places[i]);
         if (access(place, X_OK) != 0) continue;
-        const gantry_status_t status = gantry__trust_open_file(place, &writers, out, &program);
+        const gantry_status_t status =
+            gantry__trust_open_file(place, &writers, command->path, &program);
         gantry__file_close(program);
         if (status == GANTRY_OK) return true;
-        if (status == GANTRY_FAILED_PRECONDITION)
-            gantry__log(log, GANTRY_LEVEL_WARNING,
-                        "Drivers are not tried in a process of its own: %s", gantry__message());
+        if (status == GANTRY_FAILED_PRECONDITION) {
+            command->is_unsafe = true;
+            (void)snprintf(command->why, sizeof command->why, "%s", gantry__message());
+        }
         gantry__forget_since(before);
     }
     return false;
+}
+
+bool gantry__probe_child_is_there(const gantry__heap_t *heap, char *why, size_t why_bytes) {
+    child_command_t *command = gantry__heap_zalloc(heap, sizeof *command);
+    const bool is_there = command && find_command(command);
+    (void)snprintf(why, why_bytes, "%s",
+                   is_there  ? ""
+                   : command ? command->why
+                             : "host memory is out");
+    gantry__heap_free(heap, command, sizeof *command);
+    return is_there;
 }
 
 /* ---- environment ---- */
@@ -62,8 +90,7 @@ static bool find_command(const gantry__log_t *log, char file[GANTRY__TRUST_PATH_
 
 /* On the heap, because it is too large for a caller's stack. */
 typedef struct child_environment_t {
-    char file[GANTRY__TRUST_PATH_BYTES]; /* of the library */
-    char command[GANTRY__TRUST_PATH_BYTES];
+    child_command_t command;
     char texts[OWN_VARIABLES][PATH_MAX + 32];
     size_t own;
     char **all; /* of count + 1 entries, heap memory */
@@ -112,10 +139,17 @@ static bool make_environment(const gantry__child_call_t *call, child_environment
 /* Starts the child without output: a compiler that dies prints much. */
 static bool start_child(const gantry__child_call_t *call, child_environment_t *environment,
                         int report, pid_t *out_child) {
-    char *command = environment->command, name[64];
-    if (!find_command(call->log, environment->file, command)) return false;
+    child_command_t *command = &environment->command;
+    char name[64];
+    if (!find_command(command)) {
+        if (command->is_unsafe)
+            gantry__log(call->log, GANTRY_LEVEL_WARNING,
+                        "Drivers are not tried in a process of its own: %s", command->why);
+        return false;
+    }
     (void)snprintf(name, sizeof name, "%s", call->alias);
-    char word[] = "probe", file[] = REPORT_TEXT, *arguments[] = {command, word, name, file, NULL};
+    char word[] = "probe", file[] = REPORT_TEXT;
+    char *arguments[] = {command->path, word, name, file, NULL};
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0) return false;
     posix_spawnattr_t attributes;
@@ -124,13 +158,13 @@ static bool start_child(const gantry__child_call_t *call, child_environment_t *e
         return false;
     }
     /* a process group of its own: Ctrl-C and Ctrl-Z concern the program, not the trial */
-    bool is_started =
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP) == 0 &&
-        posix_spawn_file_actions_adddup2(&actions, report, REPORT_FILE) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0) == 0 &&
-        posix_spawn(out_child, command, &actions, &attributes, arguments, environment->all) == 0;
+    bool is_started = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP) == 0 &&
+                      posix_spawn_file_actions_adddup2(&actions, report, REPORT_FILE) == 0 &&
+                      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0) == 0 &&
+                      posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0) == 0 &&
+                      posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0) == 0 &&
+                      posix_spawn(out_child, command->path, &actions, &attributes, arguments,
+                                  environment->all) == 0;
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return is_started;

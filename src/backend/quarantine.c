@@ -25,8 +25,8 @@
 #include "backend/probe_child.h"
 #include "base/entropy.h"
 #include "base/files.h"
-#include "base/new_file.h"
 #include "base/hash.h"
+#include "base/new_file.h"
 #include "base/printable.h"
 #include "base/trust.h"
 #include "base/user_folder.h"
@@ -45,6 +45,11 @@ typedef struct driver_version_t {
     char files[FILES_BYTES]; /* of the drivers: "a, b" */
 } driver_version_t;
 
+static gantry_status_t say_untried(gantry__quarantine_t *quarantine, const char *why) {
+    (void)snprintf(quarantine->untried, sizeof quarantine->untried, "%s", why);
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__quarantine_init(gantry__quarantine_t *quarantine,
                                         const gantry__heap_t *heap, const gantry__log_t *log,
                                         gantry__settings_t *settings) {
@@ -52,14 +57,20 @@ gantry_status_t gantry__quarantine_init(gantry__quarantine_t *quarantine,
     bool is_on = true;
     GANTRY__TRY(gantry__settings_get_bool(settings, "GANTRY_DRIVER_QUARANTINE", &is_on));
     const char *kernels = gantry__settings_get(settings, "GANTRY_KERNEL_CACHE", NULL);
-    if (!is_on || (kernels && !*kernels)) return GANTRY_OK;
+    if (!is_on) return say_untried(quarantine, "GANTRY_DRIVER_QUARANTINE is off");
+    if (kernels && !*kernels)
+        return say_untried(quarantine, "GANTRY_KERNEL_CACHE is empty: no crash can be noted");
     if (!kernels) {
         quarantine->folder = gantry__user_folder(heap, settings, "drivers");
-        return GANTRY_OK;
+        if (quarantine->folder) return GANTRY_OK;
+        return say_untried(
+            quarantine,
+            "no crash can be noted: XDG_CACHE_HOME, HOME and GANTRY_KERNEL_CACHE name no folder");
     }
     char folder[sizeof((gantry__driver_trial_t *)0)->note];
     int length = snprintf(folder, sizeof folder, "%s/drivers", kernels);
-    if (length < 0 || (size_t)length >= sizeof folder) return GANTRY_OK;
+    if (length < 0 || (size_t)length >= sizeof folder)
+        return say_untried(quarantine, "the name of the folder of compiled kernels is too long");
     quarantine->folder = gantry__heap_strdup(heap, folder);
     return quarantine->folder ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -269,10 +280,15 @@ static bool crashes_in_child(const gantry__quarantine_t *quarantine, const gantr
                                        .module = module,
                                        .cache = ""};
     char end[WHY_BYTES / 4];
+    const bool is_tried = !*quarantine->untried;
     gantry__log(
-        quarantine->log, GANTRY_LEVEL_INFO,
-        "The last process that opened the drivers of backend %s ended meanwhile%s%s%s: a process of its own tries them first",
-        table->name, *driver ? " (the code of " : "", driver, *driver ? " ran last)" : "");
+        quarantine->log, is_tried ? GANTRY_LEVEL_INFO : GANTRY_LEVEL_WARNING,
+        "The last process that opened the drivers of backend %s ended meanwhile%s%s%s: %s%s",
+        table->name, *driver ? " (the code of " : "", driver, *driver ? " ran last)" : "",
+        is_tried ? "a process of its own tries them first"
+                 : "they are opened without a trial, because ",
+        quarantine->untried);
+    if (!is_tried) return false;
     if (gantry__probe_child_run(&call, end, sizeof end) != GANTRY__CHILD_CRASHED) return false;
     (void)snprintf(record->why, sizeof record->why, "%s%s%.200s%s", end,
                    *driver ? "; the code of " : "", driver, *driver ? " ran last" : "");
@@ -327,7 +343,13 @@ static bool quarantine_open_folder(gantry__quarantine_t *quarantine) {
     int folder;
     const gantry_status_t status = gantry__trust_make_folder(quarantine->folder, &folder);
     gantry__file_close(folder);
-    if (status != GANTRY_FAILED_PRECONDITION) return status == GANTRY_OK;
+    if (status == GANTRY_OK) {
+        (void)gantry__probe_child_is_there(quarantine->heap, quarantine->untried,
+                                           sizeof quarantine->untried);
+        return true;
+    }
+    (void)say_untried(quarantine, gantry__message());
+    if (status != GANTRY_FAILED_PRECONDITION) return false;
     gantry__log(quarantine->log, GANTRY_LEVEL_WARNING, "Crashes of drivers are not kept: %s",
                 gantry__message());
     gantry__quarantine_deinit(quarantine);

@@ -16,8 +16,9 @@
  * opening that ends well removes the record.
  *
  * Without a folder of compiled kernels, with one that cannot be written or that others may write
- * (base/trust.h), and without the gantry command there is no quarantine. Owner: the runtime's set
- * of backends. Init-only; processes of one user may share the folder. */
+ * (base/trust.h), and without the gantry command there is no quarantine: drivers are opened without
+ * a trial, and gantry_backend_status says why. Owner: the runtime's set of backends. Init-only;
+ * processes of one user may share the folder. */
 #ifndef GANTRY_BACKEND_QUARANTINE_H
 #define GANTRY_BACKEND_QUARANTINE_H
 
@@ -30,7 +31,8 @@
 typedef struct gantry__quarantine_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
-    char *folder; /* NULL: there is no quarantine */
+    char *folder;      /* NULL: there is no quarantine */
+    char untried[704]; /* why drivers are opened without a trial; "" if they are not */
 } gantry__quarantine_t;
 
 /* One opening of a backend. */

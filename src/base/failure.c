@@ -47,6 +47,11 @@ void gantry__forget_since(uint32_t before) {
     if (failures != before) last_message[0] = '\0';
 }
 
+void gantry__failure_restore(uint32_t before, const char *text) {
+    (void)snprintf(last_message, sizeof last_message, "%s", text);
+    failures = before;
+}
+
 const char *gantry_last_message(void) { return last_message; }
 
 gantry_status_t gantry_fail(gantry_status_t status, const char *text) {

@@ -56,6 +56,9 @@ uint32_t gantry__failures(void); /* so far on this thread, modulo 2^32 */
  * library costs a call per access. */
 const uint32_t *gantry__failure_count(void);
 void gantry__forget_since(uint32_t before);
+/* For work that no caller asked for: its failures never were. text: a copy of the message that the
+ * thread had when gantry__failures returned before. */
+void gantry__failure_restore(uint32_t before, const char *text);
 
 #define GANTRY__TRY(expression)                           \
     do {                                                  \

@@ -37,6 +37,7 @@
 
 #define TEMPORARY_ATTEMPTS 1000
 #define MOST_STEM 200
+#define MOST_LINKS 40
 /* one write call; Linux ends it at 2 GiB anyway */
 #define LONGEST_TRANSFER ((size_t)1 << 30)
 
@@ -81,7 +82,8 @@ static int make_temporary(const char *name, mode_t mode) {
 }
 
 static int open_temporary(gantry_new_file_t *file) {
-    const mode_t mode = file->flags & GANTRY__FILE_OWN ? 0600 : 0666;
+    const bool is_own = file->flags & GANTRY__FILE_OWN;
+    const mode_t mode = !is_own ? 0666 : file->flags & GANTRY__FILE_SHOWN ? 0644 : 0600;
     for (unsigned i = 0; i < TEMPORARY_ATTEMPTS; ++i) {
         const int length = snprintf(file->temporary, sizeof file->temporary, "%.*s.%08x.tmp",
                                     temporary_stem(file->target), file->target, i);
@@ -114,13 +116,31 @@ static gantry_status_t copy_path(const char *path, gantry_new_file_t *file) {
                : gantry__file_fail("write", path, ENAMETOOLONG);
 }
 
+/* The end of a link that names no file yet: a file is made there, as by open. */
+static gantry_status_t copy_link(const char *path, gantry_new_file_t *file) {
+    char target[PATH_MAX], next[2 * PATH_MAX];
+    GANTRY__TRY(copy_path(path, file));
+    for (int links = 0; links < MOST_LINKS; ++links) {
+        const ssize_t length = readlink(file->target, target, sizeof target - 1);
+        if (length < 0) return GANTRY_OK;
+        target[length] = '\0';
+        const char *slash = strrchr(file->target, '/');
+        const size_t folder = *target == '/' || !slash ? 0 : (size_t)(slash + 1 - file->target);
+        (void)snprintf(next, sizeof next, "%.*s%s", (int)folder, file->target, target);
+        GANTRY__TRY(copy_path(next, file));
+    }
+    return gantry__file_fail("write", path, ELOOP);
+}
+
 /* *out_directly: the path is no plain file. */
 static gantry_status_t find_target(const char *path, gantry_new_file_t *file, bool *out_directly) {
     const bool is_own = file->flags & GANTRY__FILE_OWN;
     struct stat info;
     *out_directly = false;
-    if ((is_own ? lstat(path, &info) : stat(path, &info)) != 0)
-        return errno == ENOENT ? copy_path(path, file) : gantry__file_fail("write", path, errno);
+    if ((is_own ? lstat(path, &info) : stat(path, &info)) != 0) {
+        if (errno != ENOENT) return gantry__file_fail("write", path, errno);
+        return is_own ? copy_path(path, file) : copy_link(path, file);
+    }
     if (S_ISDIR(info.st_mode)) return gantry__file_fail("write", path, EISDIR);
     *out_directly = !is_own && !S_ISREG(info.st_mode);
     if (*out_directly || is_own) return copy_path(path, file);
@@ -213,6 +233,36 @@ gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t 
     if (status == GANTRY_OK) status = gantry__new_file_end(&file);
     gantry__new_file_abandon(&file);
     return status;
+}
+
+/* ---- what killed writers left ---- */
+
+/* NAME.N.tmp, where NAME has this ending. */
+static bool is_temporary(const char *name, const char *ending) {
+    static const char end[] = ".00000000.tmp";
+    const size_t length = strlen(name), of_end = sizeof end - 1, of_ending = strlen(ending);
+    if (length < of_end + of_ending) return false;
+    const char *at = name + length - of_end;
+    return *at == '.' && strspn(at + 1, "0123456789abcdef") == 8 && strcmp(at + 9, ".tmp") == 0 &&
+           strncmp(at - of_ending, ending, of_ending) == 0;
+}
+
+void gantry__new_file_sweep(const gantry__heap_t *heap, const char *folder, const char *ending) {
+    const uint32_t before = gantry__failures();
+    gantry__directory_names_t names;
+    char path[PATH_MAX];
+    struct stat info;
+    if (gantry__directory_list(heap, folder, &names) == GANTRY_OK) {
+        for (size_t i = 0; i < names.count; ++i) {
+            if (!is_temporary(names.names[i], ending)) continue;
+            const int length = snprintf(path, sizeof path, "%s/%s", folder, names.names[i]);
+            if (length > 0 && (size_t)length < sizeof path && lstat(path, &info) == 0 &&
+                info.st_uid == geteuid())
+                remove_stale(path);
+        }
+        gantry__directory_names_deinit(&names);
+    }
+    gantry__forget_since(before);
 }
 
 /* ---- appending ---- */

@@ -7,13 +7,17 @@
 
 #include <gantry/file.h>
 
+#include "base/heap.h"
+
 enum {
     /* writes the content to the disk before the name appears: for files that a user would miss
      * after a power cut */
     GANTRY__FILE_DURABLE = 1 << 0,
     /* a file of the library's own: only its user may read it, and it replaces whatever has the
      * name, but for a directory: a link is not followed, a pipe is not written to */
-    GANTRY__FILE_OWN = 1 << 1
+    GANTRY__FILE_OWN = 1 << 1,
+    /* with OWN: every user may read it */
+    GANTRY__FILE_SHOWN = 1 << 2
 };
 
 /* Abandon also after a failure. */
@@ -32,6 +36,10 @@ typedef struct gantry__file_piece_t {
 /* Writes the pieces one after another as a new file. */
 gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces,
                                    size_t piece_count, unsigned flags);
+
+/* Removes the temporary files that killed writers left in a folder, of this user and of names that
+ * end in ending. For names that no later writer has; others are met by their next writer. */
+void gantry__new_file_sweep(const gantry__heap_t *heap, const char *folder, const char *ending);
 
 gantry_status_t gantry__file_append(const char *path, const void *bytes, size_t size);
 

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "base/failure.h"
+#include "base/shared_folder.h"
 
 #define OPEN_ATTEMPTS 50     /* until another user's new file has its mode */
 #define FIRST_DESCRIPTOR 100 /* scripts number their own files from 3 */
-#define EVERYONE (S_IRWXU | S_IRWXG | S_IRWXO)
 
 /* ---- failures ---- */
 
@@ -68,35 +68,12 @@ static const char *default_folder(void) {
     return is_shared ? "/run/lock/gantry" : "/tmp/gantry-claims";
 }
 
-static int open_directory(const char *path) {
-    int directory;
-    do {
-        directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    } while (directory < 0 && errno == EINTR);
-    return directory < 0 ? directory : move_up(directory);
-}
-
-/* For a folder of this user alone. */
-static void mend_mode(int directory) {
-    struct stat info;
-    if (fstat(directory, &info) == 0 && info.st_uid == geteuid() &&
-        (info.st_mode & 07777) != (S_ISVTX | EVERYONE))
-        (void)fchmod(directory, S_ISVTX | EVERYONE);
-}
-
-static int make_directory(const char *path) {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
-    int directory = open_directory(path);
-    if (directory >= 0) mend_mode(directory);
-    return directory;
-}
-
 /* A folder where everyone may replace a file by another cannot keep claims. */
 static gantry_status_t claim_check_folder(const gantry__claim_folder_t *folder) {
     struct stat info;
     if (fstat(folder->directory, &info) != 0)
         return gantry__claim_fail(folder, "", "examine", errno);
-    if (info.st_mode & S_IWOTH && !(info.st_mode & S_ISVTX))
+    if (gantry__shared_folder_is_open_to_all(&info))
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "the folder of claims '%s' has mode %04o: every user may remove another's claim; mode 1777 is accepted (chmod 1777)",
@@ -112,14 +89,11 @@ gantry_status_t gantry__claim_folder_open(const char *path, bool is_made,
     int length = snprintf(out_folder->path, sizeof out_folder->path, "%s", path);
     if (length < 0 || (size_t)length >= sizeof out_folder->path)
         return gantry__claim_fail(out_folder, "", "open", ENAMETOOLONG);
-    out_folder->directory = open_directory(path);
-    if (out_folder->directory < 0 && errno == ENOENT) {
-        if (!is_made) return GANTRY_OK;
-        out_folder->directory = make_directory(path);
-    }
-    if (out_folder->directory < 0)
+    int directory = gantry__shared_folder_open(path, is_made, is_default);
+    if (directory < 0 && errno == ENOENT && !is_made) return GANTRY_OK;
+    if (directory < 0)
         return gantry__claim_fail(out_folder, "", is_made ? "open or make" : "open", errno);
-    if (is_default) mend_mode(out_folder->directory);
+    out_folder->directory = move_up(directory);
     gantry_status_t status = claim_check_folder(out_folder);
     if (status != GANTRY_OK) gantry__claim_folder_close(out_folder);
     /* refused while a cleaner works there: its next visit finds the lock */

@@ -45,11 +45,11 @@
  * driver handle of its own. If no other view works either, the first one serves as well as it can,
  * like a card with one view. Short memory is no reason to change: the next try may find it. */
 #include "device/fail_over.h"
-#include "backend/slot_failure.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/slot_failure.h"
 #include "device/device_table.h"
 #include "device/logical_device.h"
 

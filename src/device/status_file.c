@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The name is PID-RUNTIME.json, where RUNTIME is the runtime's address: a process may have several.
  * The folder /tmp/gantry-status has the mode of /tmp: every user's programs are shown to all, as
- * NVML shows them, and nobody can replace another's file. The new file is opened exclusively, so
- * that a symbolic link of another user's is not followed. */
+ * NVML shows them, and nobody can replace another's file. Whoever made that folder may put a link
+ * in its place, so it is compared before each writing. Another folder is made, and used, where only
+ * this user and root may write, or with the sticky bit. A link of the file's name is replaced, not
+ * followed. */
 #define _GNU_SOURCE /* CLOCK_BOOTTIME */
 #include "device/status_file.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,17 +20,27 @@
 
 #include "base/amount.h"
 #include "base/files.h"
-#include "device/logical_device.h"
+#include "base/new_file.h"
+#include "base/shared_folder.h"
+#include "base/trust.h"
 #include "device/device_table.h"
+#include "device/logical_device.h"
 
 #define COMMON_FOLDER "/tmp/gantry-status"
+#define ENDING ".json"
 #define PERIOD_NS UINT64_C(1000000000)
 #define MOST_PATH 480
 
 struct gantry__status_file_t {
     atomic_uint_fast64_t next_ns; /* the file is not written before */
     atomic_bool is_writing;
-    char path[MOST_PATH], temporary[MOST_PATH + 4];
+    char folder[MOST_PATH], path[MOST_PATH];
+    pid_t process;  /* which made the file: a child of fork has none */
+    bool is_common; /* the folder of all users */
+    dev_t device;   /* of the folder */
+    ino_t inode;
+    gantry_new_file_t next; /* while it is written */
+    char before[GANTRY__MESSAGE_BYTES];
 };
 
 /* Milliseconds of the clock that the system dates processes with. It runs while the machine
@@ -43,23 +55,26 @@ static uint64_t boot_ms(void) {
 #endif
 }
 
-/* A piece of the text; false after a failure, which nobody is told. */
-static bool status_file_put(int fd, const char *format, ...) GANTRY__PRINTF(2, 3);
+/* A piece of the text. */
+static gantry_status_t status_file_put(gantry_new_file_t *file, const char *format, ...)
+    GANTRY__PRINTF(2, 3);
 
-static bool status_file_put(int fd, const char *format, ...) {
+static gantry_status_t status_file_put(gantry_new_file_t *file, const char *format, ...) {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
     const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return length >= 0 && (size_t)length < sizeof text &&
-           gantry__file_put(fd, text, (size_t)length, GANTRY__FILE_NEXT) == length;
+    if (length < 0 || (size_t)length >= sizeof text)
+        return gantry__fail(GANTRY_INTERNAL, "a line of the status file is too long");
+    return gantry__new_file_write(file, text, (size_t)length);
 }
 
-static bool write_device(int fd, gantry_logical_device_t *device, const char *separator) {
+static gantry_status_t write_device(gantry_new_file_t *file, gantry_logical_device_t *device,
+                                    const char *separator) {
     gantry__bfc_stats_t stats;
     gantry__allocator_stats(&device->allocator, &stats);
-    return status_file_put(fd,
+    return status_file_put(file,
                            "%s{\"device\":\"%s\",\"uuid\":\"%s\",\"in_use_bytes\":%" PRIu64
                            ",\"pool_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
                            ",\"limit_bytes\":%" PRIu64 "}",
@@ -67,21 +82,41 @@ static bool write_device(int fd, gantry_logical_device_t *device, const char *se
                            stats.pool_bytes, stats.peak_bytes_in_use, stats.bytes_limit);
 }
 
-static void status_file_write(gantry__device_table_t *table, const gantry__status_file_t *file) {
-    int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0) return;
+static gantry_status_t write_open_devices(const gantry__device_table_t *table,
+                                          gantry_new_file_t *file) {
     const char *separator = "";
-    bool is_whole = status_file_put(fd, "{\"pid\":%ld,\"boot_ms\":%" PRIu64 ",\"devices\":[",
-                                    (long)getpid(), boot_ms());
-    for (size_t i = 0; i < table->logical_count && is_whole; ++i) {
+    GANTRY__TRY(status_file_put(file, "{\"pid\":%ld,\"boot_ms\":%" PRIu64 ",\"devices\":[",
+                                (long)getpid(), boot_ms()));
+    for (size_t i = 0; i < table->logical_count; ++i) {
         gantry_logical_device_t *device = table->logical[i];
         if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) continue;
-        is_whole = write_device(fd, device, separator);
+        GANTRY__TRY(write_device(file, device, separator));
         separator = ",";
     }
-    is_whole = is_whole && status_file_put(fd, "]}\n");
-    if (close(fd) != 0 || !is_whole || rename(file->temporary, file->path) != 0)
-        (void)unlink(file->temporary);
+    return status_file_put(file, "]}\n");
+}
+
+/* Of the folder of all users, a link is no folder. */
+static bool examine_folder(const gantry__status_file_t *file, struct stat *out_info) {
+    return (file->is_common ? lstat(file->folder, out_info) : stat(file->folder, out_info)) == 0;
+}
+
+static bool has_folder(const gantry__status_file_t *file) {
+    struct stat info;
+    return examine_folder(file, &info) && info.st_dev == file->device && info.st_ino == file->inode;
+}
+
+/* Nobody hears of a failure: the next writing may succeed. The thread's message stays. */
+static void status_file_write(const gantry__device_table_t *table, gantry__status_file_t *file) {
+    const uint32_t before = gantry__failures();
+    if (file->process != getpid() || !has_folder(file)) return;
+    (void)snprintf(file->before, sizeof file->before, "%s", gantry__message());
+    gantry_status_t status =
+        gantry__new_file_begin(file->path, GANTRY__FILE_OWN | GANTRY__FILE_SHOWN, &file->next);
+    if (status == GANTRY_OK) status = write_open_devices(table, &file->next);
+    if (status == GANTRY_OK) status = gantry__new_file_end(&file->next);
+    gantry__new_file_abandon(&file->next);
+    if (gantry__failures() != before) gantry__failure_restore(before, file->before);
 }
 
 void gantry__status_file_note(gantry__device_table_t *table, gantry__status_file_t *file) {
@@ -95,47 +130,72 @@ void gantry__status_file_note(gantry__device_table_t *table, gantry__status_file
 
 /* ---- open and close ---- */
 
-static gantry_status_t make_folder(const char *folder) {
-    const bool is_common = strcmp(folder, COMMON_FOLDER) == 0;
-    if (is_common && mkdir(folder, 0700) == 0)
-        return chmod(folder, 01777) == 0 ? GANTRY_OK : GANTRY_UNKNOWN;
-    return gantry__directory_make(folder);
+static gantry_status_t examine_common(const char *folder) {
+    struct stat info;
+    const int directory = gantry__shared_folder_open(folder, true, true);
+    const int error = directory < 0 || fstat(directory, &info) != 0 ? errno : 0;
+    gantry__file_close(directory);
+    if (error) return gantry__file_fail("open", folder, error);
+    if (!gantry__shared_folder_is_open_to_all(&info)) return GANTRY_OK;
+    return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                        "every user may replace a file in '%s', which has mode %04o", folder,
+                        (unsigned)(info.st_mode & 07777));
+}
+
+/* Makes the folder if it is missing. */
+static gantry_status_t take_folder(gantry__status_file_t *file, const char *folder) {
+    struct stat info;
+    file->is_common = strcmp(folder, COMMON_FOLDER) == 0;
+    (void)snprintf(file->folder, sizeof file->folder, "%s", folder);
+    GANTRY__TRY(file->is_common ? examine_common(folder) : gantry__trust_make_folder(folder, NULL));
+    if (!examine_folder(file, &info)) return gantry__file_fail("open", folder, errno);
+    if (access(folder, W_OK | X_OK) != 0) return gantry__file_fail("write in", folder, errno);
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
+    return GANTRY_OK;
+}
+
+/* *out_folder is NULL if there is to be no file. */
+static gantry_status_t read_status_setting(gantry__settings_t *settings, const char **out_folder) {
+    const char *folder = gantry__settings_get(settings, "GANTRY_STATUS", NULL);
+    bool is_on = true;
+    const bool is_switch = folder && gantry__parse_bool(folder, strlen(folder), &is_on);
+    *out_folder = NULL;
+    if (!folder || !*folder || !is_on) return GANTRY_OK;
+    if (is_switch) folder = COMMON_FOLDER;
+    *out_folder = folder;
+    if (*folder == '/' && strlen(folder) <= MOST_PATH - 40) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "GANTRY_STATUS is \"%.500s\"; 0, 1 and the absolute path of a folder are accepted", folder);
 }
 
 gantry_status_t gantry__status_file_open(gantry__device_table_t *table,
                                          gantry__status_file_t **out_file) {
+    const char *folder;
     *out_file = NULL;
-    const char *folder = gantry__settings_get(table->settings, "GANTRY_STATUS", NULL);
-    bool is_on = true;
-    const bool is_switch = folder && gantry__parse_bool(folder, strlen(folder), &is_on);
-    if (!folder || !*folder || !is_on) return GANTRY_OK;
-    if (is_switch) folder = COMMON_FOLDER;
-    if (*folder != '/' || strlen(folder) > MOST_PATH - 40) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "GANTRY_STATUS is \"%.500s\"; 0, 1 and the absolute path of a folder are accepted",
-            folder);
-    }
-    const uint32_t before = gantry__failures();
-    if (make_folder(folder) != GANTRY_OK || access(folder, W_OK | X_OK) != 0) {
-        gantry__log(table->log, GANTRY_LEVEL_WARNING,
-                    "GANTRY_STATUS: no status file is written, because no file can be made in %s",
-                    folder);
-        gantry__forget_since(before);
-        return GANTRY_OK;
-    }
+    GANTRY__TRY(read_status_setting(table->settings, &folder));
+    if (!folder) return GANTRY_OK;
     gantry__status_file_t *file = gantry__heap_zalloc(table->heap, sizeof *file);
     if (!file) return GANTRY_RESOURCE_EXHAUSTED;
-    (void)snprintf(file->path, sizeof file->path, "%s/%ld-%" PRIxPTR ".json", folder,
-                   (long)getpid(), (uintptr_t)table);
-    (void)snprintf(file->temporary, sizeof file->temporary, "%s.tmp", file->path);
-    (void)unlink(file->temporary);
+    const uint32_t before = gantry__failures();
+    if (take_folder(file, folder) != GANTRY_OK) {
+        gantry__log(table->log, GANTRY_LEVEL_WARNING,
+                    "GANTRY_STATUS: no status file is written: %s", gantry__message());
+        gantry__forget_since(before);
+        gantry__heap_free(table->heap, file, sizeof *file);
+        return GANTRY_OK;
+    }
+    file->process = getpid();
+    (void)snprintf(file->path, sizeof file->path, "%s/%ld-%" PRIxPTR ENDING, folder,
+                   (long)file->process, (uintptr_t)table);
+    gantry__new_file_sweep(table->heap, folder, ENDING);
     *out_file = file;
     return GANTRY_OK;
 }
 
 void gantry__status_file_close(gantry__device_table_t *table, gantry__status_file_t *file) {
     if (!file) return;
-    (void)unlink(file->path);
+    if (file->process == getpid()) (void)unlink(file->path);
     gantry__heap_free(table->heap, file, sizeof *file);
 }

@@ -4,6 +4,8 @@
  * Promise: A driver that calls exit does not end gantry doctor, whenever it does.
  * Promise: What a driver prints while it is opened is no part of a command's output, and misleads
  * no check of gantry doctor.
+ * Promise: A limit of the sizes of files (ulimit -f) does not end gantry doctor, and leaves none of
+ * its files.
  * Promise: gantry doctor finds pip's NVRTC outside an active environment, as the backend does.
  * Promise: gantry doctor follows OCL_ICD_VENDORS=file.icd, and names each library of OPENCL_LAYERS
  * and OCL_ICD_FILENAMES that the loader cannot use: missing, empty, a folder, no library.
@@ -297,6 +299,16 @@ static void the_processor_has_no_driver_to_install(void **state) {
     expect_in_output("remedy: mend NVRTC, which a check above names");
 }
 
+static void limit_of_sizes_does_not_end_the_doctor(void **state) {
+    (void)state;
+    (void)run(
+        "mkdir -p limited && (ulimit -f 0; HOME=$PWD/limited XDG_CACHE_HOME= GANTRY_BACKENDS=cpu " DOCTOR
+        ")");
+    expect_in_output("File too large");
+    expect_in_output(" failed");
+    expect_run(1, "find limited -name '*gantry_doctor*' | grep .");
+}
+
 int main(void) {
     if (open_folder() != 0 || setenv("CARDS", GANTRY_TEST_MODULES "/cuda", 1) != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
@@ -306,6 +318,7 @@ int main(void) {
         cmocka_unit_test(wrong_and_incomplete_drivers_are_named),
         cmocka_unit_test(a_driver_that_calls_exit_does_not_end_the_doctor),
         cmocka_unit_test(what_a_driver_prints_is_no_output),
+        cmocka_unit_test(limit_of_sizes_does_not_end_the_doctor),
         cmocka_unit_test(exits_of_nvidias_libraries_are_told),
         cmocka_unit_test(nvrtc_of_python_outside_an_environment_is_found),
         cmocka_unit_test(files_of_drivers_are_found_by_the_loaders_rules),

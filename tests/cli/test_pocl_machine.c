@@ -7,117 +7,16 @@
  * Promise: Memory that runs out in a compiler is ResourceExhausted and falls back.
  * Promise: A compiler that needs more memory than is left, or a full disk, ends in a status.
  * Promise: PoCL is left out where others may write the folder of its machine code, with the remedy.
- * Promise: PoCL is left out where the ld that it would call makes no programs for this machine.
- * Each machine is a shell line with its own process, because PoCL reads its environment once.
- * test_pocl_machine op ACTION... runs ops on /GPU:0, for the tests: add, exp, sum, product; wide is
- * add of more elements; big takes 1.2 GB; cpu is add on /CPU:0; groups lets the GPU have groups of
- * work-items; sh:LINE runs a shell line between; limit:N leaves the process N MiB of address space
- * test_pocl_machine sweep every limit of address space and every size of disk; minutes A test that
- * needs an unprivileged user, a mount or ulimit is skipped, with the reason, on systems without
- * one. */
+ * test_pocl_machine sweep   every limit of address space and every size of disk; minutes
+ * A test that needs an unprivileged user, a mount or ulimit is skipped, with the reason, on systems
+ * without one. */
 #define _GNU_SOURCE
 
-#include "cli_case.h"
+#include "pocl_case.h"
 
 #include <dlfcn.h>
-#include <gantry/gantry.h>
-#include <sys/resource.h>
 
-/* ---- the program ---- */
-
-#define WIDE 30000 /* elements */
-
-static const gantry_tensor_t *make(gantry_scope_t *scope, const char *action) {
-    const float values[] = {1, 2, 3, 4};
-    if (strcmp(action, "big") == 0)
-        return gantry_sum(
-            scope, gantry_fill(scope, GANTRY_SHAPE(1200, 1 << 18), gantry_scalar_f32(scope, 1)),
-            NULL);
-    if (strcmp(action, "product") == 0) {
-        const gantry_tensor_t *ones =
-            gantry_fill(scope, GANTRY_SHAPE(700, 700), gantry_scalar_f32(scope, 1));
-        return gantry_max(scope, gantry_matmul(scope, ones, ones, NULL), NULL);
-    }
-    if (strcmp(action, "wide") == 0) {
-        float *ones = malloc(WIDE * sizeof *ones);
-        for (int i = 0; ones && i < WIDE; ++i) ones[i] = 1;
-        const gantry_tensor_t *all =
-            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(WIDE), ones, WIDE * sizeof *ones);
-        free(ones);
-        return gantry_add(scope, all, all);
-    }
-    const gantry_tensor_t *x =
-        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
-    if (strcmp(action, "add") == 0) return gantry_add(scope, x, x);
-    if (strcmp(action, "exp") == 0) return gantry_exp(scope, x);
-    return gantry_sum(scope, x, NULL);
-}
-
-static void compute(gantry_runtime_t *runtime, const char *action) {
-    float *got = calloc(WIDE, sizeof *got);
-    if (!got) return;
-    bool is_cpu = strcmp(action, "cpu") == 0;
-    gantry_scope_t *scope = gantry_scope_begin(runtime, is_cpu ? "/CPU:0" : "/GPU:0");
-    const gantry_tensor_t *result = make(scope, is_cpu ? "add" : action);
-    const char *device = "no device";
-    if (result) {
-        device = strrchr(gantry_logical_device_name(gantry_tensor_device(result)), '/');
-        (void)gantry_tensor_read(result, got, gantry_tensor_bytes(result));
-    }
-    gantry_status_t status = gantry_scope_end(scope);
-    (void)printf("%s on %s: %g, %s %s\n", action, device, (double)got[0],
-                 gantry_status_name(status), status == GANTRY_OK ? "" : gantry_last_message());
-    free(got);
-}
-
-/* As a card has them, so that launches have groups of several sizes. */
-static int have_groups(gantry_runtime_t *runtime) {
-    const gantry_logical_device_config_t part = {.max_work_group_size = 256};
-    const gantry_physical_device_t *device = NULL;
-    size_t count = 0;
-    return gantry_list_physical_devices(runtime, "GPU", 1, &device, &count) != GANTRY_OK ||
-           count == 0 ||
-           gantry_set_logical_device_configuration(runtime, device, &part, 1) != GANTRY_OK;
-}
-
-static int leave_space(unsigned long mib) {
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%lu", &pages) != 1) return 1;
-    (void)fclose(file);
-    const rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + mib * ((rlim_t)1 << 20);
-    return setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
-}
-
-static int act(gantry_runtime_t *runtime, const char *action) {
-    if (strncmp(action, "sh:", 3) == 0) return system(action + 3);
-    if (strncmp(action, "limit:", 6) == 0) return leave_space(strtoul(action + 6, NULL, 10));
-    if (strcmp(action, "groups") == 0) return have_groups(runtime);
-    compute(runtime, action);
-    return 0;
-}
-
-static int run_ops(int count, char **actions) {
-    gantry_runtime_t *runtime;
-    if (gantry_runtime_create(NULL, &runtime) != GANTRY_OK) {
-        (void)printf("%s\n", gantry_last_message());
-        return 1;
-    }
-    for (int i = 0; i < count; ++i) {
-        if (act(runtime, actions[i]) != 0) return 1;
-        (void)fflush(stdout);
-    }
-    gantry_runtime_release(runtime);
-    return 0;
-}
-
-/* ---- abilities of this system ---- */
-
-static bool is_here(const char *what, const char *line) {
-    if (run("%s", line) == 0) return true;
-    (void)printf("skipped: %s: %s\n", what, output);
-    return false;
-}
+/* ---- another user ---- */
 
 /* Prefix that runs a command as a user without write access, with only the environment that
  * follows. The leak search is off, because it needs one process more than some of these limits
@@ -133,11 +32,6 @@ static bool has_somebody(void) {
             "setpriv --reuid=65534 --regid=65534 --clear-groups test -x $BIN/gantry -a -x $SELF"))
         return false;
     return setenv("NOBODY", "setpriv --reuid=65534 --regid=65534 --clear-groups", 1) == 0;
-}
-
-static bool has_mounts(void) {
-    return is_here("no mounts of our own",
-                   "mkdir -p mounted && unshare -m mount -t tmpfs tmpfs mounted");
 }
 
 /* ---- the folder ---- */
@@ -260,57 +154,6 @@ static void folder_that_others_may_write_refuses_the_device(void **state) {
     expect_run(0,
                "mkdir -m 700 own && ln -s $PWD/own link && POCL_CACHE_DIR=$PWD/link $SELF op add");
     expect_in_output("add on /device:GPU:0: 2, OK");
-}
-
-/* ---- the linker ---- */
-
-/* MinGW's ld, for example: PoCL would end the process when the link fails. */
-static void linker_of_another_machine_refuses_the_device(void **state) {
-    (void)state;
-    expect_run(0, "mkdir -p folder/ld wrong && cp /bin/true wrong/ld");
-    expect_run(0, "POCL_CACHE_DIR=$PWD/no_linker PATH=$PWD/folder:$PWD/wrong $BIN/gantry devices");
-    expect_in_output("PoCL links each kernel with the first program ld that is found, /");
-    expect_in_output("/wrong/ld, which makes no programs for ");
-    expect_run(0, "POCL_CACHE_DIR=$PWD/no_linker PATH=$PWD/wrong $SELF op add");
-    expect_in_output("add on /device:CPU:0: 2, OK");
-}
-
-/* The linker of a cross compiler is not the one that Clang finds without PATH. */
-static void linker_of_a_cross_compiler_is_not_taken(void **state) {
-    (void)state;
-    if (!is_here(
-            "no mount over /usr",
-            "mkdir -p cross/$(uname -m)-w64-mingw32/bin && cp /bin/true cross/$(uname -m)-w64-mingw32/bin/ld && "
-            "unshare -m mount -t overlay overlay -o lowerdir=$PWD/cross:/usr /usr"))
-        skip();
-    expect_run(
-        0,
-        "unshare -m sh -c 'mount -t overlay overlay -o lowerdir=$PWD/cross:/usr /usr && POCL_CACHE_DIR=$PWD/no_linker PATH=/nonexistent $SELF op add'");
-    expect_in_output("add on /device:CPU:0: 2, OK");
-}
-
-static void linker_that_is_missing_refuses_the_device(void **state) {
-    (void)state;
-    expect_run(0, "POCL_CACHE_DIR=$PWD/no_linker PATH=/nonexistent $BIN/gantry devices");
-    expect_in_output(
-        "PoCL links each kernel with the program ld, which is in no folder of PATH (\"/nonexistent\"): install binutils, or mend PATH");
-    expect_run(0, "POCL_CACHE_DIR=$PWD/no_linker PATH=/nonexistent $SELF op add");
-    expect_in_output("add on /device:CPU:0: 2, OK");
-    expect_run(0, "/usr/bin/env -u PATH POCL_CACHE_DIR=$PWD/no_linker $BIN/gantry devices");
-    expect_in_output("PATH (not set)");
-}
-
-static void linker_without_its_libraries_refuses_the_device(void **state) {
-    (void)state;
-    if (!has_mounts()) skip();
-    if (!is_here("no GCC whose files can be hidden",
-                 "test -d /usr/lib/gcc -a ! -d /usr/local/lib/gcc -a -x /usr/bin/ld"))
-        skip();
-    expect_run(
-        0,
-        "unshare -m sh -c 'mount -t tmpfs tmpfs /usr/lib/gcc && POCL_CACHE_DIR=$PWD/no_linker PATH=/usr/bin:/bin $BIN/gantry devices'");
-    expect_in_output(
-        "PoCL links each kernel with /usr/bin/ld, and GCC's libgcc.a is not found: install gcc");
 }
 
 /* ---- limits of the process ---- */
@@ -636,22 +479,8 @@ static void devices_that_nobody_named_are_explained(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "op") == 0) return run_ops(argc - 2, argv + 2);
     if (open_folder() != 0 || chmod(folder, 0755) != 0) return 1;
-    char self[512];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0) return 1;
-    self[length] = '\0';
-    (void)setenv("SELF", self, 1);
-    (void)setenv("BIN", GANTRY_BIN, 1); /* for shells that the line's own shell starts */
-    (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
-    (void)setenv("POCL_DEVICES", "pthread", 1);
-    (void)setenv("GANTRY_KERNEL_CACHE", "", 1);
-    if (run("POCL_CACHE_DIR=$PWD/first $BIN/gantry devices --verbose") != 0 ||
-        !strstr(output, "Portable Computing Language")) {
-        (void)printf("%s", output);
-        int code = skip_without_opencl();
-        if (code == 0) code = skip_without_pocl();
-        return code != 0 ? code : 1;
-    }
+    const int code = begin_pocl();
+    if (code != 0) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_that_cannot_be_made_is_named_with_its_cure),
         cmocka_unit_test(folder_of_others_is_named),
@@ -661,10 +490,6 @@ int main(int argc, char **argv) {
         cmocka_unit_test(files_that_are_limited_refuse_the_device),
         cmocka_unit_test(folder_that_nothing_runs_from_is_named),
         cmocka_unit_test(folder_that_others_may_write_refuses_the_device),
-        cmocka_unit_test(linker_of_another_machine_refuses_the_device),
-        cmocka_unit_test(linker_of_a_cross_compiler_is_not_taken),
-        cmocka_unit_test(linker_that_is_missing_refuses_the_device),
-        cmocka_unit_test(linker_without_its_libraries_refuses_the_device),
         cmocka_unit_test(address_space_that_is_limited_ends_no_process),
         cmocka_unit_test(tensor_beyond_the_limit_is_refused_with_its_cause),
         cmocka_unit_test(libraries_of_the_cpu_are_left_alone_where_they_would_not_survive),

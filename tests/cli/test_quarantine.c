@@ -8,6 +8,8 @@
  * after the command that the warning and gantry doctor name.
  * Promise: A command or a module beside the library that others may write is neither started nor
  * opened, and a warning names it.
+ * Promise: Where drivers are opened without a trial, as without the gantry command next to the
+ * library, gantry_backend_status says why, and after a crash a warning does.
  * Processes that live, folders that cannot be written or that others may write, and
  * GANTRY_DRIVER_QUARANTINE=0 leave nothing out. */
 #define _XOPEN_SOURCE 700
@@ -153,9 +155,49 @@ static void command_that_others_may_write_is_not_started(void **state) {
         expect_run(0, ways[i]);
         expect_run(ABORTED, COPY CRASH);
         expect_usable(COPY DEVICES);
-        expect_in_output("Drivers are not tried in a process of its own: others may write '/tmp/");
+        expect_in_output("they are opened without a trial, because others may write '/tmp/");
         expect_run(0, "test ! -e mark");
     }
+}
+
+/* As a program has it that brings the library alone. */
+static void driver_without_a_trial_is_said_to_be(void **state) {
+    (void)state;
+    make_copy();
+    expect_run(0, "rm bin/gantry; GANTRY_LOG_LEVEL=warning " COPY DEVICES);
+    expect_in_output("\"untried\": \"the gantry command is not next to '/tmp/");
+    if (strstr(output, "warning")) fail_msg("nothing crashed:\n%s", output);
+    for (int times = 0; times < 2; ++times) {
+        expect_run(ABORTED, COPY CRASH);
+        if (times == 0) continue;
+        expect_in_output(
+            "warning: The last process that opened the drivers of backend crashing ended meanwhile (the code of libcrash?.so ran last): they are opened without a trial, because the gantry command is not next to '/tmp/");
+    }
+    expect_usable(COPY DEVICES);
+    expect_no_files();
+}
+
+static void reason_for_no_trial_is_given(void **state) {
+    (void)state;
+    static const struct {
+        const char *environment, *why;
+    } cases[] = {
+        {"GANTRY_DRIVER_QUARANTINE=0", "GANTRY_DRIVER_QUARANTINE is off"},
+        {"GANTRY_KERNEL_CACHE=", "GANTRY_KERNEL_CACHE is empty"},
+        {"GANTRY_KERNEL_CACHE=/proc/none", "cannot make directory '/proc/none"},
+        {"env -u GANTRY_KERNEL_CACHE -u HOME XDG_CACHE_HOME=relative",
+         "XDG_CACHE_HOME, HOME and GANTRY_KERNEL_CACHE name no folder"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "%s $BIN/gantry devices --verbose", cases[i].environment);
+        expect_run(0, line);
+        expect_in_output("drivers without a trial: ");
+        expect_in_output(cases[i].why);
+    }
+    expect_run(0, DEVICES);
+    expect_in_output("\"untried\": \"\"");
+    if (strstr(output, "next to")) fail_msg("there is a trial:\n%s", output);
 }
 
 static void modules_that_others_may_write_are_not_opened(void **state) {
@@ -262,6 +304,8 @@ int main(void) {
         cmocka_unit_test_setup(ctrl_c_does_not_reach_the_trial, begin),
         cmocka_unit_test_setup(folder_of_others_keeps_no_record, begin),
         cmocka_unit_test_setup(command_that_others_may_write_is_not_started, begin),
+        cmocka_unit_test_setup(driver_without_a_trial_is_said_to_be, begin),
+        cmocka_unit_test_setup(reason_for_no_trial_is_given, begin),
         cmocka_unit_test_setup(modules_that_others_may_write_are_not_opened, begin),
         cmocka_unit_test_setup(changed_file_is_another_driver, begin),
         cmocka_unit_test_setup(crashes_count_only_in_a_row, begin),

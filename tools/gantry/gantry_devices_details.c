@@ -13,6 +13,8 @@ static void print_backend(const gantry_backend_status_t *status) {
     if (*status->description) (void)printf("             %s\n", status->description);
     if (*status->libraries) (void)printf("             libraries: %s\n", status->libraries);
     if (*status->reason) (void)printf("             reason: %s\n", status->reason);
+    if (*status->untried)
+        (void)printf("             drivers without a trial: %s\n", status->untried);
 }
 
 /* "1.5 GiB (1610612736 bytes)": JSON has the bytes. */

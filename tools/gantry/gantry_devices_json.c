@@ -12,6 +12,7 @@ static void add_backend(gantry_json_t *json, const gantry_backend_status_t *stat
     gantry_json_text(json, "description", status->description);
     gantry_json_text(json, "libraries", status->libraries);
     gantry_json_text(json, "path", status->path);
+    gantry_json_text(json, "untried", status->untried);
     gantry_json_unsigned(json, "devices", status->device_count);
     gantry_json_end(json);
 }

@@ -3,6 +3,10 @@
  * are an error, end no process, keep the old file and leave nothing beside it.
  * Promise: What a killed writer left is removed by the next writer of the path, and a file that
  * another writer is writing is not.
+ * Promise: A symbolic link stays, whether it names a file, none yet, or another link; the file that
+ * it names is written.
+ * Promise: Temporary files whose names no writer has again are removed by a sweep of their folder,
+ * if no process writes them.
  * Promise: What is appended is there whole or not at all.
  * Promise: A part of an open file is read whole or not at all, and the file's position stays. */
 #define _XOPEN_SOURCE 700
@@ -288,6 +292,75 @@ static void parts_of_a_file_are_read_whole_or_not_at_all(void **state) {
     assert_int_equal(unlink(in_root("part")), 0);
 }
 
+static void link_without_a_file_stays(void **state) {
+    char link[128], target[128], folder[128];
+    (void)state;
+    (void)snprintf(link, sizeof link, "%s/link", root);
+    (void)snprintf(folder, sizeof folder, "%s/folder", root);
+    (void)snprintf(target, sizeof target, "%s/folder/target", root);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    const char *const names_of_target[] = {"folder/target", target, "folder/../folder/target",
+                                           "second"};
+    assert_int_equal(symlink(target, in_root("second")), 0);
+    for (size_t i = 0; i < sizeof names_of_target / sizeof names_of_target[0]; ++i) {
+        struct stat info;
+        assert_int_equal(symlink(names_of_target[i], link), 0);
+        for (int times = 0; times < 2; ++times) { /* dangling, then not */
+            assert_int_equal(write_text(link, times == 0 ? "first" : "second"), GANTRY_OK);
+            expect_content(target, times == 0 ? "first" : "second");
+            assert_int_equal(lstat(link, &info), 0);
+            assert_true(S_ISLNK(info.st_mode));
+        }
+        assert_int_equal(unlink(link), 0);
+        assert_int_equal(unlink(target), 0);
+    }
+    assert_int_equal(symlink("link", link), 0); /* to itself */
+    assert_int_equal(write_text(link, "x"), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink("nowhere/target", link), 0);
+    assert_int_equal(write_text(link, "x"), GANTRY_NOT_FOUND);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(in_root("second")), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(names(), 0);
+}
+
+static void own_file_that_is_shown_has_its_mode(void **state) {
+    static const gantry__file_piece_t piece = {"x", 1};
+    struct stat info;
+    (void)state;
+    const mode_t mask = umask(022);
+    assert_int_equal(symlink("none", in_root("own")), 0);
+    assert_int_equal(
+        gantry__file_write(in_root("own"), &piece, 1, GANTRY__FILE_OWN | GANTRY__FILE_SHOWN),
+        GANTRY_OK);
+    assert_int_equal(lstat(in_root("own"), &info), 0);
+    assert_int_equal(info.st_mode, S_IFREG | 0644); /* the link is replaced */
+    (void)umask(mask);
+    assert_int_equal(unlink(in_root("own")), 0);
+    assert_int_equal(names(), 0);
+}
+
+static void sweep_removes_what_nobody_writes(void **state) {
+    static const char *const stay[] = {"a.json", "a.json.1.tmp", "a.json.0000000g.tmp", "b.tmp",
+                                       "a.npy.00000000.tmp"};
+    gantry_new_file_t file;
+    (void)state;
+    for (size_t i = 0; i < sizeof stay / sizeof stay[0]; ++i)
+        assert_int_equal(write_text(in_root(stay[i]), "x"), GANTRY_OK);
+    assert_int_equal(write_text(in_root("1-ab.json.00000000.tmp"), "x"), GANTRY_OK);
+    assert_int_equal(write_text(in_root("1-ab.json.0000000f.tmp"), "x"), GANTRY_OK);
+    assert_int_equal(symlink("a.json", in_root("2.json.00000000.tmp")), 0);
+    assert_int_equal(mkfifo(in_root("3.json.00000000.tmp"), 0600), 0);
+    assert_int_equal(gantry_file_begin(in_root("4.json"), &file), GANTRY_OK);
+    gantry__new_file_sweep(&gantry__heap_default, root, ".json");
+    assert_int_equal(names(),
+                     sizeof stay / sizeof stay[0] + 3); /* link, pipe, and what is written */
+    assert_int_equal(gantry_file_end(&file), GANTRY_OK);
+    gantry__new_file_sweep(&gantry__heap_default, in_root("none"), ".json");
+    assert_string_equal(gantry__message(), "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(limit_of_sizes_is_an_error, make_root, remove_root),
@@ -296,6 +369,10 @@ int main(void) {
                                         remove_root),
         cmocka_unit_test_setup_teardown(what_is_no_left_file_stays, make_root, remove_root),
         cmocka_unit_test_setup_teardown(writers_of_one_path_do_not_meet, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(link_without_a_file_stays, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(own_file_that_is_shown_has_its_mode, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(sweep_removes_what_nobody_writes, make_root, remove_root),
         cmocka_unit_test_setup_teardown(nobody_stops_an_append, make_root, remove_root),
         cmocka_unit_test_setup_teardown(link_is_followed_or_replaced, make_root, remove_root),
         cmocka_unit_test_setup_teardown(wrong_calls_are_refused, make_root, remove_root),

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folders in which every user makes files of his own, as in /tmp: mode 1777. Whoever comes first
+ * makes the folder and owns it, so nothing is believed that stands in it.
+ *
+ * Not here: folders that only one user may write (trust.h). Owner: the caller closes the
+ * descriptor. Thread-safe. */
+#ifndef GANTRY_BASE_SHARED_FOLDER_H
+#define GANTRY_BASE_SHARED_FOLDER_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* Opens the folder, which may be no symbolic link; -1 with errno. makes: a missing one is made,
+ * with mode 1777. mends: one of this user gets that mode again, in case who made it was killed. */
+int gantry__shared_folder_open(const char *path, bool makes, bool mends);
+
+/* Whether every user may replace another's file in it: writable by all, without sticky bit. */
+bool gantry__shared_folder_is_open_to_all(const struct stat *info);
+
+#endif
