@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Random programs of cond, case, while, functions and gradients have the same values and
- * gradients in a function, through a function and op by op, and differences show these gradients.
+/* Promise: Random programs of cond, case, while and functions have the same values and gradients in
+ * a function, through one and op by op, and finite differences agree.
  *
  *     fuzz_gradients [--seconds 60 | --programs N] [--seed N] [--first N] [--size N] [--verbose]
  *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise (fuzz_ops.cpu): Random calls of every op on the CPU backend return the right status and
  * never crash.
- * Promise (fuzz_ops.opencl0): Random calls on PoCL return the CPU's status and results.
+ * Promise (fuzz_ops.opencl0): Random calls of every op on PoCL return the status and the results of
+ * the CPU backend.
  *
  * Random calls of every op by name: golden cases, changed at random. No call may crash, hang or
  * return an internal error, and two devices must agree on whether a call succeeds and on its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise (load.many.*): Many threads on several logical devices keep their limits and compute
- * right results.
+/* Promise (load.many.*): Many threads on several logical devices keep within the limits of memory
+ * and compute right results.
  * Promise (load.many.tight): Threads that run out of memory retry and succeed.
  *
  * Runs many threads at once on several devices. They allocate, free, copy and compute with shared

@@ -4,7 +4,8 @@
 # pkg-config, C and C++, examples, and the programs of README and docs/.
 # Promise (package_subproject): FetchContent and add_subdirectory set nothing of the parent's; a static library links by
 # find_package and pkg-config; chosen backends link statically.
-# Promise (package_subproject): With one instruction set every op works, and the library is below 2.5 MiB.
+# Promise (package_subproject): A library that is built with one instruction set runs every op and is smaller than 2.5
+# MiB.
 #
 # package_test.sh MODE SOURCE_DIR BUILD_DIR: uses an installed Gantry, or one built within another project, from
 # another folder, and hides source and build when the system can hide folders.

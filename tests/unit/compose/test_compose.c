@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Composed ops run their parts on the caller's device and record them under the called
  * op's name.
- * Promise: Composed ops, lists of outputs, shapes that depend on data.
+ * Promise: An error in a part of a composed op names the composed op, shapes are refused before a
+ * part runs, and only results remain.
  *
  * A failure names the called op and leaves nothing behind. */
 #define _XOPEN_SOURCE 700

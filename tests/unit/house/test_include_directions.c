@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every #include of the tree follows the table of docs/architecture.md.
- * Promise: `kernels/<family>/` holds all that computes a family; backends are drivers.
- * Promise: No vendor's name in the core.
+ * Promise: No file of kernels/ includes one of backends/, and a family of kernels includes another
+ * only where the test's table has the pair.
+ * Promise: No .c file of src/ has a vendor's name in a text, except for the list of Gantry's own
+ * backends.
  *
  * include/gantry <- base <- {backend, claim, io} <- memory <- device <- kernel <- op <- place <-
  * run <- {compose, api, function} include/gantry/abi_{types,telemetry}.h <- backend_abi.h <-

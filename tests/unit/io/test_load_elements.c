@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry_load_elements reads a tensor's elements from any place of an open file, and the
- * host holds no second copy of them, and of a device's elements 4 MiB.
+/* Promise: gantry_load_elements reads elements from any place of an open file, without a second
+ * copy in host memory, or with 4 MiB of host memory for another device.
  * Promise: A Git LFS pointer and an HTML page are named as such in place of an .npy file.
- * Promise: The header of an .npy file is enough to know its array. */
+ * Promise: Type, shape and place of the elements of an .npy file are told from its header, whatever
+ * the size of the array. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

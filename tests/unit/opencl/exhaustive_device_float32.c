@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The float32 functions have the same bits on a GPU as on the CPU backend, on all 2^32
- * inputs or on a part of them.
+/* Promise: The float32 functions have the same bits on an OpenCL device as on the CPU backend, on
+ * all 2^32 inputs or on a part of them.
  *
  * Which NaN a device makes of a NaN is its own affair. exhaustive_device_float32 [--parts N]
  * [function ...] --parts N compares the first N of 4096 parts of 2^20 inputs, spread over all of

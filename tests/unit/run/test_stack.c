@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every golden case of every op, and calls of every kind in a thread of 128 KiB, need at
  * most GANTRY_STACK_BYTES of stack.
- * Promise: No call needs more than 80 KiB of stack; a 128 KiB thread will do.
  *
  * The stack is painted before a call and read afterwards. An op's name as argument prints its
  * cases' need; "all" prints all. */

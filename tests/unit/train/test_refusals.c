@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A failed gantry_model_compile holds until the next one: a valid call is not told the
- * failure of an earlier one, and a training without a valid call is.
+/* Promise: After a failed gantry_model_compile, a training is refused with the failure, and the
+ * next valid call of gantry_model_compile succeeds.
  * Promise: A text about an optimizer, a metric, a data set, a callback or a communicator that is
  * NULL says why its constructor failed.
- * Promise: A data set that a model cannot be built for says nothing about the next one. */
+ * Promise: A data set that a model refuses does not make it refuse the next data set, which
+ * fits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
