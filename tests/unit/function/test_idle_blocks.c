@@ -5,8 +5,8 @@
  * no memory could serve frees none.
  * Promise: Several threads may run out of device memory at the same time while others call, trim
  * and release functions.
- * Promise: gantry_function_trim also frees the blocks of functions that were made for the function,
- * such as its gradients. */
+ * Promise: gantry_function_trim also frees the blocks of functions whose option trimmed_with names
+ * the function. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

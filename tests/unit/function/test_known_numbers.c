@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A shape or an axis that follows from constants is known while the body is traced.
+/* Promise: A shape or an axis that follows from constants is known while a function is traced.
  * Promise: A Reshape that works outside a function works inside one, whatever the number of
  * elements. */
 #define _XOPEN_SOURCE 700

@@ -2,8 +2,8 @@
 /* Promise: gantry_load_elements reads elements from any place of an open file, without a second
  * copy in host memory, or with 4 MiB of host memory for another device.
  * Promise: A Git LFS pointer and an HTML page are named as such in place of an .npy file.
- * Promise: Type, shape and place of the elements of an .npy file are told from its header, whatever
- * the size of the array. */
+ * Promise: Type, shape and place of the elements of an .npy file are known from its header,
+ * whatever the size of the array. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Shape, Size, Rank and the ops on shapes like them each leave one placement record, and
  * without soft placement or under require a device that does not exist is refused.
- * Promise: The results of Shape, Size, Rank and the ops on shapes like them are in the memory of
- * the CPU device on which they are placed, or else of the first CPU device.
+ * Promise: Results of Shape, Size, Rank and the ops on shapes like them are in the memory of the
+ * CPU device on which they are placed, or else of the first CPU device.
  * Promise: gantry_variable_assign_add and gantry_variable_assign_sub leave one placement record
  * each, and none in the calls of a function. */
 #define _XOPEN_SOURCE 700
