@@ -5,8 +5,8 @@
  * Promise: No .c file of src/ has a vendor's name in a text, except for the list of Gantry's own
  * backends.
  *
- * include/gantry <- base <- {backend, claim, io} <- memory <- device <- kernel <- op <- place <- run
- *     <- {compose, api, function}
+ * include/gantry <- base <- {backend, claim, io} <- memory <- device <- kernel <- op <- place
+ *     <- run <- {compose, api, function}
  * include/gantry/abi_{types,telemetry}.h <- backend_abi.h <- kernels/common <- kernels/math
  *     <- kernels/<family> <- backends/driver <- the other backends
  * ops <- src/op, src/api, kernels, tests: rows of ops, which include nothing
