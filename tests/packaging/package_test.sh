@@ -13,7 +13,7 @@
 #                examples
 #   subproject   a project with Gantry by FetchContent, and one instruction set compiled in, the best one that this
 #                machine has. First a shared library: its program finds the modules in the build tree, conformance passes
-#                with it on the CPU, and it is smaller than MOST_BYTES. Then a static one with OpenCL alone inside, in
+#                with it on the CPU, and it is smaller than MOST_BYTES. Then a static one with only OpenCL inside, in
 #                lib64, used as the installed one
 # Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or empty;
 # POCL_CACHE_DIR; OCL_ICD_VENDORS.

@@ -3,7 +3,7 @@
  * holders, a child keeps its killed parent's claim, and no claim is left.
  *
  * The first argument, or GANTRY_TEST_CLAIM_RACES, is the number of races; 100 otherwise. Shared
- * memory tells who works on a device: a second witness, which the locks do not feed. */
+ * memory records who works on a device, independently of the locks. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <setjmp.h>

@@ -6,9 +6,9 @@
  * Promise: A signal handler that runs in the midst of a matrix product leaves results and heap
  * unchanged.
  *
- * The process has at most one thread per core, besides those that the user asked OpenMP for. Each
- * case is a process of its own, since libraries stay loaded and affinity is set before the runtime
- * reads it. */
+ * The process has at most one thread per core, not counting those that the user asked OpenMP for.
+ * Each case is a process of its own, because libraries stay loaded and affinity is set before the
+ * runtime reads it. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
