@@ -12,15 +12,13 @@
  * Promise: PoCL is left out where others may write the folder of its machine code, with the remedy.
  * Promise: PoCL is left out where the ld that it would call makes no programs for this machine.
  *
- * Each machine is a shell line with its own process, because PoCL reads its environment once.
- *
+ * Each machine is a shell line with its own process, because PoCL reads its environment once:
  *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum, product;
  *                                      wide is add of more elements; big takes 1.2 GB; cpu is add
  *                                      on /CPU:0; groups lets the GPU have groups of work-items;
  *                                      sh:LINE runs a shell line between; limit:N leaves the
  *                                      process N MiB of address space
  *   test_pocl_machine sweep            every limit of address space and every size of disk; minutes
- *
  * A test that needs an unprivileged user, a mount or ulimit is skipped, with the reason, on systems
  * without one. */
 #define _GNU_SOURCE
