@@ -141,7 +141,8 @@ static void command_that_others_may_write_is_not_started(void **state) {
         expect_run(0, ways[i]);
         expect_run(ABORTED, COPY CRASH);
         expect_usable(COPY DEVICES);
-        expect_in_output("Drivers are not tried in a process of its own: others may write '/tmp/");
+        expect_in_output(
+            "Drivers are not tried in a process of their own: others may write '/tmp/");
         expect_run(0, "test ! -e mark");
     }
 }
