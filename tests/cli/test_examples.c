@@ -6,7 +6,8 @@
  * Promise: The example transformer reaches a lower loss than a model that counts pairs of letters.
  * Promise: On Debian's fortunes the example text_classifier is right more often than always naming
  * the largest topics would be, and a saved model classifies new texts.
- * Promise: The examples text_classifier and digits learn the same on two virtual devices as on one.
+ * Promise: The example text_classifier has the losses of one device on two virtual ones, and the
+ * example digits reaches the same accuracy on both.
  *
  * Needs two PoCL devices for the tests on GPUs, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
 #define _XOPEN_SOURCE 700

@@ -170,8 +170,9 @@ static void a_null_layer_is_named(void **state) {
     (void)state;
     gantry_model_t *model = gantry_sequential(runtime, NULL);
     (void)gantry_fail(GANTRY_INTERNAL, "an older failure");
-    expect_refusal(gantry_model_add(model, NULL), GANTRY_INVALID_ARGUMENT,
-                   "gantry_model_add: the layer is NULL; the failure before: an older failure");
+    expect_refusal(
+        gantry_model_add(model, NULL), GANTRY_INVALID_ARGUMENT,
+        "gantry_model_add: the layer is NULL; the last failure of this thread: an older failure");
     gantry_model_release(model);
 }
 
