@@ -7,13 +7,13 @@
  * Promise (conformance.bits): The CPU backend and PoCL give the same bits: elementwise ops,
  * reductions, scans, sorts, scatters and random numbers.
  * Promise (conformance.gpu_forms): The forms of kernels that a GPU's properties select give the
- * CPU's bits on PoCL.
+ * CPU's bits on PoCL, in a fifth of the golden cases.
  * Promise (conformance.hostile): A sample of every family of kernels passes on PoCL with the limits
  * of a GPU: small work-groups, and commands that are withheld until a flush.
  * Promise (conformance.rusticl): A sample of five ops passes on Mesa's Rusticl, where it is
  * installed.
- * Promise (conformance.no_double): Conformance passes on a device without double precision, which
- * is PoCL under a layer that poisons the word double.
+ * Promise (conformance.no_double): A sample of ops of every kind passes on a device without double
+ * precision, which is PoCL under a layer that poisons the word double.
  * Promise (conformance.opencl0.clblast): MatMul on PoCL by CLBlast agrees with the golden cases.
  * Promise (conformance.opencl0.portable): Products on PoCL by the portable kernels agree with the
  * golden cases.
@@ -27,8 +27,9 @@
  * data race and no wrong API call.
  * Promise (conformance.oclgrind.gpu_forms): The forms of kernels for GPUs make no invalid access
  * and no data race under Oclgrind.
- * Promise (conformance.cuda_stand_in): All golden cases and the other tests of conformance pass on
- * the CUDA backend over the stand-in for NVIDIA's driver.
+ * Promise (conformance.cuda_stand_in): Golden cases of every family of kernels, in the main types,
+ * and the other tests of conformance pass on the CUDA backend over the stand-in for NVIDIA's
+ * driver.
  * Promise (conformance.cuda_stand_in.portable): Products on the stand-in by the portable kernels,
  * without cuBLASLt, agree with the golden cases.
  * Promise (small_backend.conformance): The small backend of docs/write_a_backend.md passes the
