@@ -41,7 +41,7 @@ static bool find_command(const gantry__log_t *log, char file[GANTRY__TRUST_PATH_
         if (status == GANTRY_OK) return true;
         if (status == GANTRY_FAILED_PRECONDITION)
             gantry__log(log, GANTRY_LEVEL_WARNING,
-                        "Drivers are not tried in a process of their own: %s", gantry__message());
+                        "Drivers are not tried in a process of its own: %s", gantry__message());
         gantry__forget_since(before);
     }
     return false;

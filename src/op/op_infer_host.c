@@ -54,9 +54,8 @@ bool gantry__shapes_fit(const gantry_shape_t *shape, const gantry_shape_t *with)
 }
 
 gantry_status_t gantry__fail_open_rank(void) {
-    return gantry__fail(
-        GANTRY_UNIMPLEMENTED,
-        "the number or the rank of its results depends on data; a trace accepts known ones");
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "the number or the rank of its results depends on data");
 }
 
 /* ---- host arguments ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry doctor refers to the checks above in a remedy only if one of them failed.
- * Promise: gantry doctor names a wrong or an incomplete libcuda in the words of gantry devices.
- * Promise: A driver that calls exit at any moment does not end gantry doctor.
+/* Promise: gantry doctor sends nobody to checks above that did not fail.
+ * Promise: gantry doctor names a wrong or an incomplete libcuda with the words of gantry devices.
+ * Promise: A driver that calls exit does not end gantry doctor, whenever it does.
  * Promise: gantry doctor finds pip's NVRTC outside an active environment, as the backend does.
  * Promise: gantry doctor follows OCL_ICD_VENDORS=file.icd, and names what OPENCL_LAYERS lacks.
- * Promise: gantry doctor says "install the driver again" of drivers only. */
+ * Promise: gantry doctor says "install the driver again" of drivers alone. */
 #define _GNU_SOURCE
 
 #include "cli_case.h"

@@ -5,9 +5,10 @@
  * out, however often.
  * Promise: A driver that is left out is tried again after a day, after a change of its files, and
  * after the command that the warning and gantry doctor name.
- * Promise: A command or a module next to the library that others may write is neither started nor
- * opened, and a warning names it. Processes that live, folders that cannot be written or that
- * others may write, and GANTRY_DRIVER_QUARANTINE=0 leave nothing out. */
+ * Promise: A command or a module beside the library that others may write is neither started nor
+ * opened, and a warning names it.
+ * Processes that live, folders that cannot be written or that others may write, and
+ * GANTRY_DRIVER_QUARANTINE=0 leave nothing out. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -141,8 +142,7 @@ static void command_that_others_may_write_is_not_started(void **state) {
         expect_run(0, ways[i]);
         expect_run(ABORTED, COPY CRASH);
         expect_usable(COPY DEVICES);
-        expect_in_output(
-            "Drivers are not tried in a process of their own: others may write '/tmp/");
+        expect_in_output("Drivers are not tried in a process of its own: others may write '/tmp/");
         expect_run(0, "test ! -e mark");
     }
 }

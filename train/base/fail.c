@@ -37,13 +37,13 @@ gantry__train_before_t gantry__train_before(void) {
     gantry__train_before_t before;
     const char *message = gantry_last_message();
     (void)snprintf(before.text, sizeof before.text, "%s%s",
-                   *message ? "; the last failure of this thread: " : "", message);
+                   *message ? "; the failure before: " : "", message);
     return before;
 }
 
 gantry_status_t gantry__train_fail_null(const char *call, const char *what, const char *before) {
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the %s is NULL%s%s", call, what,
-                              *before ? "; the last failure of this thread: " : "", before);
+                              *before ? "; the failure before: " : "", before);
 }
 
 gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...) {

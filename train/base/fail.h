@@ -21,8 +21,8 @@ gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, .
 /* InvalidArgument for a layer or a block that is NULL, most often because its constructor failed:
  * `before` is the thread's message so far, or "". */
 gantry_status_t gantry__train_fail_null(const char *call, const char *what, const char *before);
-/* "; the last failure of this thread: " and the thread's last message, for the end of a text about
- * an object that is NULL; "" without one. */
+/* "; the failure before: " and the thread's last message, for the end of a text about an object
+ * that is NULL; "" without one. */
 typedef struct gantry__train_before_t {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
 } gantry__train_before_t;
