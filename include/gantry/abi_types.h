@@ -3,7 +3,7 @@
  * The numbers that programs, the core, backends and device programs share: element types, status
  * codes, kinds of attributes, log levels and fault codes.
  *
- * Each number stands here alone. types.h, status.h, op.h, runtime.h and backend_abi.h include this
+ * Each number stands only here. types.h, status.h, op.h, runtime.h and backend_abi.h include this
  * file, and the build generates the first text of every device program from it
  * (cmake/constants_text.cmake). That script reads lines of the form GANTRY_NAME = number, so each
  * constant has a line of its own.
@@ -103,7 +103,7 @@ typedef enum gantry_status_t {
     /** The call is wrong in this state: a frozen setting, a released runtime. */
     GANTRY_FAILED_PRECONDITION = 9,
     GANTRY_ABORTED = 10,       /**< The work was given up. */
-    GANTRY_OUT_OF_RANGE = 11,  /**< An index lies beyond the end. */
+    GANTRY_OUT_OF_RANGE = 11,  /**< An index is beyond the end. */
     GANTRY_UNIMPLEMENTED = 12, /**< No device has a kernel for it, or the backend lacks it. */
     GANTRY_INTERNAL = 13,      /**< An invariant of Gantry or of a driver is broken. */
     GANTRY_UNAVAILABLE = 14,   /**< A library, a driver or a device is absent or lost. */
@@ -127,7 +127,7 @@ typedef enum gantry_attr_kind_t {
 
 /** Levels of log lines, and of the setting that filters them. */
 typedef enum gantry_log_level_t {
-    GANTRY_LEVEL_DEFAULT = 0, /**< Leaves the setting alone; no line has this level. */
+    GANTRY_LEVEL_DEFAULT = 0, /**< Leaves the setting as it is; no line has this level. */
     GANTRY_LEVEL_DEBUG = 1,   /**< Details for debugging. */
     GANTRY_LEVEL_INFO = 2,    /**< Normal events; the default. */
     GANTRY_LEVEL_WARNING = 3, /**< Something unexpected that Gantry handled. */
@@ -139,7 +139,7 @@ typedef enum gantry_log_level_t {
 /** Codes by which a kernel reports bad data that it met on its device. */
 typedef enum gantry_fault_code_t {
     GANTRY_FAULT_NONE = 0,               /**< Nothing was met. */
-    GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1, /**< An index lies outside its dimension. */
+    GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1, /**< An index is outside its dimension. */
     GANTRY_FAULT_DIVISION_BY_ZERO = 2,   /**< An integer was divided by zero. */
     /** An element is no index of the permutation, or it occurs twice. */
     GANTRY_FAULT_BAD_PERMUTATION = 3,

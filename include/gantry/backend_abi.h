@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The binary interface between Gantry's core and a backend module. Of Gantry it includes
- * abi_types.h and abi_telemetry.h alone.
+ * only abi_types.h and abi_telemetry.h.
  *
  * A backend presents physical devices, their memory, streams, events and transfers, and optionally
  * programs and kernels. It never sees a tensor, a scope or an allocator. The core owns every
@@ -12,7 +12,7 @@
  * - A module exports one symbol, gantry_backend_query, which returns constant data and touches no
  *   driver.
  * - Every struct begins with struct_size, which its maker sets to sizeof. Slots are only ever
- *   appended. A reader uses a slot only if it lies inside struct_size (GANTRY_ABI_HAS). An
+ *   appended. A reader uses a slot only if it is inside struct_size (GANTRY_ABI_HAS). An
  *   out-struct carries the caller's struct_size, and nothing is written beyond it.
  * - Integers have a fixed width. Text is UTF-8, owned by the side that filled it, and valid as long
  *   as the object that carries it.
@@ -213,7 +213,7 @@ typedef struct gantry_memory_ops_t {
     /** optional (default: the host's heap). Allocates host memory that transfers access without
      * another copy. */
     int32_t (*host_alloc)(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr);
-    /** required beside host_alloc. Frees it. */
+    /** required with host_alloc. Frees it. */
     void (*host_free)(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes);
     /** optional (default: unknown). The driver's own figures. */
     int32_t (*memory_info)(gantry_backend_device_t *device, uint64_t *out_free_bytes,
@@ -245,7 +245,7 @@ typedef struct gantry_stream_ops_t {
      * device of the same backend. If the driver requires it, the slot flushes the queue on
      * which the event was recorded. */
     int32_t (*wait_event)(gantry_backend_stream_t *stream, gantry_backend_event_t *event);
-    /** optional (default: create). priority lies in the device's range. */
+    /** optional (default: create). priority is in the device's range. */
     int32_t (*create_with_priority)(gantry_backend_device_t *device, int32_t purpose,
                                     int32_t priority, gantry_backend_stream_t **out_stream);
     /** optional (default: nothing). Of an idle stream: 1 gives events recorded later times. */
@@ -258,7 +258,7 @@ typedef struct gantry_event_ops_t {
     /** required. Creates an event. */
     int32_t (*create)(gantry_backend_device_t *device, gantry_backend_event_t **out_event);
     void (*destroy)(gantry_backend_event_t *event); /**< required. Destroys an event. */
-    /** required. Records the event behind the stream's work. A wait keeps the record that it was
+    /** required. Records the event after the stream's work. A wait keeps the record that it was
      * given: the event may be recorded again once wait_event and synchronize have returned. */
     int32_t (*record)(gantry_backend_event_t *event, gantry_backend_stream_t *stream);
     /** required. *out_done is 1 when all work before the record has ended. An error of that work
@@ -292,7 +292,7 @@ typedef struct gantry_transfer_ops_t {
      * and size. */
     int32_t (*fill)(gantry_backend_stream_t *stream, const gantry_span_t *target,
                     const void *pattern, uint32_t pattern_bytes);
-    /** optional (default: through the host). The source lies on another device of the same
+    /** optional (default: through the host). The source is on another device of the same
      * backend. */
     int32_t (*copy_peer)(gantry_backend_stream_t *stream, const gantry_span_t *target,
                          gantry_backend_device_t *source_device, const gantry_span_t *source);
@@ -316,7 +316,7 @@ typedef struct gantry_program_source_t {
     /** Of a source with make: stands for the text that it makes. Equal bytes give equal texts. */
     const void *key;
     uint64_t key_bytes; /**< Bytes at key. */
-    /** optional (default: the parts are the text). Writes the text behind the parts, as snprintf
+    /** optional (default: the parts are the text). Writes the text after the parts, as snprintf
      * does: as much as fits into `capacity`, with its 0. Returns its length. */
     uint64_t (*make)(const void *key, char *text, uint64_t capacity);
 } gantry_program_source_t;
@@ -377,7 +377,7 @@ typedef struct gantry_program_ops_t {
     /** optional (default: no binaries). Writes the program's binary; bytes NULL asks for its
      * size. */
     int32_t (*binary)(gantry_backend_program_t *program, void *bytes, uint64_t *size_bytes);
-    /** required beside binary. Makes a program from a binary. */
+    /** required with binary. Makes a program from a binary. */
     int32_t (*load_binary)(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes,
                            const char *label, gantry_backend_program_t **out_program);
     /** required. Finds a kernel by name. It ends with its program. */

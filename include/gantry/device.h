@@ -35,7 +35,7 @@ gantry_list_physical_devices(gantry_runtime_t *runtime, const char *type, size_t
 
 /** Finds the one card, or view of a card, that a text names, in any spelling: "GPU:0",
  * "/device:GPU:0", "/physical_device:GPU:0", "opencl:1", "GPU:0@opencl", the beginning of a
- * UUID, a PCI address. "GPU:N" is the card behind that logical device; before initialisation,
+ * UUID, a PCI address. "GPU:N" is the card of that logical device; before initialisation,
  * it is the visible card of that number. The call does not initialise the runtime. NotFound:
  * "NAME unknown device." */
 GANTRY_API gantry_status_t gantry_find_physical_device(gantry_runtime_t *runtime, const char *name,
@@ -167,7 +167,7 @@ GANTRY_API const char *gantry_logical_device_name(const gantry_logical_device_t 
 GANTRY_API const char *gantry_logical_device_full_name(const gantry_logical_device_t *device);
 /** The device's type, "GPU". */
 GANTRY_API const char *gantry_logical_device_type(const gantry_logical_device_t *device);
-/** The physical device behind a logical one. */
+/** The physical device of a logical one. */
 GANTRY_API const gantry_physical_device_t *gantry_logical_device_physical(
     const gantry_logical_device_t *device);
 

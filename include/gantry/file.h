@@ -3,9 +3,9 @@
  * Files that are written whole or not at all, as gantry_save_npy writes its own, and parts of files
  * that are read whole or not at all.
  *
- * The content goes to a temporary file beside the path, which gets the name at the end: a reader
+ * The content goes to a temporary file in the same folder, which gets the name at the end: a reader
  * sees the old file or the new one, never a part, also after a power cut. A failure keeps the old
- * file and leaves nothing beside it. A file that grows beyond the limit of sizes (ulimit -f) is
+ * file and leaves no other file. A file that grows beyond the limit of sizes (ulimit -f) is
  * ResourceExhausted: no signal ends the process. What a killed writer left is removed by the next
  * one of the same path. Different files belong to different threads. */
 #ifndef GANTRY_FILE_H

@@ -55,11 +55,11 @@ typedef enum gantry_pass_t {
     /** Elementwise ops that follow each other on one device become one pass over memory, also
      * around Sum, Mean, Max and Min over the last axis. */
     GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
-    /** A result lies in the memory of an input that ends with its node. */
+    /** A result is in the memory of an input that ends with its node. */
     GANTRY_PASS_IN_PLACE = 1 << 4,
     /** Copies to devices with a queue begin as soon as their source is there. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
-    /** The kernel of a matrix product or a convolution also computes the elementwise ops behind it:
+    /** The kernel of a matrix product or a convolution also computes the elementwise ops after it:
      * bias and activation; that of the gradient of a max pool also the gradient of the Relu in
      * front of it. cuBLASLt may choose another algorithm for such a product;
      * docs/numerics.md says what may differ. */
@@ -79,9 +79,9 @@ typedef struct gantry_function_options_t {
     /** Runs the body op by op in each call, without a trace: to look at its values. */
     bool runs_eagerly;
     /** The most threads that run parts of one call at the same time, as TensorFlow's
-     * inter_op_parallelism_threads. 0: one for each CPU device that has enough to do; negative: the
-     * caller's thread alone. The caller's thread counts. Devices with a queue of their own work at
-     * the same time anyway. */
+     * inter_op_parallelism_threads. 0: one for each CPU device that has enough to do; negative:
+     * only the caller's thread. The caller's thread counts. Devices with a queue of their own work
+     * at the same time anyway. */
     int32_t inter_op_threads;
     /** The most bytes that a call may take on any device, results included, as
      * gantry_function_get_memory counts them; 0: no limit. If the body's order takes more, nodes
@@ -116,8 +116,8 @@ GANTRY_API gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, cons
  * Body and user live until the last one. */
 GANTRY_API gantry_function_t *gantry_function_retain(gantry_function_t *function);
 /** Releases a reference; NULL does no harm. Calls that run, also in other threads, keep what they
- * need. No call begins after the last one: a program that releases a function has told its other
- * threads. */
+ * need. No call begins after the last one: a program that releases a function must have informed
+ * its other threads. */
 GANTRY_API void gantry_function_release(gantry_function_t *function);
 
 /** Calls a function: computes its outputs, which the scope owns. The scope's device is the request
@@ -153,7 +153,7 @@ GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
 
 /** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
 GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);
-/** Begins a scope inside another whose ops run after the ops that made the given tensors, beside
+/** Begins a scope inside another whose ops run after the ops that made the given tensors and
  * those of the outer scopes. Where ops run at once, this holds anyway. A scope that has
  * failed, if a tensor is NULL or belongs to another trace. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,

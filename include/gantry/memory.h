@@ -83,7 +83,7 @@ typedef struct gantry_memory_info_t {
     uint64_t context_bytes;
     /** The part of context_bytes that counts against this limit: all of it with a fraction, a
      * percentage or no limit; with a limit in bytes, the part that the card has no room for
-     * beside it. */
+     * besides the limit. */
     uint64_t context_charged_bytes;
 } gantry_memory_info_t;
 

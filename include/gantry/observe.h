@@ -17,13 +17,13 @@
 extern "C" {
 #endif
 
-/** An op that succeeded. Pointers are valid during the call that tells it. */
+/** An op that succeeded. Pointers are valid during the call that gets it. */
 typedef struct gantry_observation_t {
     uint32_t struct_size; /**< Its sizeof. */
     /** Its name: "MatMul"; "ReadVariableOp" of a variable; "PartitionedCall" of a function that is
      * called outside a trace; "If", "Case" and "While" in a trace, after the ops of their bodies
-     * (elsewhere these are told alone); "_Retval" at the end of such a body, with its outputs as
-     * inputs; "Identity" where a tensor gets another object. */
+     * (elsewhere only these ops are observed); "_Retval" at the end of such a body, with its
+     * outputs as inputs; "Identity" where a tensor gets another object. */
     const char *op;
     const gantry_tensor_t *const *inputs;  /**< Its inputs; of If and Case the selector first. */
     size_t input_count;                    /**< Entries of inputs. */
@@ -51,39 +51,39 @@ typedef struct gantry_observation_t {
  * scope. */
 typedef gantry_status_t (*gantry_observe_fn)(gantry_scope_t *scope,
                                              const gantry_observation_t *observation, void *user);
-/** Whether a composed op is told as a whole; else its parts are told. */
+/** Whether a composed op is observed as a whole; else its parts are. */
 typedef bool (*gantry_observe_whole_fn)(const char *op, void *user);
 
-/** Is told that the scope to which the observer was added ends, with the observer in it. */
+/** Called when the scope to which the observer was added ends with the observer in it. */
 typedef void (*gantry_observe_end_fn)(gantry_scope_t *scope, void *user);
 
 /** An observer of a scope. The struct does not grow. It lives as long as the scope has it. */
 typedef struct gantry_observer_t {
-    gantry_observe_fn observe;     /**< Is told each op. */
+    gantry_observe_fn observe;     /**< Called for each op. */
     gantry_observe_whole_fn whole; /**< NULL: no op. The innermost observer decides. */
-    void *user;                    /**< Their last argument. */
-    gantry_observe_end_fn end;     /**< Is told the scope's end; NULL: nobody is. */
+    void *user;                    /**< The last argument of the functions. */
+    gantry_observe_end_fn end;     /**< Called at the scope's end; NULL: no call. */
     /** The library's own: the next outer observer. */
     struct gantry_observer_t *outer;
     gantry_scope_t *scope; /**< The library's own: the scope to which it was added. */
 } gantry_observer_t;
 
-/** Adds an observer to a scope: it is told the ops of the scope and of scopes begun in it from now
+/** Adds an observer to a scope: it sees the ops of the scope and of scopes begun in it from now
  * on, before the observers that the scope has. FailedPrecondition for an observer that the scope
  * has. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *observer);
 /** Removes an observer from a scope and from the scopes in it. An observer that the scope does not
  * have does no harm. */
 GANTRY_API void gantry_scope_unobserve(gantry_scope_t *scope, gantry_observer_t *observer);
-/** Begins a scope inside another, on its devices, whose ops no observer is told. */
+/** Begins a scope inside another, on its devices, whose ops no observer sees. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_unobserved(gantry_scope_t *parent);
 /** Tells the scope's observers an op of the caller's own, which stands for what was computed in an
  * unobserved scope. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_scope_tell(gantry_scope_t *scope,
                                              const gantry_observation_t *observation);
 /** As gantry_op_call, for a composed op of a trace whose sizes depend on data: records its parts,
- * of which observers are told, where gantry_op_call records one node. For code on top of the
- * library that was told the whole op: the parts do not check what the op checks. Unimplemented if
+ * which observers see, where gantry_op_call records one node. For code on top of the
+ * library that observed the whole op: the parts do not check what the op checks. Unimplemented if
  * the parts need sizes that are not known. Elsewhere it is gantry_op_call. */
 GANTRY_API gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const char *name,
                                                 const gantry_tensor_t *const *inputs,
@@ -91,7 +91,7 @@ GANTRY_API gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const cha
                                                 const gantry_attr_value_t *attrs, size_t attr_count,
                                                 const gantry_tensor_t **outputs,
                                                 size_t *output_count);
-/** In how many bodies of branches and loops of a trace the scope lies: an observer is told their
+/** In how many bodies of branches and loops of a trace the scope is: an observer sees their
  * ops when they are traced, once for each body. 0 outside a trace. */
 GANTRY_API size_t gantry_scope_body_depth(const gantry_scope_t *scope);
 /** Whether the scope has an observer. */

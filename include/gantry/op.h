@@ -66,11 +66,11 @@ GANTRY_API void gantry_prepared_op_release(gantry_prepared_op_t *prepared);
  *     gantry_op_update(scope, "Sub", &weights, 1, &step, 1, NULL, 0);
  *
  * values are the op's first inputs, 1 to 4 tensors of one device, to which the caller holds
- * references of its own; inputs are the others. The op runs where the first value lies. On success
+ * references of its own; inputs are the others. The op runs where the first value is. On success
  * each value is a new tensor of the former one's type and shape, and the reference to the former
  * one is gone. A value that nobody else holds is overwritten, as by gantry_variable_update; a
  * tensor that shares its memory keeps its elements. After a failure the values are the former
- * tensors. Not in a trace. Observers of the scope are not told. Returns the scope's status. */
+ * tensors. Not in a trace. Observers of the scope are not called. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_op_update(gantry_scope_t *scope, const char *name,
                                             gantry_tensor_t **values, size_t value_count,
                                             const gantry_tensor_t *const *inputs,
@@ -98,7 +98,7 @@ typedef struct gantry_op_info_t {
     size_t part_count;        /**< Names in parts. */
     const char *const *parts; /**< The ops that it may run; NULL when it is not composed. */
     /** Bit i: the op reads the elements of input i on the host: axes, shapes, seeds. Such an input
-     * lies best on the CPU, since the call waits for it elsewhere. */
+     * is best on the CPU, because the call waits for it elsewhere. */
     uint64_t host_inputs;
     /** The element types of inputs, then of outputs: 0 or more is the index of a type attribute in
      * attrs, a negative number is a gantry_dtype_t with its sign changed. */

@@ -2,7 +2,7 @@
 /** @file
  * Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops.
  * Elements have any type, except those of products. Diagonals are numbered: 0 is the main one,
- * 1, 2, ... lie above it, -1, -2, ... below it. */
+ * 1, 2, ... are above it, -1, -2, ... below it. */
 #ifndef GANTRY_OPS_MATRIX_H
 #define GANTRY_OPS_MATRIX_H
 
@@ -43,7 +43,7 @@ typedef struct gantry_diagonal_options_t {
      * 0: squares. */
     int32_t rows;
     int32_t columns; /**< gantry_matrix_diag: columns of the result, likewise. */
-    /** A scalar of x's type for places on no diagonal, and behind shorter ones; NULL: 0.
+    /** A scalar of x's type for places on no diagonal, and after shorter ones; NULL: 0.
      * gantry_matrix_set_diag ignores it. */
     const gantry_tensor_t *padding;
     /** Alignment of shorter diagonals, above and below the main one: "RIGHT_LEFT" (NULL),

@@ -3,7 +3,7 @@
  * Reductions, scans and losses; ops.h says what holds for all ops.
  *
  * float16 and bfloat16 are computed in float32 and rounded once. The order of sums and scans
- * depends on the shape alone, so that every device has the same bits. */
+ * depends on the shape only, so that every device has the same bits. */
 #ifndef GANTRY_OPS_REDUCE_H
 #define GANTRY_OPS_REDUCE_H
 

@@ -45,7 +45,7 @@ typedef struct gantry_strided_slice_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: the fields of version 0.1. */
     /** Begins at the first element, or at the last when the stride is negative. */
     int32_t begin_mask;
-    /** Ends behind the last element, or before the first when the stride is negative. */
+    /** Ends after the last element, or before the first when the stride is negative. */
     int32_t end_mask;
     int32_t ellipsis_mask;    /**< One entry stands for all dimensions that no other entry takes. */
     int32_t new_axis_mask;    /**< Inserts a dimension of size 1. */

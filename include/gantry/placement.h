@@ -29,8 +29,8 @@ typedef enum gantry_placement_reason_t {
     GANTRY_PLACED_REFUSED = 9, /**< No device could run it: the op failed. */
     /** Its device had no memory for it; oom_fallback moved it. */
     GANTRY_PLACED_OUT_OF_MEMORY = 10,
-    GANTRY_PLACED_WITH_INPUT = 11, /**< In a function: an alias, which lies where its input is. */
-    GANTRY_PLACED_WITH_CONSUMER = 12, /**< In a function: a source, which lies where it is used. */
+    GANTRY_PLACED_WITH_INPUT = 11,    /**< In a function: an alias, which is where its input is. */
+    GANTRY_PLACED_WITH_CONSUMER = 12, /**< In a function: a source, which is where it is used. */
     /** In a function: a branch or loop, where its body's result is. */
     GANTRY_PLACED_WITH_BODY = 13,
     /** In a function: on the device of the nodes that it is colocated with. */

@@ -114,7 +114,7 @@ GANTRY_API gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const c
 GANTRY_API gantry_status_t gantry_trace_stop(gantry_runtime_t *runtime);
 /** Adds work of the program's own to the timeline, as a slice of the calling thread: the step of a
  * program, or the op of a framework on top, around the ops of Gantry that it calls. detail, which
- * may be NULL, is shown beside the name. begin_ns and end_ns are times of CLOCK_MONOTONIC.
+ * may be NULL, is shown with the name. begin_ns and end_ns are times of CLOCK_MONOTONIC.
  *
  * Does nothing while no timeline is written. InvalidArgument: name is NULL, or the end is before
  * the beginning. Thread-safe. */

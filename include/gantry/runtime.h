@@ -48,7 +48,7 @@ typedef enum gantry_choice_t {
     GANTRY_ON = 2       /**< On. */
 } gantry_choice_t;
 
-/** Treatment of an input that lies on another device than its op. */
+/** Treatment of an input that is on another device than its op. */
 typedef enum gantry_device_policy_t {
     GANTRY_POLICY_DEFAULT = 0,         /**< Not set here. */
     GANTRY_POLICY_EXPLICIT = 1,        /**< An error. */
@@ -126,7 +126,7 @@ typedef struct gantry_runtime_options_t {
     /** Folder of program binaries; "" for none; NULL: GANTRY_KERNEL_CACHE, then the user's cache
      * folder. The user's cache folder keeps no binaries of PoCL, which has its own cache. */
     const char *kernel_cache;
-    /** Any variable of docs/environment.md for this runtime alone: "NAME=VALUE" texts,
+    /** Any variable of docs/environment.md for this runtime only: "NAME=VALUE" texts,
      * NULL-terminated, or NULL. This is also how values per device are set:
      * "GANTRY_MEMORY_LIMIT=GPU:0=2G,*=1G". */
     const char *const *extra;
@@ -272,8 +272,8 @@ GANTRY_API const char *gantry_setting_name(size_t index);
  *
  * device selects the value of a setting per device, and is ignored for others; NULL reads the
  * value for devices that have none of their own. A setting that another one excludes (a limit
- * beside a fraction of a stronger source) counts as lost. out_setting->struct_size must be set.
- * NotFound lists the names. */
+ * together with a fraction of a stronger source) counts as lost. out_setting->struct_size must be
+ * set. NotFound lists the names. */
 GANTRY_API gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name,
                                               const struct gantry_physical_device_t *device,
                                               gantry_setting_t *out_setting);

@@ -83,7 +83,7 @@ GANTRY_API void gantry_scope_take_back(gantry_scope_t *scope);
 /** The runtime in which the scope was begun. */
 GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
 
-/** Names the use of the scope's memory. Memory reports show the name beside the op. Scopes begun
+/** Names the use of the scope's memory. Memory reports show the name with the op. Scopes begun
  * in this one later inherit it. NULL: no name. */
 GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag);
 
@@ -96,10 +96,10 @@ GANTRY_API gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantr
 GANTRY_API void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 /** Makes a tensor that shares a part of another's memory, from byte first_byte on, under a type and
  * a shape of its own. Nothing is copied, and the memory lives as long as its last view. The view
- * lies where the tensor lies, whatever the scope requests. This is no op: a tape does not follow
+ * is where the tensor is, whatever the scope requests. This is no op: a tape does not follow
  * it, as it follows gantry_reshape and gantry_slice. The scope owns the view.
  *
- * The scope keeps InvalidArgument if the elements do not lie inside the tensor, if first_byte is
+ * The scope keeps InvalidArgument if the elements are not inside the tensor, if first_byte is
  * not aligned for them, or if another type becomes bool; FailedPrecondition for a symbolic tensor,
  * which has no memory. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_view(gantry_scope_t *scope,

@@ -4,7 +4,7 @@
  *
  * The figures come from the driver's monitor (NVML) or from the operating system. No call opens a
  * device or initialises the runtime, and an idle card stays asleep. `gantry top` shows the same.
- * gantry/memory.h tells of Gantry's own memory. Thread-safe. */
+ * gantry/memory.h reports Gantry's own memory. Thread-safe. */
 #ifndef GANTRY_TELEMETRY_H
 #define GANTRY_TELEMETRY_H
 

@@ -69,7 +69,7 @@ GANTRY_API gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope,
  * function, its reads and assignments are nodes of their own, and another thread's update between
  * them is lost. After a failure all variables have their former values, unless a device finds the
  * error later: then their values are faulty until they are assigned. Observers of the scope are
- * not told. Returns the scope's status. */
+ * not called. Returns the scope's status. */
 GANTRY_API gantry_status_t
 gantry_variable_update(gantry_scope_t *scope, const char *op, gantry_variable_t *const *variables,
                        size_t variable_count, const gantry_tensor_t *const *inputs,

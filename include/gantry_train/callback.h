@@ -63,7 +63,7 @@ GANTRY_API gantry_callback_t *gantry_learning_rate_scheduler(gantry_learning_rat
                                                              void *user);
 /** SwapEMAWeights: validations test the averages of the weights, of an optimizer with use_ema. They
  * change places with the weights, and back. With swap_on_epoch they do so between epochs, too, for
- * callbacks behind this one: gantry_model_checkpoint then saves the averages. The end of the
+ * callbacks after this one: gantry_model_checkpoint then saves the averages. The end of the
  * training leaves them in the weights, as without this callback. */
 GANTRY_API gantry_callback_t *gantry_swap_ema_weights(bool swap_on_epoch);
 /** Releases a callback that was made here; NULL does no harm. */

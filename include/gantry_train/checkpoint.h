@@ -44,11 +44,11 @@ typedef struct gantry_checkpoint_text_t {
 
 /** Saves values and texts to a file.
  *
- * The file is written under a temporary name beside path, flushed to the disk, and then renamed:
- * after a failure, a crash or a power cut, path is the old file or the new one, whole. A failure
- * removes the temporary file; what a crash left, the next save to path removes. The values are
- * those at the time of the call. scope reads variables and tensors and keeps a failure; it may be
- * NULL if all entries are arrays.
+ * The file is written under a temporary name in the folder of path, flushed to the disk, and then
+ * renamed: after a failure, a crash or a power cut, path is the old file or the new one, whole. A
+ * failure removes the temporary file; what a crash left, the next save to path removes. The values
+ * are those at the time of the call. scope reads variables and tensors and keeps a failure; it may
+ * be NULL if all entries are arrays.
  *
  * InvalidArgument: names and texts as above, a path that is no plain file. ResourceExhausted: the
  * disk is full. Unimplemented: the machine is big-endian. */

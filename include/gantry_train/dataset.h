@@ -12,7 +12,7 @@
  *     if (!train) puts(gantry_last_message());
  *
  * Each of these calls takes over its input: the caller uses the result in its place, and releases
- * the last result alone. A call that fails releases its input, returns NULL, and
+ * only the last result. A call that fails releases its input, returns NULL, and
  * gantry_last_message says why. A call with input NULL returns NULL and leaves that text, so that a
  * program checks the end of the chain. gantry_dataset_retain starts a second chain from one input.
  *
@@ -132,13 +132,13 @@ typedef struct gantry_padded_batch_options_t {
      * An element that is larger is InvalidArgument. NULL: all sizes are -1. */
     const gantry_shape_t *shapes;
     /** Of each component what it is padded with; NULL: 0. Types other than integers, float32 and
-     * float64 have 0 alone. */
+     * float64 must have 0. */
     const double *values;
     size_t count; /**< Entries of shapes and of values: the number of components. */
 } gantry_padded_batch_options_t;
 
 /** Joins batch_size elements of different sizes along a new first dimension, as padded_batch: each
- * dimension gets the largest size of the batch, and smaller elements a padding value behind their
+ * dimension gets the largest size of the batch, and smaller elements a padding value after their
  * own. So a batch is as long as its longest sequence. Elements of a batch agree in types and ranks.
  * options may be NULL. */
 GANTRY_API gantry_dataset_t *gantry_dataset_padded_batch(
@@ -164,7 +164,7 @@ GANTRY_API gantry_dataset_t *gantry_dataset_prefetch(gantry_dataset_t *input, in
 GANTRY_API gantry_dataset_t *gantry_dataset_repeat(gantry_dataset_t *input, int64_t times);
 /** The first `count` elements; -1: all. */
 GANTRY_API gantry_dataset_t *gantry_dataset_take(gantry_dataset_t *input, int64_t count);
-/** The elements behind the first `count`; -1: none. */
+/** The elements after the first `count`; -1: none. */
 GANTRY_API gantry_dataset_t *gantry_dataset_skip(gantry_dataset_t *input, int64_t count);
 
 /** A function of filter: *out_keep, false before the call, says whether an element stays. The input
@@ -209,8 +209,8 @@ GANTRY_API gantry_status_t gantry_dataset_set_iteration(gantry_dataset_t *datase
 GANTRY_API gantry_status_t gantry_dataset_iterator_create(gantry_dataset_t *dataset,
                                                           gantry_dataset_iterator_t **out_iterator);
 /** Gives the next element: its components and their number, valid until the iterator's next call.
- * Behind the last element, and after a failure, *out_components is NULL and *out_count is 0.
- * *out_end tells the end. A failure ends the iteration; later calls return it again. */
+ * After the last element, and after a failure, *out_components is NULL and *out_count is 0.
+ * *out_end says that it is the end. A failure ends the iteration; later calls return it again. */
 GANTRY_API gantry_status_t gantry_dataset_iterator_next(gantry_dataset_iterator_t *iterator,
                                                         const gantry_array_t **out_components,
                                                         size_t *out_count, bool *out_end);

@@ -2,8 +2,8 @@
 /** @file
  * Gradients that are dense or slices, as TensorFlow's IndexedSlices.
  *
- * The gradient of an embedding has rows of zeros for all words that do not occur. Slices hold the
- * other rows alone: of an embedding of 1,000,000 words, a batch of 320 words has a gradient of 320
+ * The gradient of an embedding has rows of zeros for all words that do not occur. Slices hold only
+ * the other rows: of an embedding of 1,000,000 words, a batch of 320 words has a gradient of 320
  * rows. gantry_tape_gradient_slices gives slices, and gantry_optimizer_apply_slices takes them.
  *
  * A gradient refers to tensors of a scope, and owns nothing. The functions work where ops run at

@@ -74,7 +74,7 @@ typedef struct gantry_initializer_t {
 } gantry_initializer_t;
 
 /** Makes a tensor of first values. Uniform values, and what is not random, have Keras's bits;
- * normal values and ORTHOGONAL lie within 1e-6 of Keras's float32 ones.
+ * normal values and ORTHOGONAL are within 1e-6 of Keras's float32 ones.
  *
  * ORTHOGONAL waits for its numbers, also while a function is traced, where it becomes a constant.
  * A kind that does not exist, a type or a rank that the kind does not take, and a member out of

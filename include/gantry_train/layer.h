@@ -138,7 +138,7 @@ GANTRY_API gantry_layer_t *gantry_conv2d_transpose_layer(int64_t filters, int64_
                                                          gantry_activation_t activation,
                                                          const gantry_kernel_options_t *options);
 
-/** Options of pools. Those of columns are for two dimensions alone. */
+/** Options of pools. Those of columns are for two dimensions only. */
 typedef struct gantry_pool_options_t {
     uint32_t struct_size;   /**< Its sizeof; 0: that of version 0.1. */
     const char *name;       /**< The layer's name; NULL: Keras's. */
@@ -249,7 +249,7 @@ GANTRY_API gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_
 GANTRY_API gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options);
 /** GroupNormalization, to the same shape: a dimension, of axes, in groups of equal size, each of
  * which is normalised with all elements of its sample. groups 0: Keras's 32; -1: each element of
- * the dimension alone. */
+ * the dimension is a group. */
 GANTRY_API gantry_layer_t *gantry_group_normalization(int64_t groups,
                                                       const gantry_norm_options_t *options);
 /** RMSNormalization over one dimension or several, to the same shape: x divided by the root of the
@@ -307,7 +307,7 @@ GANTRY_API gantry_layer_t *gantry_gru(int64_t units, const gantry_recurrent_opti
 
 /** How the two directions of gantry_bidirectional become one output. */
 typedef enum gantry_merge_t {
-    GANTRY_MERGE_CONCAT = 0, /**< One behind the other along the last dimension. */
+    GANTRY_MERGE_CONCAT = 0, /**< One after the other along the last dimension. */
     GANTRY_MERGE_SUM = 1,    /**< Their sum. */
     GANTRY_MERGE_MUL = 2,    /**< Their product. */
     GANTRY_MERGE_AVE = 3     /**< Their mean. */
@@ -333,7 +333,7 @@ typedef struct gantry_attention_options_t {
     int64_t value_dim;                              /**< Of each head's values; 0: key_dim. */
     double dropout;                                 /**< Rate for the attention's weights. */
     bool no_bias;                                   /**< Adds no biases. */
-    bool causal;                                    /**< A query sees keys up to its place alone. */
+    bool causal;                                    /**< A query sees only keys up to its place. */
     const gantry_initializer_t *kernel_initializer; /**< Copied. NULL: glorot_uniform. */
     /** The last input is Keras's attention_mask, of any type: [batch, T, S], or [batch, heads, T,
      * S], where sizes of 1 are repeated. A query sees the keys where it is not 0 (false). */
@@ -349,7 +349,7 @@ GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t ke
                                                        const gantry_attention_options_t *options);
 
 /** Add: the sum of two or more inputs, of one shape or shapes that broadcast; dimensions of 1
- * behind the batch raise a rank that is smaller, as in Keras. Its mask is true where that of an
+ * after the batch raise a rank that is smaller, as in Keras. Its mask is true where that of an
  * input is; an input without a mask leaves none. */
 GANTRY_API gantry_layer_t *gantry_add_layer(const char *name);
 /** Subtract: the first of two inputs without the second; shapes and masks as of Add. */
@@ -371,8 +371,8 @@ GANTRY_API gantry_layer_t *gantry_minimum_layer(const char *name);
  * output has no mask. */
 GANTRY_API gantry_layer_t *gantry_dot_layer(int32_t first_axis, int32_t second_axis, bool normalize,
                                             const char *name);
-/** Concatenate: two or more inputs of any type, joined along an axis, in which alone their shapes
- * differ; -1: the last. Axis 0 is the batch. */
+/** Concatenate: two or more inputs of any type, joined along an axis, the only one in which their
+ * shapes may differ; -1: the last. Axis 0 is the batch. */
 GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name);
 
 /* ---- layers of a program's own ---- */
@@ -394,7 +394,7 @@ typedef struct gantry_layer_call_t {
     /** Place of the output's mask. It has the first input's if the kind passes masks on, else NULL;
      * a layer may write another one. */
     const gantry_tensor_t **mask;
-    /** Places of the outputs behind the first one, output_count - 1 of the kind. */
+    /** Places of the outputs after the first one, output_count - 1 of the kind. */
     const gantry_tensor_t **more_outputs;
     struct gantry__model_run_t *run; /**< The library's own. */
     bool is_frozen; /**< The layer's weights are not trained: gantry_layer_set_trainable. */

@@ -41,7 +41,7 @@ typedef struct gantry_metric_options_t {
     /** gantry_precision, gantry_recall and the counts: only the k largest predictions of each row
      * are positive, of equals the first ones; 0: all. */
     int32_t top_k;
-    /** The same metrics: judges this class alone, a place of the last dimension, behind top_k.
+    /** The same metrics: judges only this class, a place of the last dimension, after top_k.
      * Copied; NULL: all. */
     const int32_t *class_id;
     /** The same metrics: several thresholds, each from 0 to 1, in place of the number. Their result

@@ -63,8 +63,8 @@ typedef struct gantry_model_options_t {
 GANTRY_API gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model,
                                                             const double *weights, size_t count);
 /** Measures weights and sets them: times forward and backward pass of the first batch on each
- * replica alone; a weight is the inverse of the time. The model is compiled. It is built if it is
- * not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
+ * replica by itself; a weight is the inverse of the time. The model is compiled. It is built if it
+ * is not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
  * out_weights, which may be NULL. */
 GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
                                                          gantry_dataset_t *batches,
@@ -75,7 +75,7 @@ GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
 /** Begins a model whose layers follow each other. NULL after a failure. */
 GANTRY_API gantry_model_t *gantry_sequential(gantry_runtime_t *runtime,
                                              const gantry_model_options_t *options);
-/** Adds a layer behind the last one, once. The model takes the layer over, also after a failure;
+/** Adds a layer after the last one, once. The model takes the layer over, also after a failure;
  * other models may have it, too: gantry_model_apply. */
 GANTRY_API gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer);
 
@@ -91,7 +91,7 @@ GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtyp
 /** Applies a layer to values, and returns the value of its output, -1 after a failure. The model
  * takes the layer over, also after a failure; it may be named again then, and nothing happens. A
  * layer that is applied again has the same weights. Further outputs, such as the states of
- * return_state, are the values behind the returned one: returned + 1 and so on.
+ * return_state, are the values after the returned one: returned + 1 and so on.
  *
  * Several models may have a layer, which then has one set of weights: the first one takes it over,
  * each further one adds a reference, and it ends with the last of them. They have one runtime, one
@@ -110,12 +110,12 @@ GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *lay
  * this model or after it.
  *
  * The block's name gets a number if it is taken: "sequential", "sequential_1". Its layers are named
- * behind it: "sequential/dense", and so are weights in files of this model; in files of the block
+ * after it: "sequential/dense", and so are weights in files of this model; in files of the block
  * they are "dense". The summary has one row for it. */
 GANTRY_API gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *block,
                                                     const int32_t *values, size_t count,
                                                     int32_t *out_values, size_t output_count);
-/** The same behind the last layer of a sequential model, once; the block is sequential, too. */
+/** The same after the last layer of a sequential model, once; the block is sequential, too. */
 GANTRY_API gantry_status_t gantry_model_add_model(gantry_model_t *model, gantry_model_t *block);
 /** Says whether the weights of all layers of a model are trained, its blocks' included, as Keras's
  * `model.trainable`: gantry_layer_set_trainable of each. */
@@ -132,7 +132,7 @@ GANTRY_API gantry_status_t gantry_model_set_outputs(gantry_model_t *model, const
  * no open sizes. sample may have open sizes, as an input of gantry_model_input has.
  *
  * A layer whose weights or output need a size that is open is InvalidArgument, which names it:
- * Dense behind Flatten, Reshape to a shape without -1, a recurrent layer with unroll GANTRY_ON. A
+ * Dense after Flatten, Reshape to a shape without -1, a recurrent layer with unroll GANTRY_ON. A
  * layer's build gets -1 for open sizes; its call runs with numbers. */
 GANTRY_API gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                               gantry_shape_t sample);
@@ -155,7 +155,7 @@ GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size
 
 /** Saves weights, the state of layers that draw random numbers, and the optimizer's state if the
  * model is compiled and was trained or loaded, as safetensors (gantry_train/checkpoint.h): written
- * beside the file, then renamed. */
+ * to a temporary file in the same folder, then renamed. */
 GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
 /** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
  * failure. The model is built and has the layers of the one that was saved. A training that goes on
@@ -218,7 +218,8 @@ typedef struct gantry_compile_options_t {
      * backward, the epoch and the step, shapes, counts and the ranges of the op's inputs
      * (gantry_train/numerics.h). Runs each step op by op and waits for each op. */
     bool check_numerics;
-    /** The same as metrics, weighted by the weights of samples and of classes. They come behind. */
+    /** The same as metrics, weighted by the weights of samples and of classes. They come after
+     * metrics. */
     gantry_metric_t *const *weighted_metrics;
     size_t weighted_metric_count; /**< Entries of weighted_metrics. */
     /** Loss and metrics of each output, in the order of gantry_model_set_outputs; loss,
@@ -232,9 +233,9 @@ typedef struct gantry_compile_options_t {
 } gantry_compile_options_t;
 
 /** Sets optimizer, loss and metrics. With several outputs that have a loss, "loss" is their
- * weighted sum, and the loss of each, not weighted, stands behind it under its output's name:
+ * weighted sum, and the loss of each, not weighted, stands after it under its output's name:
  * "a_loss". Metrics then have their output's name in front, too: "a_accuracy". A second metric of a
- * name gets a number behind it, and a weighted one "weighted_" in front, as in Keras.
+ * name gets a number after it, and a weighted one "weighted_" in front, as in Keras.
  * FailedPrecondition for a number of outputs that the model does not have, and in a callback of
  * gantry_model_fit. */
 GANTRY_API gantry_status_t gantry_model_compile(gantry_model_t *model,
@@ -301,7 +302,7 @@ typedef struct gantry_fit_options_t {
      * made as before. gantry_model_load reads it, too. NULL: none. */
     const char *backup;
     int64_t backup_steps; /**< Writes it also after this many steps of an epoch; 0: it does not. */
-    /** The most batches of an epoch; the next epoch goes on behind them. A data set that ends ends
+    /** The most batches of an epoch; the next epoch goes on after them. A data set that ends ends
      * the epoch, and begins anew in the next one. 0: all batches. Not with a backup. */
     int64_t steps_per_epoch;
     int64_t validation_freq; /**< Epochs from one validation to the next; 0: 1. */

@@ -12,7 +12,7 @@
  * and then `mpirun -n 4 program`. Sums are added within each machine, then between machines, then
  * handed back, so each machine sends every number once.
  *
- * A watch by TCP, from every process to rank 0, tells of a process that has ended: calls that wait
+ * A watch by TCP, from every process to rank 0, notices a process that has ended: calls that wait
  * for it fail within seconds, with its rank, machine and process number. Each process then ends
  * without MPI_Finalize, which would wait for it. The library itself ends no process.
  * Externally synchronised. */
@@ -37,8 +37,8 @@ typedef struct gantry_mpi_options_t {
     /** How long a call waits for other processes. Then it is DeadlineExceeded in all processes that
      * wait, with the rank, machine and process number of the one that did not come: it is stopped,
      * its machine does not answer, or it does other work for so long. So it is longer than what one
-     * process alone may do between two steps: a first trace, a checkpoint on a slow disk. 0: 600
-     * seconds; negative: without end. gantry_mpi_communicator itself waits so long until all
+     * process may do by itself between two steps: a first trace, a checkpoint on a slow disk. 0:
+     * 600 seconds; negative: without end. gantry_mpi_communicator itself waits so long until all
      * processes have come to it. */
     double timeout_seconds;
 } gantry_mpi_options_t;
@@ -52,7 +52,7 @@ GANTRY_API bool gantry_mpi_is_launched(void);
  * DeadlineExceeded if a process does not come within timeout_seconds; rank 0 names it. The process
  * then ends, without MPI_Finalize, which would wait. Two waits have no end but that of the starter,
  * `mpirun --timeout SECONDS`: MPI_Init, in which Open MPI waits until all processes have called it,
- * and a process that is stopped in the middle of this call, behind the meeting. */
+ * and a process that is stopped in the middle of this call, after all have met. */
 GANTRY_API gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options);
 /** Leaves the processes; NULL does no harm. Finalises MPI if gantry_mpi_communicator initialised
  * it, and no process was lost. Models and strategies that use it are released before. */

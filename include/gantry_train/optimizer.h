@@ -8,7 +8,7 @@
  *     gantry_optimizer_apply(adam, scope, variables, gradients, count);
  *     gantry_optimizer_release(adam);
  *
- * An optimizer's state lies in variables on the devices of the variables that it updates: the
+ * An optimizer's state is in variables on the devices of the variables that it updates: the
  * number of steps, the learning rate, and slots, such as Adam's two means. So a step that was
  * captured as a function counts, and follows a schedule or a learning rate that is set between
  * calls.
@@ -252,7 +252,7 @@ GANTRY_API gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options)
  * keep what their traces need, and cannot be traced for new sizes. */
 GANTRY_API void gantry_optimizer_release(gantry_optimizer_t *optimizer);
 
-/** Makes the optimizer's own variables beside `count` variables of floating types. The optimizer
+/** Makes the optimizer's own variables for `count` variables of floating types. The optimizer
  * refers to these variables, and does not own them. Needed before a trace in which
  * gantry_optimizer_apply is called; elsewhere the first gantry_optimizer_apply does it. Again with
  * the same variables, or some of them, it does nothing.

@@ -4,7 +4,7 @@
  *
  * Each device, a replica, has a copy of all variables and computes the gradients of its part of
  * each batch. The gradients of all are added, and every copy is updated by the sum. The order of
- * the additions depends on the number of replicas alone. Of a model this is an option
+ * the additions depends on the number of replicas only. Of a model this is an option
  * (gantry_train/model.h). A loop of a program's own is written with the calls of this header:
  *
  *     gantry_mirrored_variable_t *w = gantry_mirrored_variable(strategy, scope, initial, "w",

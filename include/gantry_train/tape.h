@@ -122,8 +122,8 @@ GANTRY_API gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantr
                                                 const gantry_gradient_options_t *options,
                                                 const gantry_tensor_t **out_jacobians);
 /** Computes the Jacobian of each sample, as tape.batch_jacobian: target [batch, ...] and source
- * [batch, ...] give [batch, ..., ...]. Sample i of the target depends on sample i of the source
- * alone, which is not checked. Runs the backward pass once for each element of one sample. Zeros
+ * [batch, ...] give [batch, ..., ...]. Sample i of the target must depend on sample i of the source
+ * only, which is not checked. Runs the backward pass once for each element of one sample. Zeros
  * where the target does not depend on the source, as TensorFlow. NULL after a failure, which the
  * scope keeps. */
 GANTRY_API const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,

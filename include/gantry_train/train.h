@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * Gantry's training library: gradients, layers, losses, optimizers, data sets, and models that are
- * fitted to data. It stands on the public calls of libgantry alone. */
+ * fitted to data. It stands on the public calls of libgantry only. */
 #ifndef GANTRY_TRAIN_TRAIN_H
 #define GANTRY_TRAIN_TRAIN_H
 

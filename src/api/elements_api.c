@@ -54,7 +54,8 @@ static gantry_status_t check_shape(elements_t *self) {
 static gantry_status_t check_file(const elements_t *self, int64_t offset) {
     struct stat info;
     if (!self->path)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_elements: the path is NULL");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_load_elements: the path is NULL; the file's name is accepted");
     if (fstat(self->file, &info) != 0 || !S_ISREG(info.st_mode))
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "gantry_load_elements: the descriptor %d of '%s' is no open plain file",

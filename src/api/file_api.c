@@ -24,7 +24,8 @@ gantry_status_t gantry_file_write(gantry_new_file_t *file, const void *bytes, si
     GANTRY__TRY(check_begun(file, "gantry_file_write"));
     if (bytes || size == 0) return gantry__new_file_write(file, bytes, size);
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "gantry_file_write: bytes is NULL; %zu bytes are accepted", size);
+                        "gantry_file_write: bytes is NULL; the address of %zu bytes is accepted",
+                        size);
 }
 
 gantry_status_t gantry_file_end(gantry_new_file_t *file) {
@@ -39,7 +40,8 @@ void gantry_file_abandon(gantry_new_file_t *file) {
 gantry_status_t gantry_file_append(const char *path, const void *bytes, size_t size) {
     if (bytes || size == 0) return gantry__file_append(path, bytes, size);
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "gantry_file_append: bytes is NULL; %zu bytes are accepted", size);
+                        "gantry_file_append: bytes is NULL; the address of %zu bytes is accepted",
+                        size);
 }
 
 gantry_status_t gantry_file_read_at(int file, const char *path, uint64_t offset, void *bytes,

@@ -22,7 +22,9 @@ gantry_status_t gantry_runtime_log(gantry_runtime_t *runtime, gantry_log_level_t
 /* ---- files ---- */
 
 gantry_status_t gantry_check_writers(const char *path) {
-    if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_check_writers: path is NULL");
+    if (!path)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_check_writers: path is NULL; a path is accepted");
     return gantry__trust_check(path);
 }
 

@@ -37,7 +37,9 @@ static const gantry_tensor_t *compose_einsum_reshape(gantry_scope_t *scope,
                                                      const gantry_shape_t *shape) {
     if (gantry__takes_reshape(shape)) return gantry_reshape(scope, x, *shape);
     if (!x || gantry_shape_equal(gantry_tensor_shape(x), shape)) return x;
-    (void)gantry__fail(GANTRY_UNIMPLEMENTED, "two sizes depend on data, or one beside a size of 0");
+    (void)gantry__fail(
+        GANTRY_UNIMPLEMENTED,
+        "a shape of several sizes that depend on data, or of one and a size of 0; one such size is accepted");
     (void)gantry__scope_fail(scope, GANTRY_UNIMPLEMENTED);
     return NULL;
 }

@@ -113,9 +113,9 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
 }
 
 /* The index of -1, or output_count if there is none; *out_sum is the sum of the other sizes, at
- * most one more than the dimension. */
+ * most INT64_MAX + 1. */
 static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__host_ints_t *sizes,
-                                  int64_t whole, uint32_t *out_rest, uint64_t *out_sum) {
+                                  uint32_t *out_rest, uint64_t *out_sum) {
     *out_rest = call->output_count;
     *out_sum = 0;
     for (uint32_t k = 0; k < call->output_count; ++k) {
@@ -131,7 +131,7 @@ static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__hos
         if (size == -1) {
             *out_rest = k;
         } else {
-            const uint64_t left = (uint64_t)whole + 1 - *out_sum;
+            const uint64_t left = (uint64_t)INT64_MAX + 1 - *out_sum;
             *out_sum += (uint64_t)size < left ? (uint64_t)size : left;
         }
     }
@@ -157,11 +157,11 @@ static gantry_status_t check_sum(const gantry__infer_t *call, const gantry__host
             (long long)whole, (long long)gantry__host_int(sizes, 0));
     }
     if (has_rest ? sum <= (uint64_t)whole : sum == (uint64_t)whole) return GANTRY_OK;
-    const bool is_more = sum > (uint64_t)whole;
+    const bool is_more = sum > INT64_MAX;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
         "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the size of the input along split_dim if not fully specified.  Got: %s%lld",
-        is_more ? "more than " : "", is_more ? (long long)whole : (long long)sum);
+        is_more ? "more than " : "", is_more ? (long long)INT64_MAX : (long long)sum);
 }
 
 gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
@@ -182,7 +182,7 @@ gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
     if (is_open) return GANTRY_OK;
     GANTRY__TRY(gantry__infer_ints(call, 1, &sizes));
     const int64_t whole = value->dims[dim];
-    GANTRY__TRY(read_sizes(call, &sizes, whole < 0 ? INT64_MAX : whole, &rest, &sum));
+    GANTRY__TRY(read_sizes(call, &sizes, &rest, &sum));
     if (whole >= 0) GANTRY__TRY(check_sum(call, &sizes, whole, rest < call->output_count, sum));
     for (uint32_t k = 0; k < call->output_count; ++k)
         call->out_shapes[k].dims[dim] = k != rest   ? gantry__host_int(&sizes, k)

@@ -5,7 +5,7 @@
 # command_page.sh PAGE BIN SECTION: runs the console blocks of a section of docs/command.md with the programs in BIN, and
 # compares their output with the page. Lines that begin with "$ " are commands, which share one shell; other lines are
 # output, standard error included. A number matches any number, with its unit of size or time, a UUID any UUID; blanks
-# match any blanks; three points match any text within a line, and any lines if they stand alone. So do, within a line,
+# match any blanks; three points match any text within a line, and any lines if nothing else stands on their line. So do, within a line,
 # the texts that the page lists as the machine's: <!-- machine: AMD EPYC; 3.1+debian -->. Two PoCL devices are presented
 # as GPUs.
 set -eu

@@ -2,8 +2,8 @@
 /* Promise: `gantry bench` prints a table, JSON and a picture that agree, and says so where the
  * machine has no GPU.
  * Promise: gantry bench judges no size that it did not measure.
- * Promise: A picture that cannot be written, also by ulimit -f, keeps the old one and leaves
- * nothing.
+ * Promise: When gantry bench cannot write its picture, because of ulimit -f among other causes, the
+ * old picture stays and no temporary file is left.
  *
  * No figure is judged. */
 #define _XOPEN_SOURCE 700

@@ -2,7 +2,7 @@
 /* Promise: `gantry cache` lists entries with device and driver, names damage of every kind, and its
  * clear removes nothing that is not the cache's own.
  * Promise: gantry cache verify and gantry doctor name a kernel cache and a tuning file that others
- * may write in the library's words. */
+ * may write, in the words of the library's own warning. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The gantry command, the guide and the language identifier work as a user runs them.
- * Promise: Without OpenCL the library works on the CPU only and says so; the suite passes, and so
- * it does without CUDA.
- * Promise: `gantry devices` lists devices as text and JSON.
- * Promise: The memory chapter is one program for CPU and PoCL.
- * Promise: The tests see PoCL only, whatever drivers the machine has.
- * Promise: `gantry settings` lists all; `gantry devices` shows parts; text and JSON agree.
- * Promise: A training step as a function has the bits of its ops one by one.
- * Promise: `gantry devices` is short; `--list`, `--verbose`, JSON agree.
- * Promise: A missing word list: exit 1, names the list and the package.
+/* Promise: The gantry command and the examples gpu_guide, memory_control, functions and language_id
+ * print the right results and end with the right exit codes.
+ * Promise: Without an OpenCL loader the library computes on the CPU only, and `gantry devices`
+ * gives the reason.
+ * Promise: `gantry devices` lists backends and devices, the parts of a split device among them, and
+ * says the same as text and as JSON.
+ * Promise: The example memory_control prints the same on the CPU backend and on PoCL.
+ * Promise: `gantry settings` lists every variable with its value and who set it, and unknown
+ * variables are warned of.
+ * Promise: The example language_id trains as a function to the bits of a training whose ops run one
+ * by one.
+ * Promise: The example language_id ends with exit code 1 and names the list and its package where a
+ * list of words is missing.
  *
  * Needs two PoCL devices, like every test that names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL
  * is set. */

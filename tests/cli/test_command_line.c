@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The command line of gantry gives help, refusals that name the right word, colours, a
- * manual page and completions.
- * Promise: Each command explains itself on standard output; wrong words name what is accepted and
- * the nearest name.
- * Promise: Manual page and completions come from the tables, and are installed.
- * Promise: Every command has `--json`: one value and nothing else.
+/* Promise: The help of every gantry command fits 80 columns, colours go to terminals only, and
+ * output that cannot be written is a failure.
+ * Promise: Each gantry command explains itself on standard output, and the refusal of a wrong word
+ * names what is accepted and the nearest name.
+ * Promise: The manual page and the completions of bash, zsh and fish have every command, and the
+ * shells read them without a warning.
+ * Promise: Every gantry command with `--json` prints one JSON value and nothing else.
  *
  * Needs no device. */
 #define _XOPEN_SOURCE 700

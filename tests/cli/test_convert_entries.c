@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry convert lists a file of any size, and takes one tensor of it, by its headers
- * alone.
+/* Promise: gantry convert lists a file of any size from its headers, and takes one tensor of it
+ * without reading the others.
  * Promise: An entry that gantry convert cannot read is listed with the reason and hides no other
  * one; a whole file is converted only if --skip-unreadable leaves such entries out.
  * Promise: gantry convert counts tensors, and neither folders nor other files of an archive.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: `gantry doctor` says on machines with one fault each what is wrong, gives the remedy and
  * returns the right exit code.
- * Promise: Missing nodes, permissions, containers and .icd files are reported.
+ * Promise: `gantry doctor` reports a card without a device node, also in a container, a node that
+ * the user may not open, and a driver without an .icd file, each with its remedy.
  *
  * PoCL's two devices are presented as GPUs. NVIDIA's driver is the stand-in. Device nodes, PCI bus
  * and vendors' libraries are files below GANTRY_TEST_ROOT. */

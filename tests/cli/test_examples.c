@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The examples work as a user runs them.
- * Promise: Ctrl-C saves the text classifier, exit code 130, and the same line goes on.
- * Promise: The transformer's loss falls below counts of pairs.
- * Promise: The text classifier reaches Keras's accuracy on real text; a saved one answers.
- * Promise: Two virtual devices train as one; each device counts its own steps.
+/* Promise: The examples text_classifier, digits, transformer, keras_linear and custom_loop learn on
+ * each kind of device, and name what is wrong with their arguments and files.
+ * Promise: Ctrl-C makes the example text_classifier save its state and end with exit code 130, and
+ * the same command line continues the training.
+ * Promise: The example transformer reaches a lower loss than a model that counts pairs of letters.
+ * Promise: On Debian's fortunes the example text_classifier is right more often than always naming
+ * the largest topics would be, and a saved model classifies new texts.
+ * Promise: The example text_classifier has the losses of one device on two virtual ones, and the
+ * example digits reaches the same accuracy on both.
  *
  * Needs two PoCL devices for the tests on GPUs, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
 #define _XOPEN_SOURCE 700

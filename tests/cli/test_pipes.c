@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A pipe in place of a file that the library, a loader or the dynamic linker opens by name
- * is refused by name, without waiting for its writer; so is one to write to that nobody reads. */
+/* Promise: A pipe in place of a file that the library, a loader or the dynamic linker reads or
+ * writes by name is refused by name, without waiting for its other end. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

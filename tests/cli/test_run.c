@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: `gantry run` chooses an idle card, serves two colleagues at once, works with other cards
- * next month and with no card at all, and keeps exit codes and signals.
- * Promise: `run --json` reports devices, figures, reasons, variables and wait before the start.
- * Promise: An object that cannot be written, also by ulimit -f, keeps the old file and starts no
- * program.
+/* Promise: `gantry run` chooses an idle card, serves two users at once, works with whatever cards
+ * there are or with none, and passes on exit codes and signals.
+ * Promise: `gantry run --json` reports devices, figures, reasons, variables and wait before the
+ * program starts.
+ * Promise: When gantry run cannot write the file of --json-file, because of ulimit -f among other
+ * causes, the old file stays and no program is started.
  *
  * test_run_queue.c has the queue. */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry run and programs that use OpenCL without Gantry: Gantry's OpenCL layer shows them
- * the chosen device only, keeps the user's layers, and leaves Gantry's own numbers as they are. */
+/* Promise: Under gantry run, an OpenCL program that does not use Gantry sees the chosen device
+ * only, the user's OpenCL layers stay, and Gantry's own numbers of devices are unchanged. */
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"

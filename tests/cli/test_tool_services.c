@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The services that the commands of gantry share: sizes and durations as text and back,
- * JSON, line breaks, and the nearest word.
- * Promise: Texts of others reach the terminal without control characters of C0 and C1 and without
- * controls of direction, as text and as JSON.
+/* Promise: The gantry commands read back the sizes and durations that they write, write valid JSON,
+ * break lines before the width, and find the nearest word.
+ * Promise: Texts of other processes reach the terminal without control characters of C0 and C1 and
+ * without controls of direction, as text and as JSON.
  *
  * Needs no library and no device. */
 #define _XOPEN_SOURCE 700

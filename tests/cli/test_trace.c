@@ -3,8 +3,8 @@
  * text, JSON and a page, also with broken and hostile files.
  * Promise: The page of gantry trace --html draws memory as steps that keep their peaks, over an
  * axis of round times.
- * Promise: A page that exists stays until the new one is whole, and a page that cannot be written
- * ends no process by a signal. */
+ * Promise: gantry trace --html keeps an existing page until the new one is whole, and a page that
+ * cannot be written ends no process by a signal. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: `gantry tune` keeps records that later programs use, also when it is stopped half-way.
- * Promise: `gantry tune` keeps the fastest of cuBLASLt's choices per class.
- * Promise: oneDNN, OpenBLAS or own loops for products are measured and recorded.
- * Promise: `gantry tune` measures what work costs; missing and bad records are reported, ops are
- * placed as usual.
- * Promise: A tuner interrupted or killed half-way, two at once: a sound file. */
+ * Promise: `gantry tune` keeps the fastest of cuBLASLt's algorithms for each class of products.
+ * Promise: `gantry tune` measures and records which of oneDNN, OpenBLAS and Gantry's own loops
+ * computes each class of products fastest on the CPU.
+ * Promise: `gantry tune` measures what work costs on each device, and placement by crossover uses
+ * the record.
+ * Promise: A `gantry tune` that is interrupted leaves a sound file, and two that run at once lose
+ * no record. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

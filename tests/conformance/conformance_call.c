@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conformance.h"
+#include "golden_attr.h"
 
 gantry_scope_t *conformance_scope_on(conformance_t *c, const char *device) {
     gantry_scope_t *scope = gantry_scope_begin(c->runtime, device);
@@ -141,43 +142,6 @@ bool conformance_make_views(conformance_t *c, gantry_scope_t *scope, const golde
     return make_inputs(c, scope, item, inputs, make_view);
 }
 
-static gantry_attr_value_t make_attr(const golden_attr_t *attr) {
-    gantry_attr_value_t value = {.name = attr->name};
-    switch (attr->kind) {
-        case GOLDEN_ATTR_BOOL:
-            value.kind = GANTRY_ATTR_BOOL;
-            value.i = attr->bool_value;
-            break;
-        case GOLDEN_ATTR_INT:
-            value.kind = GANTRY_ATTR_INT;
-            value.i = attr->int_value;
-            break;
-        case GOLDEN_ATTR_FLOAT:
-            value.kind = GANTRY_ATTR_FLOAT;
-            value.f = attr->float_value;
-            break;
-        case GOLDEN_ATTR_TYPE:
-            value.kind = GANTRY_ATTR_TYPE;
-            value.i = attr->type_value;
-            break;
-        case GOLDEN_ATTR_SHAPE:
-            value.kind = GANTRY_ATTR_SHAPE;
-            value.i = attr->shape_value.rank;
-            value.list = attr->shape_value.dims;
-            break;
-        case GOLDEN_ATTR_INTS:
-            value.kind = GANTRY_ATTR_INTS;
-            value.i = (int64_t)attr->int_count;
-            value.list = attr->ints;
-            break;
-        case GOLDEN_ATTR_STRING:
-            value.kind = GANTRY_ATTR_STRING;
-            value.s = attr->string_value;
-            break;
-    }
-    return value;
-}
-
 size_t conformance_make_attrs(const golden_case_t *item,
                               gantry_attr_value_t attrs[CONFORMANCE_MAX_ATTRS]) {
     if (item->attr_count > CONFORMANCE_MAX_ATTRS) {
@@ -185,7 +149,7 @@ size_t conformance_make_attrs(const golden_case_t *item,
                 item->attr_count);
         exit(2);
     }
-    for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = make_attr(&item->attrs[i]);
+    for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = golden_attr_value(&item->attrs[i]);
     return item->attr_count;
 }
 

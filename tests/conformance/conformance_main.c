@@ -6,33 +6,35 @@
  * second device, as /GPU:1.
  * Promise (conformance.bits): The CPU backend and PoCL give the same bits: elementwise ops,
  * reductions, scans, sorts, scatters and random numbers.
- * Promise (conformance.gpu_forms): The forms of kernels for GPUs, chosen by device properties, give
- * the CPU's bits on PoCL.
- * Promise (conformance.hostile): A sample of every family passes on a hostile GPU: small
- * work-groups, withheld commands.
+ * Promise (conformance.gpu_forms): The forms of kernels that a GPU's properties select give the
+ * CPU's bits on PoCL, in a fifth of the golden cases.
+ * Promise (conformance.hostile): A sample of every family of kernels passes on PoCL with the limits
+ * of a GPU: small work-groups, and commands that are withheld until a flush.
  * Promise (conformance.rusticl): A sample of five ops passes on Mesa's Rusticl, where it is
  * installed.
- * Promise (conformance.no_double): A device without double precision passes: PoCL under a layer
- * that poisons the word double.
+ * Promise (conformance.no_double): A sample of ops of every kind passes on a device without double
+ * precision, which is PoCL under a layer that poisons the word double.
  * Promise (conformance.opencl0.clblast): MatMul on PoCL by CLBlast agrees with the golden cases.
  * Promise (conformance.opencl0.portable): Products on PoCL by the portable kernels agree with the
  * golden cases.
- * Promise (conformance.opencl0.tensor_emulated): Products on PoCL by the tensor cores' text,
- * emulated, agree with the golden cases.
- * Promise (conformance.opencl0.fill): A run that fills the cache of program binaries passes.
- * Promise (conformance.opencl0.warm): A second process finds every program in the first process's
- * cache.
+ * Promise (conformance.opencl0.tensor_emulated): Products on PoCL by the device text for tensor
+ * cores, which is emulated there, agree with the golden cases.
+ * Promise (conformance.opencl0.fill): A conformance run that begins with an empty cache of program
+ * binaries passes and fills the cache.
+ * Promise (conformance.opencl0.warm): A second conformance run on PoCL finds every program in the
+ * cache of binaries that the first one filled.
  * Promise (conformance.oclgrind): Kernels of every family under Oclgrind make no invalid access, no
  * data race and no wrong API call.
- * Promise (conformance.oclgrind.gpu_forms): The forms for GPUs under Oclgrind make no invalid
- * access and no data race.
- * Promise (conformance.cuda_stand_in): Golden cases and subjects pass on the CUDA backend over the
- * stand-in for NVIDIA's driver.
+ * Promise (conformance.oclgrind.gpu_forms): The forms of kernels for GPUs make no invalid access
+ * and no data race under Oclgrind.
+ * Promise (conformance.cuda_stand_in): Golden cases of every family of kernels, in the main types,
+ * and the other tests of conformance pass on the CUDA backend over the stand-in for NVIDIA's
+ * driver.
  * Promise (conformance.cuda_stand_in.portable): Products on the stand-in by the portable kernels,
  * without cuBLASLt, agree with the golden cases.
- * Promise (small_backend.conformance): The small backend passes the subjects of transfers, tensors,
- * threads, calls, scopes and views.
- * Promise (small_backend.add): The small backend computes an Add.
+ * Promise (small_backend.conformance): The small backend of docs/write_a_backend.md passes the
+ * tests of transfers, tensors, threads, calls, scopes and views.
+ * Promise (small_backend.add): The small backend of docs/write_a_backend.md computes an Add.
  *
  * The conformance program's main: options, files of rules, device, groups, summary. */
 #include <stdio.h>

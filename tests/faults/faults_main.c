@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise (faults.host): Host allocations fail one at a time: right status, no leak, the next op
- * works.
- * Promise (faults.fake): Slots of the fake backend fail one at a time: right status, no leak, the
- * next op works.
- * Promise (faults.opencl): OpenCL calls fail one at a time, through an ICD layer: right status, no
- * leak, the next op works.
- * Promise (faults.cuda): Calls of driver, NVRTC, cuBLASLt and NVML fail one at a time, on the
- * stand-in: right status, no leak.
- * Promise (faults.card): Host allocations fail one at a time while a card of the stand-in is in
- * use.
+/* Promise (faults.host): When any one host allocation fails, the call returns the right status,
+ * nothing leaks, and the next op works.
+ * Promise (faults.fake): When any one call of the fake backend fails, the library returns the right
+ * status, nothing leaks, and the next op works.
+ * Promise (faults.opencl): When any one OpenCL call fails, which a layer of the loader makes it do,
+ * the library returns the right status, nothing leaks, and the next op works.
+ * Promise (faults.cuda): When any one call of the driver, NVRTC, cuBLASLt or NVML fails on the
+ * stand-in, the library returns the right status and nothing leaks.
+ * Promise (faults.card): When any one host allocation fails while a card of the stand-in for
+ * NVIDIA's driver is in use, the call returns the right status and nothing leaks.
  *
  * The fault tool's command line. */
 #define _GNU_SOURCE

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../conformance/golden_attr.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 bool fuzz_case_init(fuzz_case_t *c) {
@@ -44,28 +46,13 @@ static bool load_input(fuzz_input_t *input, const golden_tensor_t *from) {
     return true;
 }
 
+/* The list is the case's own, which changes may write. */
 static bool load_attr(gantry_attr_value_t *attr, int64_t *ints, const golden_attr_t *from) {
-    *attr = (gantry_attr_value_t){.name = from->name, .list = ints};
-    switch (from->kind) {
-        case GOLDEN_ATTR_BOOL: attr->kind = GANTRY_ATTR_BOOL, attr->i = from->bool_value; break;
-        case GOLDEN_ATTR_INT: attr->kind = GANTRY_ATTR_INT, attr->i = from->int_value; break;
-        case GOLDEN_ATTR_FLOAT: attr->kind = GANTRY_ATTR_FLOAT, attr->f = from->float_value; break;
-        case GOLDEN_ATTR_TYPE:
-            attr->kind = GANTRY_ATTR_TYPE, attr->i = (int64_t)from->type_value;
-            break;
-        case GOLDEN_ATTR_STRING:
-            attr->kind = GANTRY_ATTR_STRING, attr->s = from->string_value;
-            break;
-        case GOLDEN_ATTR_SHAPE:
-            attr->kind = GANTRY_ATTR_SHAPE, attr->i = from->shape_value.rank;
-            memcpy(ints, from->shape_value.dims, (size_t)from->shape_value.rank * sizeof *ints);
-            break;
-        case GOLDEN_ATTR_INTS:
-            if (from->int_count > FUZZ_MOST_INTS) return false;
-            attr->kind = GANTRY_ATTR_INTS, attr->i = (int64_t)from->int_count;
-            if (from->int_count > 0) memcpy(ints, from->ints, from->int_count * sizeof *ints);
-            break;
-    }
+    *attr = golden_attr_value(from);
+    const size_t count = attr->list ? (size_t)attr->i : 0;
+    if (count > FUZZ_MOST_INTS) return false;
+    if (count > 0) memcpy(ints, attr->list, count * sizeof *ints);
+    attr->list = ints;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Random programs of cond, case, while, functions and gradients have the same values and
- * gradients in a function, through a function and op by op, and differences show these gradients.
+/* Promise: Random programs of cond, case, while and functions have the same values and gradients in
+ * a function, through one and op by op, and finite differences agree.
  *
  *     fuzz_gradients [--seconds 60 | --programs N] [--seed N] [--first N] [--size N] [--verbose]
  *
@@ -18,14 +18,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fuzz_program.h"
+#include "fuzz_run.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -33,6 +32,7 @@ enum {
     SOURCES = FUZZ_INPUTS + FUZZ_VARIABLES + 1,
     OUTPUTS = 1 + SOURCES,
     MOST_ELEMENTS = 6,
+    MOST_SIZE = 1000000,
     HANG_SECONDS = 120,
     MOST_FINDINGS = 10
 };
@@ -41,8 +41,7 @@ static const int source_types[SOURCES] = {1, 2, 0, 1, 1}; /* inputs, variables, 
 
 typedef struct options_t {
     double seconds;
-    uint64_t programs, seed, first;
-    int size;
+    uint64_t programs, seed, first, size;
     bool verbose;
 } options_t;
 
@@ -65,23 +64,7 @@ typedef struct test_t {
     gantry_function_t *callee;
 } test_t;
 
-static char current[128]; /* the program, for the last message of a dying process */
-
 static size_t elements_of(int type) { return type == 0 ? 1 : type == 1 ? 2 : 6; }
-
-/* ---- the message of a dying process ---- */
-
-static void say_current(void) { (void)!write(2, current, strlen(current)); }
-
-static void on_signal(int signal_number) {
-    say_current();
-    signal(signal_number, SIG_DFL);
-    (void)raise(signal_number);
-}
-
-/* The sanitizer looks this function up by name and calls it before reporting. */
-__attribute__((visibility("default"))) void __asan_on_error(void);
-void __asan_on_error(void) { say_current(); }
 
 /* ---- a step: y and its gradients ---- */
 
@@ -327,34 +310,27 @@ static bool try_program(gantry_runtime_t *runtime, const options_t *o, uint64_t 
                         uint64_t *slopes) {
     fuzz_random_t random = fuzz_random_of(o->seed, number);
     test_t t = {.runtime = runtime};
-    if (!fuzz_program_make(&t.program, &random, o->size)) abort();
+    if (!fuzz_program_make(&t.program, &random, (int)o->size)) abort();
     for (int i = 0; i < SOURCES; ++i)
         for (int k = 0; k < MOST_ELEMENTS; ++k)
             t.point.of[i][k] = (double)(fuzz_random(&random) >> 11) * 0x1p-52 - 1;
-    (void)snprintf(current, sizeof current,
-                   "\nfuzz_gradients was at: --seed %" PRIu64 " --first %" PRIu64
-                   " --programs 1 --size %d\n",
-                   o->seed, number, o->size);
+    (void)snprintf(fuzz_current, sizeof fuzz_current,
+                   "--seed %" PRIu64 " --first %" PRIu64 " --programs 1 --size %" PRIu64, o->seed,
+                   number, o->size);
     (void)alarm(HANG_SECONDS);
     if (o->verbose) fuzz_program_print(&t.program);
     const bool is_finding = try_ways(&t, slopes);
-    if (is_finding) printf("    %s", current + 1);
+    if (is_finding) printf("    again: %s\n", fuzz_current);
     for (int i = 0; i < FUZZ_VARIABLES; ++i) gantry_variable_release(t.run.variables[i]);
     fuzz_program_free(&t.program);
     return is_finding;
 }
 
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int fuzz(gantry_runtime_t *runtime, const options_t *o) {
     uint64_t number = o->first, slopes = 0;
     int findings = 0;
-    const double end = now() + o->seconds;
-    while ((o->programs ? number < o->first + o->programs : now() < end) &&
+    const double end = fuzz_now() + o->seconds;
+    while ((o->programs ? number < o->first + o->programs : fuzz_now() < end) &&
            findings < MOST_FINDINGS)
         findings += try_program(runtime, o, number++, &slopes);
     (void)alarm(0);
@@ -364,43 +340,22 @@ static int fuzz(gantry_runtime_t *runtime, const options_t *o) {
     return findings > 0 || (slopes == 0 && number > o->first + 1);
 }
 
-static int usage(const char *word) {
-    fprintf(
-        stderr,
-        "fuzz_gradients: \"%s\" is not understood; accepted are --seconds N --programs N --seed N --first N --size N --verbose\n",
-        word);
-    return 2;
-}
-
-static int parse(int argc, char **argv, options_t *o) {
-    for (int i = 1; i < argc; ++i) {
-        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(word, "--verbose") == 0) {
-            o->verbose = true;
-            continue;
-        }
-        if (!value) return usage(word);
-        ++i;
-        if (strcmp(word, "--seconds") == 0)
-            o->seconds = atof(value);
-        else if (strcmp(word, "--programs") == 0)
-            o->programs = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--seed") == 0)
-            o->seed = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--first") == 0)
-            o->first = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--size") == 0)
-            o->size = atoi(value);
-        else
-            return usage(word);
-    }
-    if (o->size < 1) return usage("--size 0");
-    return 0;
-}
-
 int main(int argc, char **argv) {
     options_t options = {.seconds = 60, .seed = 1, .size = 14};
-    if (parse(argc, argv, &options) != 0) return 2;
+    const fuzz_word_t words[] = {
+        {"--seconds", "N", FUZZ_WORD_SECONDS, &options.seconds},
+        {"--programs", "N", FUZZ_WORD_NUMBER, &options.programs},
+        {"--seed", "N", FUZZ_WORD_NUMBER, &options.seed},
+        {"--first", "N", FUZZ_WORD_NUMBER, &options.first},
+        {"--size", "N", FUZZ_WORD_NUMBER, &options.size},
+        {"--verbose", NULL, FUZZ_WORD_FLAG, &options.verbose},
+    };
+    if (!fuzz_parse("fuzz_gradients", argc, argv, words, sizeof words / sizeof words[0])) return 2;
+    if (options.size < 1 || options.size > MOST_SIZE) {
+        fprintf(stderr, "fuzz_gradients: --size %" PRIu64 "; accepted is 1 to %d\n", options.size,
+                MOST_SIZE);
+        return 2;
+    }
     const gantry_runtime_options_t runtime_options = {.struct_size = sizeof runtime_options,
                                                       .backends = "cpu"};
     gantry_runtime_t *runtime = NULL;
@@ -408,8 +363,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "fuzz_gradients: %s\n", gantry_last_message());
         return 2;
     }
-    static const int signals[] = {SIGABRT, SIGALRM, SIGSEGV};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; ++i) signal(signals[i], on_signal);
+    fuzz_watch("fuzz_gradients");
     const int code = fuzz(runtime, &options);
     gantry_runtime_release(runtime);
     return code;

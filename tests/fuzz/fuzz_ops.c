@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise (fuzz_ops.cpu): Random calls of every op on the CPU backend return the right status and
  * never crash.
- * Promise (fuzz_ops.opencl0): Random calls on PoCL return the CPU's status and results.
+ * Promise (fuzz_ops.opencl0): Random calls of every op on PoCL return the status and the results of
+ * the CPU backend.
  *
  * Random calls of every op by name: golden cases, changed at random. No call may crash, hang or
  * return an internal error, and two devices must agree on whether a call succeeds and on its
  * results.
  *
- *     fuzz_ops [--device cpu:0] [--reference cpu:0] [--seconds 60 | --calls N] [--seed N] [--first
- *     N] [--only Op,Op]
- *              [--golden FOLDER] [--verbose]
+ *     fuzz_ops [--device cpu:0] [--reference cpu:0] [--seconds 60 | --calls N] [--seed N]
+ *              [--first N] [--only Op,Op] [--golden FOLDER] [--verbose]
  *
  * A seed always gives the same calls, and each finding prints the --seed, --first and --calls 1
  * that repeat it. Build with -fsanitize=address,undefined (preset asan) to find errors that a plain
@@ -20,14 +20,13 @@
 #include <gantry/gantry.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fuzz_case.h"
+#include "fuzz_run.h"
 
 enum { MOST_FILES = 512, MOST_OUTPUTS = 64, HANG_SECONDS = 60, MOST_FINDINGS = 20 };
 
@@ -51,27 +50,6 @@ typedef struct outcome_t {
 
 static golden_file_t files[MOST_FILES];
 static size_t file_count;
-static char current[2048]; /* the current call, for the last message of a dying process */
-
-/* ---- the message of a dying process ---- */
-
-static void say_current(void) {
-    static const char before[] = "\nfuzz_ops was at: ";
-    (void)!write(2, before, sizeof before - 1);
-    (void)!write(2, current, strlen(current));
-    (void)!write(2, "\n", 1);
-}
-
-static void on_signal(int number) {
-    say_current();
-    signal(number, SIG_DFL);
-    (void)raise(number);
-}
-
-/* The sanitizer looks this function up by name and calls it before reporting. */
-__attribute__((visibility("default"))) void __asan_on_error(void);
-void __asan_on_error(void) { say_current(); }
-
 /* ---- golden files ---- */
 
 static bool is_wanted(const options_t *options, const char *op) {
@@ -254,7 +232,7 @@ static void make_case(fuzz_case_t *c, const options_t *options, uint64_t number)
     }
     for (uint64_t changes = fuzz_below(&random, 5); changes > 0; --changes)
         fuzz_case_change(c, pick_case(&random), &random);
-    fuzz_case_print(c, current, sizeof current);
+    fuzz_case_print(c, fuzz_current, sizeof fuzz_current);
 }
 
 static int try_case(gantry_runtime_t *runtime, const options_t *options, const fuzz_case_t *c,
@@ -262,7 +240,7 @@ static int try_case(gantry_runtime_t *runtime, const options_t *options, const f
     static outcome_t own, other;
     const char *finding;
     (void)alarm(HANG_SECONDS);
-    if (options->verbose) printf("%" PRIu64 " %s\n", number, current);
+    if (options->verbose) printf("%" PRIu64 " %s\n", number, fuzz_current);
     run_on(runtime, options->device, c, &own);
     *good += own.status == GANTRY_OK;
     finding = judge(&own);
@@ -273,7 +251,7 @@ static int try_case(gantry_runtime_t *runtime, const options_t *options, const f
     }
     if (options->verbose) printf("    %s %s\n", gantry_status_name(own.status), own.message);
     if (finding) {
-        printf("FINDING %s\n    %s\n    %s: %s %s\n", finding, current, options->device,
+        printf("FINDING %s\n    %s\n    %s: %s %s\n", finding, fuzz_current, options->device,
                gantry_status_name(own.status), own.message);
         if (options->reference)
             printf("    %s: %s %s\n", options->reference, gantry_status_name(other.status),
@@ -288,19 +266,13 @@ static int try_case(gantry_runtime_t *runtime, const options_t *options, const f
     return finding != NULL;
 }
 
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int fuzz(gantry_runtime_t *runtime, const options_t *options) {
     static fuzz_case_t c;
     uint64_t number = options->first, good = 0;
     int findings = 0;
-    double end = now() + options->seconds;
+    double end = fuzz_now() + options->seconds;
     if (!fuzz_case_init(&c)) return 2;
-    while ((options->calls ? number < options->first + options->calls : now() < end) &&
+    while ((options->calls ? number < options->first + options->calls : fuzz_now() < end) &&
            findings < MOST_FINDINGS) {
         make_case(&c, options, number);
         findings += try_case(runtime, options, &c, number, &good);
@@ -317,48 +289,22 @@ static int fuzz(gantry_runtime_t *runtime, const options_t *options) {
     return findings > 0 || good == 0;
 }
 
-static int usage(const char *word) {
-    fprintf(
-        stderr,
-        "fuzz_ops: \"%s\" is not understood; accepted are --device NAME --reference NAME --seconds N --calls N --seed N --first N --only Op,Op --golden FOLDER --verbose\n",
-        word);
-    return 2;
-}
-
-static int parse(int argc, char **argv, options_t *o) {
-    for (int i = 1; i < argc; ++i) {
-        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(word, "--verbose") == 0) {
-            o->verbose = true;
-            continue;
-        }
-        if (!value) return usage(word);
-        ++i;
-        if (strcmp(word, "--device") == 0)
-            o->device = value;
-        else if (strcmp(word, "--reference") == 0)
-            o->reference = value;
-        else if (strcmp(word, "--only") == 0)
-            o->only = value;
-        else if (strcmp(word, "--golden") == 0)
-            o->golden = value;
-        else if (strcmp(word, "--seconds") == 0)
-            o->seconds = atof(value);
-        else if (strcmp(word, "--calls") == 0)
-            o->calls = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--seed") == 0)
-            o->seed = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--first") == 0)
-            o->first = strtoull(value, NULL, 10);
-        else
-            return usage(word);
-    }
-    return 0;
-}
-
 int main(int argc, char **argv) {
     options_t options = {.device = "cpu:0", .golden = GANTRY_GOLDEN_DIR, .seconds = 60, .seed = 1};
-    if (parse(argc, argv, &options) != 0 || !load_files(&options)) return 2;
+    const fuzz_word_t words[] = {
+        {"--device", "NAME", FUZZ_WORD_TEXT, &options.device},
+        {"--reference", "NAME", FUZZ_WORD_TEXT, &options.reference},
+        {"--seconds", "N", FUZZ_WORD_SECONDS, &options.seconds},
+        {"--calls", "N", FUZZ_WORD_NUMBER, &options.calls},
+        {"--seed", "N", FUZZ_WORD_NUMBER, &options.seed},
+        {"--first", "N", FUZZ_WORD_NUMBER, &options.first},
+        {"--only", "Op,Op", FUZZ_WORD_TEXT, &options.only},
+        {"--golden", "FOLDER", FUZZ_WORD_TEXT, &options.golden},
+        {"--verbose", NULL, FUZZ_WORD_FLAG, &options.verbose},
+    };
+    if (!fuzz_parse("fuzz_ops", argc, argv, words, sizeof words / sizeof words[0]) ||
+        !load_files(&options))
+        return 2;
     const gantry_runtime_options_t runtime_options = {.struct_size = sizeof runtime_options,
                                                       .memory_limit_bytes = MEMORY_LIMIT};
     gantry_runtime_t *runtime = NULL;
@@ -374,7 +320,7 @@ int main(int argc, char **argv) {
         if (!one) printf("SKIP %s: %s\n", devices[i], gantry_last_message()), code = 77;
         (void)gantry_scope_end(scope);
     }
-    for (int number = 0; number < 2; ++number) signal(number ? SIGALRM : SIGABRT, on_signal);
+    fuzz_watch("fuzz_ops");
     if (code == 0) code = fuzz(runtime, &options);
     gantry_runtime_release(runtime);
     for (size_t i = 0; i < file_count; ++i) golden_free(&files[i]);

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Promise (headers_c): Every public header compiles as the only one, in C11, with gcc and clang, with -Wpedantic
-# -Werror.
-# Promise (headers_cpp): Every public header compiles as the only one, in C++11, with g++ and clang++.
+# Promise (headers_c): Every public header compiles by itself in C11, with gcc and clang, with -Wpedantic -Werror.
+# Promise (headers_cpp): Every public header compiles by itself in C++11, with g++ and clang++.
 #
 # Compiles the public headers in strict standard mode: each header as the first and only one, and a program that uses
 # the macros. The headers that their comments name exist.

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise (load.lifecycle.cpu): Lives of runtimes on the CPU return all memory, threads and files.
- * Promise (load.lifecycle.opencl): Lives of runtimes on PoCL return what a plain OpenCL program
- * returns.
- * Promise (load.lifecycle.cuda): Lives of runtimes on the stand-in return ten kinds of objects.
- * Promise (load.lifecycle*.together): Several runtimes work at once on the same devices.
+/* Promise (load.lifecycle.cpu): Runtimes that are created, used and released again and again on the
+ * CPU return all memory, threads and files.
+ * Promise (load.lifecycle.opencl): Runtimes that are created, used and released again and again on
+ * PoCL return what a plain OpenCL program returns.
+ * Promise (load.lifecycle.cuda): Runtimes that are created, used and released again and again on
+ * the stand-in for NVIDIA's driver return every object that it counts.
+ * Promise (load.lifecycle*.together): Several runtimes of one process work at once on the same
+ * devices.
  *
  * Makes, uses and releases runtimes many times. The process must not hold more afterwards than
  * after the first ten.

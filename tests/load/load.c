@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise (load.many.*): Many threads on several logical devices keep their limits and compute
- * right results.
- * Promise (load.many.tight): Threads that run out of memory retry and succeed.
+/* Promise (load.many.*): Many threads on several logical devices keep within the limits of memory
+ * and compute right results.
+ * Promise (load.many.tight): Threads that take each other's device memory retry an allocation that
+ * fails, and succeed.
  *
  * Runs many threads at once on several devices. They allocate, free, copy and compute with shared
  * tensors and variables, under a limit.

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise (mpi_ranks): Two and four processes that mpirun starts follow Keras; sums agree; the training goes on from its
-# checkpoint.
-# Promise (mpi_ranks): A stopped, late, busy or killed rank is named after a timeout, rank 0 too; who waits sleeps.
+# Promise (mpi_ranks): Two and four processes that mpirun starts train as Keras does, agree on every sum, and continue
+# from a checkpoint.
+# Promise (mpi_ranks): A rank that is stopped, late, busy or killed, rank 0 included, is named to the others after a
+# timeout, and a rank that waits sleeps.
 #
 # Training in processes that mpirun starts: ranks.sh RANKS WORK [TEXT_CLASSIFIER]. Keras's trajectory in two and four
 # processes, sums, a killed and a late rank, the way on from its checkpoint, unlike models and settings, and failing allocations.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Promise (symbols_*): The library exports only its own prefix, and references no exit, abort or print.
+# Promise (symbols_*): Each library exports only names with its own prefix, and refers to no exit, abort or print.
 #
 # cmake -DNM=nm -DLIBRARY=libgantry.so -DEXPORTS=gantry_ -P check_symbols.cmake
 # The library must not end the process or print, so it may reference no function that does. It may export only names

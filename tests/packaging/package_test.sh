@@ -4,7 +4,8 @@
 # pkg-config, C and C++, examples, and the programs of README and docs/.
 # Promise (package_subproject): FetchContent and add_subdirectory set nothing of the parent's; a static library links by
 # find_package and pkg-config; chosen backends link statically.
-# Promise (package_subproject): With one instruction set every op works, and the library is below 2.5 MiB.
+# Promise (package_subproject): A library that is built with one instruction set runs every op and is smaller than 2.5
+# MiB.
 #
 # package_test.sh MODE SOURCE_DIR BUILD_DIR: uses an installed Gantry, or one built within another project, from
 # another folder, and hides source and build when the system can hide folders.
@@ -12,7 +13,7 @@
 #                examples
 #   subproject   a project with Gantry by FetchContent, and one instruction set compiled in, the best one that this
 #                machine has. First a shared library: its program finds the modules in the build tree, conformance passes
-#                with it on the CPU, and it is smaller than MOST_BYTES. Then a static one with OpenCL alone inside, in
+#                with it on the CPU, and it is smaller than MOST_BYTES. Then a static one with only OpenCL inside, in
 #                lib64, used as the installed one
 # Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or empty;
 # POCL_CACHE_DIR; OCL_ICD_VENDORS.

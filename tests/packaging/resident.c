@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise (resident_cpu): A process with a runtime on the CPU stays below 5 MiB of resident memory.
  *
- * A process with an initialised runtime on the CPU alone must stay below a limit of memory. */
+ * A process with an initialised runtime on the CPU must stay below MOST_KIB of resident memory. */
 #include <gantry/gantry.h>
 #include <stdio.h>
 #include <stdlib.h>

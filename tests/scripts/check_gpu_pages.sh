@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise: Each missed target on a page of scripts/check-gpu has its number, also one that is measured against nothing.
+# Promise: The list of missed targets on a page of scripts/check-gpu gives the figure of each, also of one that is
+# compared with no other library.
 #
-# check_gpu_pages.sh SOURCE_DIR Promise.
+# check_gpu_pages.sh SOURCE_DIR
 set -eu
 source=$1
 eval "$(sed -n '/^missed_targets() {/,/^}/p' "$source/scripts/check-gpu")"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise: A build without cJSON warns that it has no gantry command and names libcjson-dev, as README does.
 #
-# command_left_out.sh SOURCE_DIR WORK_DIR Promise.
+# command_left_out.sh SOURCE_DIR WORK_DIR
 set -eu
 source=$1 work=$2
 rm -rf "$work"

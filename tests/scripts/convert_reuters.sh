@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise: scripts/convert-reuters reads NumPy's pickles of lists, old and new, refuses others, and says what is wrong
 # with a file.
-# Promise: reuters.npz becomes files of topics; a pickle runs nothing.
+# Promise: scripts/convert-reuters makes a file of each topic of reuters.npz, and runs no code of a pickle.
 #
 # convert_reuters.sh SOURCE_DIR WORK_DIR.
 set -eu

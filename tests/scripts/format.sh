@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Promise: Every C file is formatted as scripts/format writes it, and the check notices a file that is not.
-# Promise: A message that a user greps for stands in one literal.
 #
 # $1: sources, $2: an empty folder.
 set -eu

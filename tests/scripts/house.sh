@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Promise: The tree keeps the limits of docs/house.md, and scripts/measure-house notices a file that does not.
-# Promise: No static function has a name that another file has, too.
-# Promise: No file over 700 lines, no function over 80; function median 9, p90 21.
+# Promise: No two files of src/, backends/ and kernels/ have a static function of the same name.
 #
 # $1: sources, $2: an empty folder.
 set -eu

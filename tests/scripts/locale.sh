@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise: No library calls a function of C that follows the program's locale: base/ascii.h and base/c_locale.h stand
 # in for them.
-# Promise: Names, settings, messages and states do not follow the program's locale (Turkish).
 #
 # locale.sh SOURCE_DIR.
 #

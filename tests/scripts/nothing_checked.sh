@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise: A program or script that gets an unknown name must fail and print the name; it must not pass.
-# Promise: A program that checks nothing fails: unknown op, group, scenario, device, case.
+# Promise: A test program or a script that is given an unknown name (an op, a group, a scenario, a device, a case)
+# prints the name and fails.
 #
 # nothing_checked.sh SOURCE_DIR BUILD_DIR.
 set -eu

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Promise: The prototypes of the public headers match the rows in ops/, and the check notices a difference.
-# Promise: Every public function is written out, and checked against the table of ops.
 #
 # $1: sources, $2: an empty folder.
 set -eu

@@ -58,7 +58,7 @@ static gantry_status_t read_list(wanted_t *w) {
         return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
-        "gantry_model_compile: outputs is given, and a loss or metrics beside it; they are accepted in the entries of outputs");
+        "gantry_model_compile: a loss or metrics are given together with outputs; they are accepted in the entries of outputs");
 }
 
 static gantry_status_t read_wanted(const gantry_model_t *model, wanted_t *w) {

@@ -188,7 +188,8 @@ static gantry_status_t fail_at_difference(const gantry__worker_t *worker) {
                                   row->values[i - 1], name_rank(worker, 0).text,
                                   (long long)table[i], row->hint);
     }
-    return gantry__train_fail(GANTRY_INTERNAL, "the processes differ, but for no known reason");
+    return gantry__train_fail(
+        GANTRY_INTERNAL, "the processes differ, but in none of the values that this call compares");
 }
 
 static void list_alike(const gantry__worker_call_t *call, uint64_t out[ALIKE]) {

@@ -178,7 +178,9 @@ static gantry_status_t tell_difference(const gantry_communicator_t *c, const gan
         GANTRY__TRAIN_TRY(c->broadcast(c->user, line, sizeof line, rank, what));
         if (strcmp(line, root) != 0) return fail_at_line(c, rank, line, root);
     } while (*root);
-    return gantry__train_fail(GANTRY_INTERNAL, "the processes differ, but for no known reason");
+    return gantry__train_fail(
+        GANTRY_INTERNAL,
+        "the processes differ in the checksum of their settings, but in no line of them");
 }
 
 gantry_status_t gantry__compare(const gantry_communicator_t *c, gantry__lines_t *lines,

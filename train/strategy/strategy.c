@@ -55,7 +55,7 @@ static const char *reason_against_nccl(const gantry_strategy_t *strategy, gantry
         gantry_op_has_kernel(runtime, "NcclAllReduce", device, GANTRY_FLOAT32, &has_kernel, NULL) !=
             GANTRY_OK ||
         !has_kernel)
-        return "has no kernel of NcclAllReduce: it is no NVIDIA card beside others, or NCCL is missing";
+        return "has no kernel of NcclAllReduce: it is not one of several NVIDIA cards, or NCCL is missing";
     for (size_t r = 0; r < replica; ++r) {
         if (gantry_find_logical_device(runtime, strategy->devices[r], &before) == GANTRY_OK &&
             gantry_logical_device_physical(before) == gantry_logical_device_physical(device))

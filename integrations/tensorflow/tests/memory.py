@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: Long runs make neither the process nor what its tensors take of a device's limit grow.
+"""Promise: In long runs neither the process nor the device memory that its tensors take grows.
 
 Long runs on Gantry's devices: the process does not grow, nor does what its tensors take of a device's limit.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: The quick cases of all programs pass in one process.
+"""Promise: The quick cases of all of the plug-in's test programs pass in one process.
 
 The quick cases of all programs in one process, because most of a quick run is the start of TensorFlow."""
 

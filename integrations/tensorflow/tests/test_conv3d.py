@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: Conv3D and its two gradients run on a GPU for both layouts, groups, strides, dilations and paddings, and are right.
+"""Promise: Conv3D and its two gradients on a GPU agree with the CPU for both layouts, groups, strides, dilations and
+paddings.
 Promise: Conv3D's gradients refuse sizes that its ops do not take, and cut none.
 Promise: Keras's Conv3D and keras.ops.conv take channels first and groups on a GPU, in fit too.
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise: An op that only XLA computes (XlaCallModule of models from JAX, XlaEinsum) runs on the CPU, wherever a program puts it.
-Promise: After such an op, keras.utils.clear_session and the end of the program leave the process alive.
+Promise: After an op that only XLA computes, keras.utils.clear_session and the end of the program leave the process
+alive.
 Promise: Keras's JaxLayer trains and predicts in a model whose variables are on a GPU.
 
 Run by a Python with TensorFlow, the plug-in and its variables file: python test_xla_ops.py. The last promise needs JAX."""

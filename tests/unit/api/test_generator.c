@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Generators keep their state, serve several threads at once, and refuse bad arguments.
- * Promise: Seeds, generators and stateful draws are TensorFlow's, equal on CPU and device.
+ * Promise: Generators and stateful draws have TensorFlow's states and numbers, the same on the CPU
+ * backend and on another device.
  *
  * conformance_draws.c shows that the numbers are TensorFlow's on every device. */
 #define _XOPEN_SOURCE 700

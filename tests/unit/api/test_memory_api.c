@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Public calls report memory, return unused memory to the driver, and attribute memory to
  * the tags of scopes.
- * Promise: Tensors of up to 64 bytes on the CPU backend lie in the host's heap, and no figure of
+ * Promise: Tensors of up to 64 bytes on the CPU backend are in the host's heap, and no figure of
  * the device counts them; longer ones, and those of other devices, are counted. */
 #define _XOPEN_SOURCE 700
 

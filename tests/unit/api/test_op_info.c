@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The host inputs that gantry_op_info names are those that kernels take in host memory,
- * and an op gives the same result wherever they lie. */
+ * and an op gives the same result whichever device they are on. */
 #define _XOPEN_SOURCE 700
 
 #include "device/logical_device.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry_get_setting answers for every setting and every source: the value, the source
- * that won, and the value that lost.
- * Promise: Call > option > environment > default; a query says who won and what it overruled.
+/* Promise: gantry_get_setting answers for every setting and every source, and refuses a wrong
+ * question.
+ * Promise: A call wins over an option, an option over the environment, and the environment over the
+ * default; a query names the source that won and what it overruled.
  *
  * Bad queries are refused. */
 #define _XOPEN_SOURCE 700

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Telemetry gives the machine's figures or the reason why there are none; the status file
- * shows a program's memory to others.
- * Promise: Telemetry reports what is known, and why the rest is not; `GANTRY_STATUS` shows
- * pools. */
+/* Promise: Telemetry gives a device's figures or the reason why there are none, and the file of
+ * GANTRY_STATUS shows a program's memory to others. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

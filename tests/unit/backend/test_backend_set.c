@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Backends are found, refused and opened, with every variant of the fake module.
- * Promise: Modules are found in path, environment and next to the library; each refusal has a
- * reason.
- * Promise: A module of another ABI, damaged, cut, incomplete, duplicate or of an older layout is
- * refused or served.
- * Promise: A backend that is not there says why. */
+/* Promise: Each runtime has instances of its backends of its own, and nothing leaks when memory
+ * runs out while backends are opened.
+ * Promise: Modules of backends are found in the paths of the option and of the environment and next
+ * to the library, and each refusal has a reason.
+ * Promise: A module that is damaged, cut, incomplete, found twice or of another ABI is refused with
+ * the reason, and one of the previous layout works.
+ * Promise: One of Gantry's own backends that is found nowhere is listed with the reason. */
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The fake backend reports its caller's mistakes, runs its kernels and compiles their
- * programs. */
+/* Promise: The fake backend of the tests reports its caller's mistakes, runs its kernels and
+ * compiles their programs. */
 #define _XOPEN_SOURCE 700
 
 #include "fake_host.h"

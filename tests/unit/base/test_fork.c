@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A child of fork cannot use its parent's objects and changes none of them; its own
  * runtime works, and the parent continues.
- * Promise: A child of fork, and its child, compute on the CPU with the reason.
+ * Promise: In a child of a child of fork, the objects of the first process are refused as in a
+ * child.
  *
  * A child answers with its exit code and never returns into the test. An alarm ends a child that
  * hangs. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A file is written whole or not at all: a full device and the limit of sizes (ulimit -f)
- * are an error, end no process, keep the old file and leave nothing beside it.
- * Promise: What a killed writer left is removed by the next writer of the path, and a file that
- * another writer is writing is not.
+ * are an error, end no process, keep the old file and leave no temporary file.
+ * Promise: A temporary file that a killed writer left is removed by the next writer of the path,
+ * and one that a living process is writing is not.
  * Promise: A symbolic link stays, whether it names a file, none yet, or another link; the file that
  * it names is written.
- * Promise: Temporary files whose names no writer has again are removed by a sweep of their folder,
+ * Promise: Temporary files whose names no writer uses again are removed by a sweep of their folder,
  * if no process writes them.
- * Promise: What is appended is there whole or not at all.
+ * Promise: What is appended to a file is there whole or not at all.
  * Promise: A part of an open file is read whole or not at all, and the file's position stays. */
 #define _XOPEN_SOURCE 700
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A text of another's that is shown has no control characters (C0, DEL, C1), no controls
- * of direction and no malformed UTF-8; letters of every script stay. */
+/* Promise: A text of another process that is shown has no control characters (C0, DEL, C1), no
+ * controls of direction and no malformed UTF-8; letters of every script stay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

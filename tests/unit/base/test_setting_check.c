@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Gantry warns of unknown settings and backends, and suggests the most similar name.
- * Promise: Settings, backends and variables that nobody has are warned of, with the nearest
- * name. */
+/* Promise: Gantry warns of settings, backends and variables that do not exist, and suggests the
+ * nearest name. */
 #define _XOPEN_SOURCE 700
 
 #include "base/nearest.h"

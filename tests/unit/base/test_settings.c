@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Options win over the environment, and booleans, words and bytes parse by their rules. */
+/* Promise: Options win over the environment, and booleans, words and bytes are read by their
+ * rules. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

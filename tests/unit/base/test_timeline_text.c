@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The lines of a timeline have exact times, from the first nanosecond to the last, and
  * texts that JSON takes.
- * Promise: Kept pieces give the same lines; times of events follow the clock and never go
- * backwards. */
+ * Promise: Lines of a timeline that are made of kept pieces are those made at once, and times of
+ * events follow the clock and never go backwards. */
 #define _XOPEN_SOURCE 700
 
 #include <inttypes.h>

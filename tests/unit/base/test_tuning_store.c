@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The tuning file keeps records, skips bad lines with a reason, and takes several writers
  * at once.
- * Promise: A corrupt, foreign or unreadable tuning file, no home, a killed writer: right results, a
- * warning.
+ * Promise: A tuning file that is foreign or unreadable is neither used nor overwritten, with a
+ * warning, and a writer that is killed leaves a whole file.
  * Promise: A tuning file that others may write, or that is no plain file, is not used, and a
  * warning names it; no folder is made for it where others may write.
  *

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Claims between processes are exclusive, wait in a fair queue, end with their holders and
  * pass to children; folders that others prepared badly are refused.
- * Promise: No lock of another user's hangs a claimant or a list of claims; a lock of the whole
+ * Promise: No lock of another user hangs a claimant or a list of claims, and a lock of the whole
  * queue is refused by name.
- * Promise: A device that was given back is free, although a child of fork is alive.
- * Promise: No text of another's claim has control characters or controls of direction. */
+ * Promise: A device whose claim was given back is free, even while a child of fork is alive.
+ * Promise: No text in another process's claim brings control characters or controls of direction
+ * into a message. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

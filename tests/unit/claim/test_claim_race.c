@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Races of 8 processes for 3 devices, with kills at random moments: no device ever has two
- * holders, a child that inherited a claim keeps it when its parent is killed, and no claim is left.
+/* Promise: In races of 8 processes for 3 devices with kills at random moments, no device has two
+ * holders, a child keeps its killed parent's claim, and no claim is left.
  *
  * The first argument, or GANTRY_TEST_CLAIM_RACES, is the number of races; 100 otherwise. Shared
- * memory tells who works on a device: a second witness, which the locks do not feed. */
+ * memory records who works on a device, independently of the locks. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <setjmp.h>

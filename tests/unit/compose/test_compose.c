@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Composed ops run their parts on the caller's device and record them under the called
  * op's name.
- * Promise: Composed ops, lists of outputs, shapes that depend on data.
- *
- * A failure names the called op and leaves nothing behind. */
+ * Promise: An error in a part of a composed op names the composed op, shapes are refused before a
+ * part runs, and only results remain. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

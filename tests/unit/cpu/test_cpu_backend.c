@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* mincore */
-/* Promise: The CPU backend works through its table, and survives each failing allocation of the
- * test's own host. */
+/* Promise: The CPU backend works when it is called through the table of the backend interface, and
+ * survives each failing allocation of its host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

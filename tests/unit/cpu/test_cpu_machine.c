@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The CPU backend reads /proc and cgroup files, here from trees that the test writes. */
+/* Promise: The CPU backend finds the machine's memory and the limits of cgroups 1 and 2 in /proc
+ * and cgroup files, here in trees that the test writes. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <setjmp.h>

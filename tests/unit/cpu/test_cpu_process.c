@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CPU backend gives right results in every process: with an older instruction set, on
  * one core of several, next to OpenMP, and with each matrix library.
- * Promise: Vector code is chosen at run time: AVX-512, AVX2 and base.
- * Promise: A signal that a thread handles while it multiplies leaves results and heap as they are.
+ * Promise: The CPU backend chooses vector code at run time among AVX-512, AVX2 and the base
+ * instruction set, and each gives right results.
+ * Promise: A signal handler that runs in the midst of a matrix product leaves results and heap
+ * unchanged.
  *
- * The process has at most one thread per core, besides those that the user asked OpenMP for. Each
- * case is a process of its own, since libraries stay loaded and affinity is set before the runtime
- * reads it. */
+ * The process has at most one thread per core, not counting those that the user asked OpenMP for.
+ * Each case is a process of its own, because libraries stay loaded and affinity is set before the
+ * runtime reads it. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

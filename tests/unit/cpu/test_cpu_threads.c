@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An option, the environment or a call sets the CPU backend's number of threads, until the
- * runtime is initialised.
- * Promise: Threads set by a call take effect before initialisation. */
+ * runtime is initialised. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

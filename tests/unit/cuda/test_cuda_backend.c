@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CUDA backend works through its plug-in interface, without a driver and on two cards
  * of the stand-in for NVIDIA's driver.
- * Promise: The module needs no toolkit; driver, NVRTC, cuBLASLt, NVML open at run time, each absent
- * with a reason.
- * Promise: Primary context retained, pushed and popped, never reset; private by option.
- * Promise: Streams, events, pinned memory, peer copies; refused peer access is reported. */
+ * Promise: The CUDA module needs no toolkit: driver, NVRTC, cuBLASLt and NVML are opened at run
+ * time, and each that is absent is named with the reason.
+ * Promise: The CUDA backend uses a card's primary context, or a private one by option.
+ * Promise: Streams with priorities, events between two cards and copies between them work on the
+ * stand-in for NVIDIA's driver. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: CUDA reports a state and a reason on machines with missing, old, refused or broken
  * parts, and the other devices keep working.
- * Promise: Bad machines: no or old driver, no NVRTC, ECC, lost, busy, damaged module or binaries.
+ * Promise: The CUDA backend builds again a program whose binary the driver refuses, and copies
+ * between cards through the host where the driver refuses peer access.
  *
  * Each machine is a process of its own on the stand-in for NVIDIA's driver, which reads its
  * settings once. */

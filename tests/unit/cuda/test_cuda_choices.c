@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CUDA backend chooses a card's program architecture, its address and how threads wait
  * for it.
- * Promise: `GANTRY_CUDA_WAIT=block` waits in a sleeping thread.
+ * Promise: With `GANTRY_CUDA_WAIT=block` a thread that waits for a card sleeps.
  *
  * The tests run on the stand-in for NVIDIA's driver. */
 #define _POSIX_C_SOURCE 200809L

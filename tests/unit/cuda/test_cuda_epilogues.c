@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A function's products on CUDA take a bias and a Relu as cuBLASLt's epilogues: the
  * stand-in counts them, checks the bias, and rounds as the ops do.
- * Promise: cuBLASLt's epilogues: bias, relu, both; other types stay apart with the reason.
+ * Promise: On CUDA, products of types without an epilogue of cuBLASLt stay apart from bias and
+ * Relu, and the explanation of the function says why.
  *
  * The bits are those of the ops one by one. */
 #define _XOPEN_SOURCE 700

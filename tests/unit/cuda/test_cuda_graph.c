@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Each launch of a CUDA graph runs the captured work as if it were submitted, on two cards
  * of the stand-in.
- * Promise: CUDA graphs use the ABI's graph slots; functions replay them.
- * Promise: A CUDA capture refuses copies of pageable memory with a reason and goes on.
+ * Promise: Whichever driver call fails while the CUDA backend records a graph, nothing leaks.
+ * Promise: While it records a graph, the CUDA backend refuses copies of pageable memory with a
+ * reason, and the recording continues.
  *
  * A failed capture leaves a usable stream. */
 #define _GNU_SOURCE

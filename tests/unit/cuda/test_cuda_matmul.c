@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CUDA backend computes matrix products by cuBLASLt, on the stand-in's library.
- * Promise: Float32 products take TF32, bfloat16 or float16 inputs by option.
- * Promise: cuBLASLt is asked once per form of product, of 512 forms; without an algorithm the
- * portable kernels serve.
+ * Promise: An option makes float32 products on CUDA round their inputs to TF32, bfloat16 or
+ * float16.
+ * Promise: cuBLASLt is asked once for each form of product, of which the last 512 are kept, and the
+ * portable kernels compute a product for which it has no algorithm.
  *
  * The stand-in's products are right; only a card can show the speed and accuracy of NVIDIA's. */
 #define _POSIX_C_SOURCE 200809L

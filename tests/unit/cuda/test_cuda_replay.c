@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A function's kernels on a card become a CUDA graph that later calls launch, with the
  * same bits, and with plain launches where a graph cannot be; on the stand-in for NVIDIA's driver.
- * Promise: Each driver call of recording and launching fails in turn; the function stays usable,
- * nothing leaks. */
+ * Promise: Whichever driver call of recording or launching a graph fails, the function stays usable
+ * and nothing leaks. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

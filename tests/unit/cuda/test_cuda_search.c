@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CUDA backend finds NVRTC and cuBLASLt in pip's wheels, conda, toolkits and
  * containers without NVML.
- * Promise: Libraries as people install them; a later CUDA than the driver's is refused with both
- * versions.
- * Promise: a library in the packages of HOME, PYTHONUSERBASE or of the python3 on PATH that others
- * may write is not opened, and a warning names who may write it.
+ * Promise: An NVIDIA library of a later CUDA than the driver's is refused with both versions.
+ * Promise: An NVIDIA library in Python packages found by HOME, PYTHONUSERBASE or PATH is not opened
+ * if others may write it, and a warning names who may.
  *
  * Each place is a folder of links to the stand-in's libraries. The message about an unusable
  * library has the true reason. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: NVML's figures of a card and its processes, without a context: on the stand-in, with
- * questions that a card does not answer, a part of a card, and no NVML. */
+/* Promise: The CUDA backend reports NVML's figures of a card, of a part of a card and of its
+ * processes without a context, and gives the reason where one is missing. */
 #define _XOPEN_SOURCE 700
 
 #include "cuda_fixture.h"

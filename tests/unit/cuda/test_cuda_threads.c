@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: While one thread waits for a kernel, the other threads submit work and read results that
- * are ready.
- * Promise: A thread that waits for a card holds no stream's lock.
+/* Promise: While one thread waits for a kernel of a card, other threads submit work to that card
+ * and read results that are ready.
  *
  * The stand-in for NVIDIA's driver holds the kernel. A copy of pageable memory returns when all
  * earlier work is done, so the library may hold no lock around it. */

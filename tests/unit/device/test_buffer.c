@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Buffers reuse memory only after the former owner's work; the fake backend reports every
- * unordered use.
- * Promise: Freed memory is reused on another stream only after its last use. */
+/* Promise: Device memory that is freed is used again only after the former owner's work, on the
+ * same stream and on another one; the fake backend reports every use out of order. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -2,13 +2,18 @@
 /* Promise: The cases of TensorFlow's config_test.py and config_vgpu_test.py hold row by row,
  * through the public calls.
  *
- * The rows are those of table 2.3 of the rules that Gantry follows. "Gantry:" marks an intended
- * difference; the test then checks Gantry's behaviour. Rows that are not here: numbers of split
- * logical devices, operations on them, numbering by ordinals: tested with the creation of logical
- * devices an op with a CPU kernel only under /device:GPU:0; device policy with inputs elsewhere:
- * test_eager.c, test_placer.c inter_op threads: Gantry has no pool between ops graph mode's default
- * of soft placement; logical names after joining a cluster: Gantry has neither get_device_details
- * of a logical device: another type in C, which the compiler refuses */
+ * Every row is a case of those tests. "Gantry:" marks an intended difference; the test then checks
+ * Gantry's behaviour.
+ *
+ * Rows that are not here:
+ *   numbers of split logical devices, operations on them, numbering by ordinals:
+ *     tested with the creation of logical devices
+ *   an op with a CPU kernel only under /device:GPU:0; device policy with inputs elsewhere:
+ *     test_eager.c, test_placer.c
+ *   inter_op threads: Gantry has no pool between ops
+ *   graph mode's default of soft placement; logical names after joining a cluster:
+ *     Gantry has neither
+ *   get_device_details of a logical device: another type in C, which the compiler refuses */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

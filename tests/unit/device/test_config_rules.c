@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: TensorFlow's rules about changes of settings and about virtual GPUs hold row by row.
  *
- * The rows are those of tables 2.2 and 4.3 of the rules that Gantry follows. A comment names
- * each row. "Gantry:" marks an intended difference; the test then checks Gantry's behaviour.
- * Rows without a test, since Gantry lacks their subject: 2.2 set_inter_op_parallelism_threads:
- * there is no pool between ops 2.2 sync/async execution: every device has one order, see streams
- * 2.2 "Memory growth cannot differ between GPU devices": growth is per device (tested in
- * test_device_config.c) 2.2 "Cannot set memory growth on non-GPU devices", "Virtual devices are
- * not supported for <type>": every type has both 2.2 TF1 config imported into TF2 4.3
- * device_count and virtual_devices that do not match visible_device_list in number: a split
- * belongs to a named device, so there is nothing to match 4.3 num_virtual_devices_per_gpu:
- * gantry_set_logical_cpu_devices for CPUs; a GPU's parts are written out 4.3 fraction 1.2 with
- * compute capability 6: Gantry has no unified memory and refuses it Rows about operations on
- * logical devices, their numbers and their order are tested with the creation of logical
- * devices. */
+ * A comment names each row. "Gantry:" marks an intended difference; the test then checks Gantry's
+ * behaviour.
+ *
+ * Rows without a test, because Gantry lacks their subject:
+ *   set_inter_op_parallelism_threads: there is no pool between ops
+ *   sync/async execution: every device has one order, see streams
+ *   "Memory growth cannot differ between GPU devices": growth is per device (tested in
+ *     test_device_config.c)
+ *   "Cannot set memory growth on non-GPU devices", "Virtual devices are not supported for
+ *     <type>": every type has both
+ *   TF1 config imported into TF2
+ *   device_count and virtual_devices that do not match visible_device_list in number: a split
+ *     belongs to a named device, so there is nothing to match
+ *   num_virtual_devices_per_gpu: gantry_set_logical_cpu_devices for CPUs; a GPU's parts are
+ *     written out
+ *   fraction 1.2 with compute capability 6: Gantry has no unified memory and refuses it
+ * Rows about operations on logical devices, their numbers and their order are tested with the
+ * creation of logical devices. */
 #define _XOPEN_SOURCE 700
 
 #include "device/physical_device.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: CUDA_VISIBLE_DEVICES selects fake NVIDIA cards for a fake CUDA that obeys the variable,
- * for another backend that may obey it, and for that backend only.
- * Promise: CUDA_VISIBLE_DEVICES: every form, for both views of a card, not filtered twice. */
+/* Promise: CUDA_VISIBLE_DEVICES shows the same NVIDIA cards whether the CUDA backend obeys the
+ * variable itself, cannot be asked, or cannot be opened.
+ * Promise: A card that CUDA_VISIBLE_DEVICES hides is hidden under both of its views, and cards of
+ * other vendors keep their places. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Options and variables for several devices set the device that their text names; bad
- * forms and random bytes are refused.
- * Promise: Growth, limit, fraction, split and visible devices each by call, option and
- * environment. */
+/* Promise: Options and variables of growth, limit, fraction and splits set the devices that their
+ * text names; bad forms and random bytes are refused. */
 #define _XOPEN_SOURCE 700
 
 #include "device/physical_device.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The device table gives each fake card one name and one place in the order; it resolves
  * aliases, lists devices and starts logical ones.
- * Promise: Listing, order, aliases, UUID and PCI look-ups, one card of two backends. */
+ * Promise: A device is found by each of its names, aliases, UUIDs and PCI addresses, and a card
+ * that two backends see is one device. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

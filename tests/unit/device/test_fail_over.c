@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: One card has two views on fake backends: if the serving backend fails, the other one
- * takes over, or none does.
- * Promise: Fail-over: old driver, NVRTC missing, first launch fails, card busy.
+/* Promise: If the backend that serves a card of two backends fails, the other backend takes the
+ * card over, or, if it is no better, none does.
+ * Promise: A view of a card that computes wrongly or builds no programs does not serve it, and if
+ * both views fail, the error has both reasons.
  *
  * "other" has the higher rank, so other:0 serves /GPU:0, and fake:0 is the second view. */
 #define _XOPEN_SOURCE 700

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Errors that running kernels find reach the right calls, and their slots are reused. */
+/* Promise: Errors that running kernels find reach the calls that depend on them, and the memory
+ * that held the error is used again. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Logical devices are opened and closed, and get regions from the driver, on the fake
  * backend.
- * Promise: Synchronize asks no driver where all work is known to have ended.
+ * Promise: gantry_runtime_synchronize asks no driver where all work is known to have ended.
  * Promise: A backend's failure without a text does not show the text of another failure. */
 #define _XOPEN_SOURCE 700
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Small copies pass through pinned staging blocks, which are limited in number and reused.
- * Promise: Staging has its own limit and is charged to the device's. */
+/* Promise: Small copies pass through blocks of pinned memory (staging), which are limited in number
+ * and used again.
+ * Promise: Staging memory of all devices has a limit of its own, and a device's staging counts
+ * against the device's limit. */
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"

@@ -2,7 +2,7 @@
 /* Promise: The core waits before it calls a driver that waits in copies of pageable memory, so the
  * stream's lock is free meanwhile.
  *
- * Other cards keep their order by events alone. A fake card plays that driver. */
+ * Other cards keep their order by events only. A fake card plays that driver. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A copy between two views of one card goes through the host, block by block.
+/* Promise: A copy between two backends' views of one card goes through the host, block by block.
  *
  * Two backends serve the views. */
 #define _XOPEN_SOURCE 700

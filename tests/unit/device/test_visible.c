@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An option or a variable selects the GPUs of a runtime, on fake cards.
- * Promise: "hidden by" names the one cause; NULL data says NULL.
+/* Promise: A call, an option or a variable selects the GPUs of a runtime and their order, here on
+ * fake cards.
+ * Promise: An error about a hidden device names the setting that hides it.
  *
  * test_visible_list.c tests the grammar. */
 #define _XOPEN_SOURCE 700

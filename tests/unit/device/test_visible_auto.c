@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An automatic list of visible devices claims fake cards at initialisation: one that
- * nobody claims, or as many as it says, and reports who has the others. */
+/* Promise: GANTRY_VISIBLE_DEVICES=auto claims a card that nobody else claims, or as many as it
+ * names, and reports who has the others. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"

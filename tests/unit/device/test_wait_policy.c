@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A backend learns how threads wait for a device before the device is opened: from a list
- * with a value for each device, from an option and from a call. */
+/* Promise: A backend learns how threads wait for a device before it opens the device, from a list
+ * with a value for each device, from an option or from a call. */
 #define _XOPEN_SOURCE 700
 
 #include "device/device_config.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: All drivers' backends share code that makes programs, kernels, records of devices and
- * lines of libraries. */
+/* Promise: The code that the driver backends share gives back programs and kernels when memory runs
+ * out, and names a refused argument, a failed transfer and a missing library. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Driver backends share code for the host's calls, errors by number, libraries opened at
- * run time, compiler errors, and a program's list of kernels. */
+/* Promise: The code that the driver backends share names a driver's error, opens the first library
+ * that loads or gives each one's reason, and shows a compiler's first error. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A function gives the bits of its body run op by op where shapes depend on data; what
- * cannot be recorded is refused by name, and nothing leaks.
- * Promise: Kernels without elements do not run.
- * Promise: Shuffles draw as the op does, call after call.
- * Promise: Shapes, limits and axes that depend on data give the eager bits, also in branches, loops
- * and across devices. */
+/* Promise: Where shapes depend on data, a function gives the bits of its body run op by op, and
+ * what cannot be recorded is refused by name.
+ * Promise: In a function, no kernel runs whose result has no elements.
+ * Promise: A shuffle in a function draws what the op run by itself draws, call after call.
+ * Promise: Shapes, limits and axes that depend on data give a function the bits of ops run one by
+ * one, also in branches, in loops and across devices. */
 #define _XOPEN_SOURCE 700
 
 #include "data_shapes.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A product or a convolution takes the bias and the activation after it, with the bits of
- * the ops one by one.
- * Promise: Products and convolutions take bias and activation with the ops' bits: CPU five types,
- * PoCL, portable kernels.
+/* Promise: In a function, a product or a convolution computes the bias and the activation after it,
+ * with the bits of the ops run one by one.
  *
  * What must stay apart does. */
 #define _XOPEN_SOURCE 700

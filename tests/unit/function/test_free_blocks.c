@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The free blocks of a memory plan give the best fit, merge neighbours, and agree with a
- * plain list over long random sequences, also when memory runs out. */
+/* Promise: The free blocks of a function's memory plan give the best fit, merge neighbours, and
+ * agree with a plain list over long random sequences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

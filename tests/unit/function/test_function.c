@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A function gives the values of its body run op by op, on every device, call after call;
  * variables keep their order; and nothing is lost where memory runs out.
- * Promise: Open sizes are traced once for each combination, in a bounded cache.
- * Promise: A seed restarts all draws of functions, with a seed, without, by prepared ops, as
- * TensorFlow 2.21 does.
- * Promise: Each device request has a trace of its own; its spellings share it.
- * Promise: A byte budget is met by another order or by recomputing, with the same bits, or refused
- * with the numbers.
- * Promise: Every host allocation, OpenCL call, CUDA call and fake slot of tracing, planning and
- * calling fails in turn. */
+ * Promise: A function is traced once for each combination of its open sizes, and keeps a bounded
+ * number of traces.
+ * Promise: gantry_set_seed restarts all draws of functions, as TensorFlow 2.21 does.
+ * Promise: A function has a trace for each requested device, whichever way the request is spelled.
+ * Promise: A function with a memory budget meets it by another order or by computing again, with
+ * the same bits, or is refused with the numbers.
+ * Promise: Whichever host allocation of tracing, planning or calling a function fails, the error is
+ * ResourceExhausted and nothing leaks. */
 #define _XOPEN_SOURCE 700
 
 #include "function/function.h"

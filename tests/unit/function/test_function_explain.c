@@ -2,9 +2,11 @@
 /* Promise: The explanation of a function names each node's device with the reason, each copy with
  * its bytes and each device's memory: as text, as JSON that parses, and as a drawing that dot
  * accepts.
- * Promise: Names are unique without regard to case, as in TensorFlow.
- * Promise: Line breaks in names break no line of an explanation or a log.
- * Promise: Lifetimes and offsets before the first call; the memory of a call as a query. */
+ * Promise: In the explanation of a function, names of nodes are unique without regard to case, as
+ * in TensorFlow.
+ * Promise: Line breaks in a name break no line of the explanation of a function.
+ * Promise: The explanation of a function gives the lifetime and the offset of each value before the
+ * first call, and a query gives the memory of a call. */
 #define _XOPEN_SOURCE 700
 
 #include "json_reader.h"

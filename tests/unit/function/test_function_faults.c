@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An error that a kernel of a function finds after the call has returned names function,
  * node, op, types, shapes and device, wherever it is reported.
- * Promise: Work that fails as a whole after the call is reported with the functions that may be
- * meant; ended ones are not. */
+ * Promise: When a device's work fails after a function has returned, the error names the functions
+ * that were still at work, and none that had ended. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

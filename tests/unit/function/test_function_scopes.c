@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An error of an inner scope that a body ignores is reported if an output is missing.
+/* Promise: An error of an inner scope that the body of a function ignores is reported if an output
+ * is missing.
  *
  * No body ends a scope that it did not begin. */
 #define _DEFAULT_SOURCE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: One function serves several threads: more shapes than it keeps traces of, next to
- * explanations, trims and a release. */
+/* Promise: Several threads call one function with more shapes than it keeps traces of, while others
+ * explain it, trim it and release it. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

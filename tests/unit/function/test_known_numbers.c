@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A shape or an axis that follows from constants is known while the body is traced.
- * Promise: A tensor of any size reshapes in a function where it does outside. */
+/* Promise: A shape or an axis that follows from constants is known while a function is traced.
+ * Promise: A Reshape that works outside a function works inside one, whatever the number of
+ * elements. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Parts of a function run at the same time and give the values of the body run op by op:
- * on request on one device, without a request on several. */
+/* Promise: Parts of a function that do not depend on each other run at the same time, on one device
+ * by request and on several always, with the values of the ops run one by one. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

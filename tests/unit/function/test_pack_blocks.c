@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Packed blocks that live at a time never touch, and random ones reach the bytes that live
- * at a time, or nearly. */
+/* Promise: Blocks of a function's memory that live at one time never overlap, and the plan of
+ * random blocks takes the bytes that live at one time, or nearly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,18 +2,24 @@
 /* Promise: The placer of graphs follows TensorFlow's cases (placer_test.cc) on machines made of
  * tables.
  *
- * Cases of placer_test.cc that have no row, because Gantry has nothing of the kind: kernel
- * priorities across types a priority orders the kernels of one device; those of a GPU (dataset and
- * iterator rows) and of a CPU do not compete by it XLA devices there are none; views without a
- * number stand for them: they are not chosen unasked datasets, iterators there are none resources
- * that move a variable has its home before a function is traced: its nodes (variable without a
- * device) go there, and no request of them moves it assigned devices a node has a request or a
- * variable's home, nothing between (kept, malformed, partial) other jobs, replicas, tasks there is
- * one task; a name of another one is refused (and accepted remote ops) function calls that take
- * calls are inlined: their nodes are placed one by one resources, swap functions Identity with two
- * consumers an alias moves nothing, so it always lies where its input is Malformed device
- * specification the scope refuses the text (test_place_trace.c) functions that call themselves
- * refused while they are traced (test_place_trace.c) */
+ * Cases of placer_test.cc that have no row, because Gantry has nothing of the kind:
+ *
+ *   kernel priorities across types   a priority orders the kernels of one device; those of a GPU
+ *     (dataset and iterator rows)    and of a CPU do not compete by it
+ *   XLA devices                      there are none; views without a number stand for them: they
+ *                                    are not chosen unasked
+ *   datasets, iterators              there are none
+ *   resources that move              a variable has its home before a function is traced: its nodes
+ *     (variable without a device)    go there, and no request of them moves it
+ *   assigned devices                 a node has a request or a variable's home, nothing between
+ *     (kept, malformed, partial)
+ *   other jobs, replicas, tasks      there is one task; a name of another one is refused
+ *     (and accepted remote ops)
+ *   function calls that take         calls are inlined: their nodes are placed one by one
+ *     resources, swap functions
+ *   Identity with two consumers      an alias moves nothing, so it always is where its input is
+ *   Malformed device specification   the scope refuses the text (test_place_trace.c)
+ *   functions that call themselves   refused while they are traced (test_place_trace.c) */
 #include "place_world.h"
 
 /* The device comes first in the rest. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: In a function, the gradient of a max pool takes that of the Relu in front of it: with
- * the bits of the ops one by one, in the memory of the Relu's output, and nowhere where it must
- * not.
+/* Promise: In a function, the gradient of a max pool takes in that of the Relu before it, with the
+ * bits of the ops run one by one and in the memory of the Relu's output.
  *
  * A pool has the same bits in both layouts. */
 #define _XOPEN_SOURCE 700

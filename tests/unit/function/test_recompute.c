@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A memory budget that no order meets is met by computing cheap values again where they
- * are used late.
- * Promise: Under a budget, no order that takes more than the body's is taken, nor computed again
- * from.
+/* Promise: A memory budget that no order of a function's ops meets is met by computing cheap values
+ * again where they are used late.
+ * Promise: Under a memory budget, an order of ops that takes more memory than the order of the body
+ * is never chosen.
  *
  * The bits are those of the body, and the explanation names these nodes. Costly ops are not
  * computed again. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Kernels of a function are replayed as graphs of a strict device: with the values of the
- * body, whatever call of the backend fails, where host memory runs out, and where no graph is made.
- * Promise: Kernels that follow each other are replayed as CUDA graphs, with the same bits: inputs,
- * variables, threads, cards, loops.
- * Promise: Training on an NVIDIA card gives what the CPU gives; weights are overwritten. */
+/* Promise: Kernels of a function are replayed as a graph of the device with the values of the body,
+ * whatever call of the backend fails, and run one by one where there is no graph.
+ * Promise: A graph that is replayed overwrites a variable in place, a value that was read before
+ * stays, and a step that fails leaves the variable whole. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every #include of the tree follows the table of docs/architecture.md.
- * Promise: `kernels/<family>/` holds all that computes a family; backends are drivers.
- * Promise: No vendor's name in the core.
+ * Promise: No file of kernels/ includes one of backends/, and a family of kernels includes another
+ * only where the test's table has the pair.
+ * Promise: No .c file of src/ has a vendor's name in a text, except for the list of Gantry's own
+ * backends.
  *
- * include/gantry <- base <- {backend, claim, io} <- memory <- device <- kernel <- op <- place <-
- * run <- {compose, api, function} include/gantry/abi_{types,telemetry}.h <- backend_abi.h <-
- * kernels/common <- kernels/math <- kernels/<family> <- backends/driver <- the other backends ops
- * <- src/op, src/api, kernels, tests: rows of ops, which include nothing host <- src, backends,
- * kernels, train, tests: the processor's mode; includes nothing include/gantry/backend_abi.h <-
- * tests/stand_ins include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
- * include/gantry <- include/gantry_train <- train: the training library, on public calls alone any
- * header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal A quoted name without a
- * folder is a file of the same folder. Only the backends include vendors' headers, and no .c file
- * of src/ has a vendor's name in a text. */
+ * include/gantry <- base <- {backend, claim, io} <- memory <- device <- kernel <- op <- place
+ *     <- run <- {compose, api, function}
+ * include/gantry/abi_{types,telemetry}.h <- backend_abi.h <- kernels/common <- kernels/math
+ *     <- kernels/<family> <- backends/driver <- the other backends
+ * ops <- src/op, src/api, kernels, tests: rows of ops, which include nothing
+ * host <- src, backends, kernels, train, tests: the processor's mode, which includes nothing
+ * include/gantry/backend_abi.h <- tests/stand_ins
+ * include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
+ * include/gantry <- include/gantry_train <- train: the training library, on public calls only
+ * any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
+ *
+ * A quoted name without a folder is a file of the same folder. Only the backends include vendors'
+ * headers. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

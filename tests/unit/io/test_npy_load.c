@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry_load_npy needs little host memory besides the tensor. */
+/* Promise: gantry_load_npy holds no second copy of the file in host memory. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

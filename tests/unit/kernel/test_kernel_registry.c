@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A device gets the kernels that its types allow: the registry works on devices made of
- * tables, next to the real packs. */
+/* Promise: A device gets the kernels that its types allow, on devices made of tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A program whose text a call makes is built from its parts and that text, found again by
  * its key, by several threads at once, and leaks nothing when memory runs out.
- * Promise: A search for a kernel, and an input that is waited for already, take no lock. */
+ * Promise: Threads find a kernel in the program cache while another thread adds kernels to it. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A second process with a warm cache of program binaries builds nothing.
- * Promise: A driver that keeps programs itself is asked for binaries only where a folder is named.
+ * Promise: Program binaries of a driver that keeps them itself, such as PoCL, are cached only in a
+ * folder that the user names.
  * Promise: A kernel cache that others may write is not used, and a warning names it.
  * Promise: A pipe, a link or a file that others may write is not opened as an entry of the cache;
  * its program is built again.

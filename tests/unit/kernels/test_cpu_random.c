@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The random generator gives its authors' known answers, and the CPU's stateless random
  * kernels agree with plain scalar C.
- * Promise: Random numbers: uniform bit-equal to TensorFlow's, normal within 2 ulp. */
+ * Promise: Normal random numbers on the CPU are those of Box and Muller's formula, with the same
+ * bits on every instruction set. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

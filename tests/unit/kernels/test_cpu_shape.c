@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Ops that move elements follow their definition for each element of the result, with
- * random shapes and numbers.
+/* Promise: Ops of the CPU backend that move elements follow the definition of each element of the
+ * result, with random shapes and numbers.
  *
  * Kernels get only calls that inference accepts, so no call here is wrong. */
 #include "cpu_move_case.h"

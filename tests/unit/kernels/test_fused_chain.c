@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The chosen steps of a fused program become a chain with the expected links and lanes on
- * OpenCL's processors.
+/* Promise: On OpenCL's processors, a fused program that is a chain of steps stores only results
+ * that are read again, in lanes of the widest type.
  *
  * test_fused.c and test_fused_opencl.c have the bits. */
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Fused programs over rows give the bits of the ops one by one on the CPU: elementwise ops
  * and reductions, softmax and layer norm of many lengths.
- * Promise: Sum, Mean, Max and Min over the last axis fuse with the elementwise ops around them,
- * with the ops' bits. */
+ * Promise: On the CPU, Sum, Mean, Max and Min over the last axis fuse with the elementwise ops
+ * around them, with the bits of the ops run one by one. */
 #include "fused_rows_case.h"
 
 #include "cpu_scope.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Float16 and bfloat16 convert exactly: every value is widened, every border between two
  * values is narrowed, and the CPU multiplies matrices of halves.
- * Promise: Float16 and bfloat16 products sum in float32 and round once; Cast is bit-equal.
+ * Promise: Products of float16 and bfloat16 matrices on the CPU are sums in float32, rounded once.
  *
  * The expected values come from arithmetic on doubles, not from bits. */
 #include <math.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Structures that kernels take by value avoid two errors of Mesa's Rusticl.
- * Promise: No kernel takes a two-dimensional array by value.
+/* Promise: A kernel that takes a structure with arrays by value copies it first, because Mesa's
+ * Rusticl reads such parameters wrongly.
+ * Promise: No kernel takes a structure with a two-dimensional array by value, because Mesa's
+ * Rusticl reserves too little memory for one.
  *
  * Rusticl reserves 24 bytes for an array of two dimensions with 24 elements. Rusticl also reads a
  * parameter at a variable index with one work-item's index for all work-items. Arrays are therefore

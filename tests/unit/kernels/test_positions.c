@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Kernels' items and the division in device text find positions in tensors with more than
  * 2^32 elements, compiled as C.
- * Promise: Index arithmetic is 32-bit where the numbers fit.
+ * Promise: Positions that are computed with 32-bit divisions are those of 64-bit divisions.
  *
  * The tensors reserve 4 GiB of addresses and touch few pages of them. */
 #define _DEFAULT_SOURCE

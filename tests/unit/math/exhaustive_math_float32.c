@@ -5,11 +5,14 @@
  * The full run takes about a minute a function and is not the default. The program prints each
  * function's largest error in units of the exact result's last place, with its input. The exit code
  * is 1 if an error exceeds its bound, a special case is wrong, or two sets differ.
- * exhaustive_math_float32 [--full | --stride N] [--sets N] [--threads N] [function ...] The highest
- * set gives the results. The other sets compute every N-th block of 1024 inputs (--sets, default
- * 8). The base set of x86-64 emulates fused multiply-add and is slow. The reference is the C
- * library's double function. That function's own error (below 1 ulp of double) adds 2e-9 ulp at
- * most, also near a zero of sine and cosine: the C library reduces its argument exactly. */
+ *
+ *   exhaustive_math_float32 [--full | --stride N] [--sets N] [--threads N] [function ...]
+ *
+ * The highest set gives the results. The other sets compute every N-th block of 1024 inputs
+ * (--sets, default 8). The base set of x86-64 emulates fused multiply-add and is slow. The
+ * reference is the C library's double function. That function's own error (below 1 ulp of double)
+ * adds 2e-9 ulp at most, also near a zero of sine and cosine: the C library reduces its argument
+ * exactly. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry__atan2_f32 of the portable text agrees with double precision on special values
- * and random pairs.
+/* Promise: The portable float32 atan2 is within its bound of double precision on special values and
+ * on random pairs.
  *
  * Every pair of special values is tested. Random pairs have any bits or similar sizes, or lie near
  * the lines where the calculation changes. An argument gives the number of pairs per kind (default

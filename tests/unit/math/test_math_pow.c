@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry__pow_f32 of the portable text agrees with double precision on special values and
- * random pairs.
+/* Promise: The portable float32 pow is within its bound of double precision on special values and
+ * on random pairs.
  *
  * Every pair of special values is tested. Random pairs have any bits, results over the whole range,
  * whole exponents, or bases near 1. An argument gives the number of pairs per kind (default

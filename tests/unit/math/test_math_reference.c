@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The tests' own digamma (math_float32_reference.h), which judges gantry__digamma_f32 and
- * _f64, agrees with mpmath's. */
+/* Promise: The reference by which the tests judge digamma agrees with mpmath. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>

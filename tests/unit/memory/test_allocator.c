@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An allocation climbs the ladder to more memory or a refusal, over a driver that only
  * counts.
- * Promise: Growth, limit and statistics are alike on CPU and OpenCL.
+ * Promise: The allocator takes regions as the pool grows, or all at once without growth, and its
+ * limit binds before the driver is asked.
  *
  * test_bfc.c tests the chunks and regions themselves. */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Each allocation of the BFC's own host memory fails once, and freed host memory is used
- * again. */
+/* Promise: Whichever allocation of the BFC allocator's own host memory fails, nothing changes, and
+ * freed host memory is used again. */
 #include "bfc_pool.h"
 
 #include <string.h>

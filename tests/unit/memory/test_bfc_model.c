@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The BFC chooses the same chunks as a model that scans arrays, in long random sequences,
- * and keeps its invariants.
- * Promise: Long random sequences agree with a model, also where the driver refuses and threads
- * mix. */
+/* Promise: The BFC allocator chooses the chunks of a model that scans arrays, in long random
+ * sequences and also where the driver refuses memory. */
 #include "bfc_pool.h"
 
 #include <string.h>

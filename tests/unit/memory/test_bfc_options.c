@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The BFC refuses impossible options and names their value. */
+/* Promise: The BFC allocator refuses impossible options and names the value. */
 #include "bfc_pool.h"
 
 #include <string.h>

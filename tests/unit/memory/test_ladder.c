@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An allocation for which nothing fits climbs the ladder: waiting, returning regions,
- * charges, trim, and the report it leaves.
+/* Promise: An allocation for which nothing fits waits, returns idle regions, frees what is kept and
+ * only then is refused with a report of what was tried.
  * Promise: Chunks that are only kept between calls are freed before a request that they could serve
  * is refused.
  *

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Gantry's allocator keeps its bounds on the bench's traces.
- * Promise: Pool at most 2 x peak in use + one region, at every moment of three traces.
- * Promise: Pool on four fragmentation attacks not above TensorFlow's rules.
+/* Promise: Under a tight limit, Gantry's allocator stays below the limit on every trace of the
+ * bench.
+ * Promise: At every moment of three programs' traces the pool holds at most twice the peak in use
+ * and one region.
+ * Promise: On four traces that fragment memory, the pool holds no more than TensorFlow's rules make
+ * it hold.
  *
  * A trace of a program holds at most twice the peak in use plus one region at every moment. No
  * trace holds more than the model of TensorFlow's rules. No test measures time. */

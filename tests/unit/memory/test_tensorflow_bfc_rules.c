@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The bench's model of TensorFlow's allocator rules gives the figures of TensorFlow's own
- * tests (tensorflow_semantics 5.7).
+ * tests.
  *
  * Back-off and growth follow the rules' text. */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Ops whose result's shape depends on data read a count back from the kernel, then make
- * the result.
+/* Promise: An op whose result's shape depends on data waits for the kernel's count and for nothing
+ * after it, then makes the result.
  *
  * The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry__op_infer checks counts, attributes, types and sizes around an op's own shape
- * function. */
+/* Promise: Counts, attributes, types and sizes of every call are checked before and after the op's
+ * own rule for shapes. */
 #include "infer_case.h"
 
 /* ---- counts ---- */

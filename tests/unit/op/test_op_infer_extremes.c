@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every op's inference survives shapes, numbers and attributes at the limits of their
  * types.
- * Promise: With open sizes and unknown numbers, too, inference of any call ends with sizes from -1
- * on.
+ * Promise: With open sizes and unknown numbers, too, the inference of any call ends, and every size
+ * that it gives is -1 or more.
  *
  * It returns, and accepted results have valid dimensions and sizes. UndefinedBehaviorSanitizer
  * finds overflows on the way. */

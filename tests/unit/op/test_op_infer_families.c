@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Each family infers its results' shapes and refuses every wrong call, with TensorFlow's
- * texts where it has one.
+/* Promise: The inference of each family of ops gives the shapes of results and refuses every wrong
+ * call, with TensorFlow's texts where it has one.
  * Promise: An index type that cannot hold the largest index is refused. */
 #include "infer_case.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The text of an error gives the operands' types and shapes, and long lists end in `...`.
- * Promise: Types and shapes in errors are those of the call where they depend on data; long lists
- * end in `...`. */
+/* Promise: The text of an error gives the operands' types and shapes, and long lists end in
+ * `...`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An attribute gives an op's number of outputs.
+/* Promise: An op may have as many outputs as one of its attributes says.
  *
  * The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700

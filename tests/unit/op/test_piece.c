@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A box of a tensor knows whether its elements are contiguous, and where the first one is.
- * Promise: Kernels read broadcasts, axes and transposes through strides, without copies.
- * Promise: Slice, StridedSlice, Split, SplitV, Unpack share memory where contiguous and aligned. */
+/* Promise: Whether a box of a tensor is contiguous, and where its first element is, is computed as
+ * its positions say.
+ * Promise: Sizes of an empty tensor whose product overflows do no harm when the place of a box is
+ * computed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Each row of the TensorFlow plug-in's op table names an op, attributes, types and host
- * inputs of this library.
+ * inputs that Gantry has.
  *
  * TensorFlow is not needed. */
 #include <setjmp.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The float32 functions have the same bits on a GPU as on the CPU backend, on all 2^32
- * inputs or on a part of them.
+/* Promise: The float32 functions have the same bits on an OpenCL device as on the CPU backend, on
+ * all 2^32 inputs or on a part of them.
  *
- * Which NaN a device makes of a NaN is its own affair. exhaustive_device_float32 [--parts N]
- * [function ...] --parts N compares the first N of 4096 parts of 2^20 inputs, spread over all of
- * them (default 1); 4096 are all. GANTRY_TEST_BACKENDS names the backends (default cpu,opencl: PoCL
+ * Which NaN a device makes of a NaN is not compared.
+ *
+ *   exhaustive_device_float32 [--parts N] [function ...]
+ *
+ * --parts N compares the first N of 4096 parts of 2^20 inputs, spread over all of them (default 1);
+ * 4096 are all. GANTRY_TEST_BACKENDS names the backends (default cpu,opencl: PoCL
  * as GPU). */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: PoCL runs an op in a program that exports another LLVM.
- * Promise: OpenCL opens next to another LLVM; next to another malloc as well it is refused, both
- * named.
+ * Promise: The OpenCL backend opens in a program that exports another LLVM, and where the program
+ * has another malloc as well it is refused with the names of both.
  * Promise (test_foreign_llvm.fixed): PoCL runs an op next to another LLVM in a program at a fixed
- * address, as Debian's python3 is one.
+ * address, such as Debian's python3.
  *
  * The loader could bind the driver's initialisers to that LLVM and so end the process. If the
  * driver cannot be isolated, the backend says so. Libraries stay loaded in a process, so each test

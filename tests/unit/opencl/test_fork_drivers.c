@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A child of fork whose parent used a driver refuses that backend with a reason, computes
- * on the CPU and does not hang.
+/* Promise: A child of fork whose parent used a driver refuses that driver's backend with the
+ * reason, computes on the CPU and does not hang.
  *
  * The driver's threads are missing in the child. OpenCL runs on PoCL, and CUDA on the stand-in,
  * which also runs on PoCL. A process cannot undo the use of a driver, so each test has a process of

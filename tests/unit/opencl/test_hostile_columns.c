@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Reductions of few columns on a GPU, by groups of 1024 that read whole lines of memory,
- * or of 256: the bits are the processor's, around the borders of groups, lanes and chunks. */
+/* Promise: Reductions of few columns on a GPU have the CPU's bits in groups of 1024 and of 256
+ * work-items, around the borders of groups, lanes and chunks. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

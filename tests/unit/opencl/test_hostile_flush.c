@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A driver that withholds commands until a flush gives the same results.
- * Promise: An idle device gets its first command at once; at most 16 are withheld.
+/* Promise: A driver that withholds commands until a flush gives the results of one that does not.
+ * Promise: An idle OpenCL device gets its first command at once, and at most 16 commands wait for a
+ * flush.
  *
  * An idle device starts its first command at once, and few commands wait at any time. */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Each op chooses the kernels and groups of hostile_forms.txt on many kinds of GPUs.
- * Promise: Forms follow units, local memory and limits of nine kinds of GPU.
+/* Promise: On each of the GPUs of tests/unit/opencl/hostile_forms.txt, which differ in units, local
+ * memory and limits, each op chooses the kernels and groups written there.
  *
  * Nothing runs: the stand-in logs launches and skips them. The text shows every change of a form.
  * GANTRY_TEST_FORMS names a file that receives the current text. */

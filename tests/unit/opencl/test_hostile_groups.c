@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Products and reductions choose a form that fits a hostile GPU, with the same bits.
+/* Promise: Products and reductions choose a form that fits a GPU of small work-groups, with the
+ * same bits.
  * Promise: A launch keeps within the kernel's own limit of work-items, or a smaller form takes
  * over.
- * Promise: Products use a fused multiply-add on each GPU that has one.
+ * Promise: OpenCL matrix products use a fused multiply-add on each GPU that has one.
  *
  * Its driver allows a kernel fewer work-items than the device; a kernel without a fitting form
  * gives the reason. The compiler does not report its fused multiply-add as fast, and products still

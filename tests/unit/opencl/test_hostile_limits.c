@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A device with false limits computes right results or is left out with a reason: zeros,
- * absurd numbers, an allocation larger than the memory.
+/* Promise: A device that reports false limits (zeros, absurd numbers, an allocation larger than the
+ * memory) computes right results or is left out with a reason.
  *
  * The CPU keeps working. */
 #define _XOPEN_SOURCE 700

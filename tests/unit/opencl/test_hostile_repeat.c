@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Elementwise ops of two operands on a GPU, one of them repeated in rows, element by
- * element or as a scalar: the bits are the processor's, and a zero divisor is reported as there.
- * Promise: A repeated operand is read 16 bytes at a time on GPUs, with the CPU's bits. */
+/* Promise: Elementwise ops on a GPU, one operand of which is repeated in rows, element by element
+ * or as a scalar, have the CPU's bits and report a zero divisor as the CPU does. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

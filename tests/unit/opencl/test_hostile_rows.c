@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Softmax, LogSoftmax and LayerNorm of few long rows on a GPU have the processor's bits
- * around the borders of lanes, parts and tiles. */
+/* Promise: Softmax, LogSoftmax and LayerNorm of few long rows on a GPU have the CPU's bits around
+ * the borders of lanes, parts and tiles. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>

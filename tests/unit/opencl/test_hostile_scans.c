@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Scans of few columns on a GPU, which go through local memory: the bits are the
- * processor's, around the borders of pieces, chunks and groups, forwards and in reverse. */
+/* Promise: Scans of few columns on a GPU, which go through local memory, have the CPU's bits around
+ * the borders of pieces, chunks and groups, forwards and in reverse. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

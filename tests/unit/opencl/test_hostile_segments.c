@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Segments of many rows on a GPU have the CPU's bits, and no launch gives one work-item
- * more than MOST_UPDATES rows.
+/* Promise: Reductions of segments of many rows on a GPU have the CPU's bits, and no launch gives
+ * one work-item more rows than the backend's bound.
  *
  * The CPU adds all rows at once. */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Sorts of long rows on a GPU, by tiles in local memory: elements and positions are the
- * processor's, around the borders of tiles, with many equal elements, NaN and both orders. */
+/* Promise: Sorts of long rows on a GPU, in tiles of local memory, give the CPU's elements and
+ * positions, with many equal elements, NaN and both orders. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>

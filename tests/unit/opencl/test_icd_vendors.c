@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The OpenCL backend reports each missing or damaged driver of the loader's list in a
  * sentence of its own.
- * Promise: A driver that two .icd files name counts once, and so does its CUDA card.
+ * Promise: An OpenCL driver that two .icd files name counts once.
  *
  * The sentence is part of the reason if no driver remains; otherwise it is in the line of
  * libraries. A driver that is listed twice counts once. A loader reads its list once per process,

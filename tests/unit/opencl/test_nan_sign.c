@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A NaN is a NaN: its sign and its payload are no part of a result. A function and its ops
- * run one by one give NaN at the same places, and the same bits everywhere else, on every device.
+/* Promise: A function has a NaN in exactly the elements where its ops run one by one have one; the
+ * sign and the payload of a NaN are no part of a result. A function and its ops run one by one give
+ * NaN at the same places, and the same bits everywhere else, on every device.
  * Promise: No op gives another number, another order or another count because of the sign or the
  * payload of a NaN. */
 #define _XOPEN_SOURCE 700

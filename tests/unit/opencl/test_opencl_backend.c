@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The OpenCL backend works through its plug-in interface, on two PoCL devices.
- * Promise: No platform, no device, no loader of OpenCL: Unavailable with a reason. */
+ * Promise: Where there is no OpenCL loader, no platform or no device, the OpenCL backend is
+ * Unavailable and names the reason. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A driver such as AMD's reports the board's name and the chip's: the device is called by
- * the board, and its hash contains the chip.
- * Promise: An empty board name falls back to the chip's; the build hash has both.
+/* Promise: Where a driver reports a board's name and a chip's, as AMD's does, the device is called
+ * by the board, and the chip is a part of its hash.
+ * Promise: A device whose board has no name is called by its chip.
  *
  * stand_ins/opencl/twin_layer.c plays the driver. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: CLBlast gets arguments within its limits: a fake CLBlast records them and computes
- * nothing (stand_ins/opencl/fake_clblast.c).
- * Promise: No argument of CLBlast reaches 2^31 elements.
+/* Promise: No argument that CLBlast gets reaches 2^31 elements, and a product that would need such
+ * a one is left to other kernels.
  *
- * CLBlast passes offsets and strides to its kernels as int, so no element of a call may lie 2^31
- * elements or more behind the buffer's start. */
+ * CLBlast passes offsets and strides to its kernels as int, so no element of a call may be 2^31
+ * elements or more after the buffer's start. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: After a failure of CLBlast, the portable kernels compute the product.
- * Promise: The portable kernels compute what CLBlast fails at; a program reads the reason.
+/* Promise: After a failure of CLBlast the portable kernels compute the product, and a lack of
+ * memory stays a lack of memory.
  *
  * Such products are not passed to CLBlast again, and a program can read the reason. The fake
  * CLBlast always fails (stand_ins/opencl/fake_clblast.c). */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Valid rows of tuned parameters for CLBlast reach their device, and others are refused
- * with a reason.
- * Promise: CLBlast takes parameters for unknown cards from rows, a file, a tuner. */
+ * with a reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 

@@ -2,7 +2,7 @@
 /* Promise: The OpenCL backend lists the files whose code it would run, and opens none of them: the
  * loader, and each driver that a .icd file names.
  *
- * A list that does not fit is cut; its length is told. */
+ * A list that does not fit is cut, and its length is returned. */
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"

@@ -4,7 +4,7 @@
  *
  * GANTRY_TEST_BACKENDS names other backends, for a card. cuBLASLt may compute a product with an
  * epilogue by another algorithm. There, elements may differ in their last bits, and the test says
- * how many do. Libraries of a card take no epilogues of some types: counted on PoCL alone. */
+ * how many do. Libraries of a card take no epilogues of some types: only PoCL counts them. */
 #define _XOPEN_SOURCE 700
 
 #include "epilogue_case.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Events of the OpenCL backend order the streams of one device and of two, which have a
  * context each.
- * Promise: A failed kernel is no lack of memory. */
+ * Promise: An OpenCL kernel that fails is not reported as a lack of memory. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Random functions give the bits of their bodies run op by op on a real driver (PoCL as
- * GPU:0) and the CPU: with all passes, with none, with each only, and with crossover.
+/* Promise: Random functions give the bits of their bodies run op by op on PoCL and on the CPU, with
+ * all passes of the graph, with none, with each only, and with crossover.
  *
  * Limits of the device split fused nodes. Reductions over rows and what stands around them are one
  * node. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A device without double precision is reported as such, and programs that use double do
  * not build on its stand-in.
- * Promise: A device without doubles refuses float64 with that reason; what only moves it stays. */
+ * Promise: Float64 is the only type that an OpenCL device without double precision lacks. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The backend probes a new device before it uses it: a note records how the device
- * computes, and a driver that crashes the probe is not opened.
- * Promise: A device that contracts, flushes or rounds otherwise has a note.
- * Promise: A driver whose fma of float64 rounds twice gets a note.
+/* Promise: A new OpenCL device is tried before it is used: a note records how it computes, and a
+ * driver that crashes in the trial is not opened.
+ * Promise: An OpenCL device that contracts products and sums, or flushes denormals, has a note that
+ * says so.
+ * Promise: An OpenCL driver whose fma of float64 rounds twice has a note that says so.
  *
  * PoCL has bad habits through a layer (stand_ins/opencl/rough_layer.c). If a card is removed, the
  * other cards keep working. Each test is a process of its own, with its own cache folder. */

@@ -2,7 +2,8 @@
 /* Promise: The OpenCL backend builds programs, loads binaries and launches kernels, on two PoCL
  * devices.
  * Promise: PoCL's header stays out of Gantry's own programs.
- * Promise: A kernel that does not build: the compiler's log in the text. */
+ * Promise: The error of an OpenCL program that does not build has the compiler's log in its
+ * text. */
 #define _GNU_SOURCE
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The OpenCL backend's matrix product on tensor cores is right in an emulation on PoCL.
- * Promise: Tensor cores through inline PTX on NVIDIA's OpenCL, by asking.
+/* Promise: The OpenCL backend's matrix product on tensor cores, emulated on PoCL, is exact on small
+ * integers, errs no more than float32, and treats special values as float32 does.
  *
  * The kernel is the card's; only the product of one fragment is emulated. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A card that two OpenCL drivers see is one device: its maker's driver serves it, and the
- * other one takes over or stays reachable (stand_ins/opencl/twin_layer.c).
- * Promise: A card of two OpenCL drivers is one device, also with different memory. */
+ * other one takes over or stays reachable.
+ * Promise: Two OpenCL drivers that report different memory of one card are named in the log, and
+ * the card stays one device. */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Virtual devices work on a real driver (PoCL) through the public calls: the guide's two
- * halves of 1024 MB, and copies between them.
- * Promise: A smaller device is imitated; kernels fit it or are refused by name.
+/* Promise: Virtual devices work on a real driver (PoCL): two parts of 1024 MB, each with its limit,
+ * and copies between them.
+ * Promise: A virtual device imitates a smaller card: kernels keep to its limits, or the op is
+ * refused with the limit.
  *
  * Portable kernels respect the limits of a part that imitates a smaller card. */
 #define _XOPEN_SOURCE 700

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The placer follows every rule, names every reason for skipping a device and every error
  * text, on machines made of tables.
- * Promise: Placement follows the rules, with reasons and TensorFlow's texts.
- * Promise: `require` takes what has one legal home, and names itself where it refuses.
+ * Promise: Under GANTRY_PLACEMENT=require an op is placed where it was asked, a variable in its
+ * only legal home, and each refusal names the setting.
  *
- * The cases of TensorFlow's eager placement (7.4 and those of config_test.py that place ops) are
+ * The cases of TensorFlow's eager placement, with those of config_test.py that place ops, are
  * here, with "Gantry:" at Gantry's deviations. An op's kernels are a mask of the machine's devices,
  * so that each case shows its subject. */
 #include "placer_machine.h"

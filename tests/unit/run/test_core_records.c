@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Shape, Size, Rank and the ops on shapes like them are placed as other ops: each leaves
- * one record, and a device that does not exist is refused without soft placement and under require.
- * Promise: Their results are in the memory of the CPU on which they are placed, else of the first.
- * Promise: gantry_variable_assign_add and gantry_variable_assign_sub leave one record each, and
- * none in the calls of a function. */
+/* Promise: Shape, Size, Rank and the ops on shapes like them each leave one placement record, and
+ * without soft placement or under require a device that does not exist is refused.
+ * Promise: Results of Shape, Size, Rank and the ops on shapes like them are in the memory of the
+ * CPU device on which they are placed, or else of the first CPU device.
+ * Promise: gantry_variable_assign_add and gantry_variable_assign_sub leave one placement record
+ * each, and none in the calls of a function. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

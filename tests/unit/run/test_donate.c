@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An op may write its result into a donated tensor's memory, and must not if that memory
- * is still used elsewhere.
- * Promise: An elementwise op works in place where its input dies. */
+ * is still used elsewhere. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Eager calls return before the device works, results are right, and inputs follow the
  * device policy, on fake GPUs whose work a test can hold.
- * Promise: Copies follow the device policy; log line, callback and query report them.
- * Promise: An op returns before its work is done; an error surfaces at the next read that depends
- * on it.
+ * Promise: An input on another device is copied or refused as the device policy says, and copies
+ * are counted for each op.
  *
  * test_eager_faults.c tests failures, test_eager_memory.c memory. */
 #define _XOPEN_SOURCE 700

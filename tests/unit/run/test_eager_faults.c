@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Errors found on the device and failed work reach the right eager calls, and the runtime
- * survives each failed allocation and backend slot.
- * Promise: Bad data is reported with place and value, in the same words on every device.
- * Promise: Synchronize returns what a kernel found, once; any number may be unread.
- * Promise: A training on an asynchronous device keeps its speed.
- * Promise: Each n-th host allocation and call of a backend slot fails: alive, right status, no
- * leak. */
+/* Promise: Errors that a device finds reach the eager calls that depend on them, and the runtime
+ * survives each failing allocation and call of a backend.
+ * Promise: An index out of range that a kernel finds is reported with its place and its value.
+ * Promise: gantry_runtime_synchronize returns what a kernel found once, and any number of results
+ * with such an error may be unread.
+ * Promise: The results of a long chain of ops carry a bounded number of possible errors. */
 #define _XOPEN_SOURCE 700
 
 #include "device/fault.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Results have the same bits whatever floating-point mode the program chose: denormals
  * flushed, another rounding, exceptions that trap.
- * Promise: A call returns with the mode with which it was made.
- * Promise: A callback of the program runs in the program's mode, and a change of mode that it
- * leaves ends with it.
- * Promise: No thread of the library or of a driver starts in the program's mode.
+ * Promise: A call leaves the floating-point mode of its thread as it was.
+ * Promise: A callback of the program runs in the program's floating-point mode, and a change of
+ * mode that it leaves ends with it.
+ * Promise: No thread of the library or of a driver starts in the program's floating-point mode.
  *
  * pthread_create of this program counts the threads that others start. The first program on each
  * device runs in a mode of its own, because a driver keeps its threads. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: gantry_last_message belongs to a failed call: a successful call leaves it or empties it,
- * even after internal failures.
- * Promise: A call that succeeds leaves no message. */
+ * even after internal failures. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

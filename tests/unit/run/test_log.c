@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: GANTRY_LOG=stderr and GANTRY_LOG=/path write the lines of any program there, besides its
- * callback, each in one write.
+/* Promise: GANTRY_LOG=stderr and GANTRY_LOG=/path write the log lines of any program there, each in
+ * one write, and its callback gets them too.
  * Promise: Without GANTRY_LOG the library writes nothing; a set-user-ID program ignores it.
  * Promise: GANTRY_LOG's file is appended to, no link is followed, no pipe is opened, and a file
  * that cannot be written is a warning.
@@ -9,7 +9,7 @@
  * Promise: The first line that GANTRY_LOG loses is one warning of the callback, and the file says
  * how many lines it lacks once it can be written again.
  * Promise: No level drops a line that log_placement asks for, and the option log_level, which is
- * the callback's, drops none of GANTRY_LOG. */
+ * the callback's, drops no line of GANTRY_LOG. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

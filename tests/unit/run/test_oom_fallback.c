@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An op that does not fit on its device runs on a CPU if the user allows it, and the
  * record says so.
- * Promise: The last rung is another device, with its reason on record.
  *
  * The fallback is the ladder's last rung. */
 #define _XOPEN_SOURCE 700

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An op's results take the places of its first inputs, over their memory where nobody else
- * holds it; a failure leaves them. */
+/* Promise: gantry_op_update puts an op's results in place of its first inputs, in their memory
+ * where nobody else holds it, and leaves the inputs when it fails. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Profiles count known sequences on the CPU backend and on fake GPUs.
- * Promise: A profile reports calls, launches, bytes, allocations, time per step.
+/* Promise: The calls, launches, bytes, allocations and times of steps that a profile reports are
+ * those of known sequences, on the CPU backend and on fake GPUs.
  *
  * Nothing is recorded while profiling is off, steps add up, and threads are counted. */
 #define _GNU_SOURCE

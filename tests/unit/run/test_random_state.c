@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Streams of random numbers count on the host, take seeds as TensorFlow's Python does, and
- * keep their state. */
+/* Promise: Streams of random numbers begin where TensorFlow's Python begins them for the same
+ * seeds, and continue where the last draw ended. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

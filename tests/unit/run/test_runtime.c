@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Calls win over options and options over the environment; several runtimes live side by
- * side, and each may be released before its objects.
- * Promise: A released runtime is refused while other objects of it live.
- * Promise: A released runtime's scope, NULL tensors: FailedPrecondition, InvalidArgument. */
+/* Promise: Calls win over options and options over the environment, and several runtimes with
+ * settings of their own live in one process.
+ * Promise: Every call on a released runtime is refused with FailedPrecondition while objects of it
+ * live. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

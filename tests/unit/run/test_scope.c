@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Scopes own tensors, keep their first error, combine the devices of nested scopes, and
- * survive their runtime's release.
- * Promise: Scopes, tensors, variables and runtimes own what they say. */
+ * survive their runtime's release. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"

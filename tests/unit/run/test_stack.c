@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every golden case of every op, and calls of every kind in a thread of 128 KiB, need at
  * most GANTRY_STACK_BYTES of stack.
- * Promise: No call needs more than 80 KiB of stack; a 128 KiB thread will do.
  *
  * The stack is painted before a call and read afterwards. An op's name as argument prints its
  * cases' need; "all" prints all. */
@@ -15,7 +14,7 @@
 
 #include <gantry/gantry.h>
 
-#include "../../conformance/golden.h"
+#include "../../conformance/golden_attr.h"
 
 #define CASES GANTRY_TEST_SOURCE_DIR "/tests/golden/cases"
 enum { ROOMY_BYTES = 1 << 20, SMALL_BYTES = 128 << 10, MOST_ATTRS = 16 };
@@ -40,24 +39,6 @@ typedef struct cases_t {
     gantry_runtime_t *runtime;
     golden_file_t file;
 } cases_t;
-
-static gantry_attr_value_t attr_of(const golden_attr_t *attr) {
-    gantry_attr_value_t value = {
-        .name = attr->name, .f = attr->float_value, .s = attr->string_value};
-    static const gantry_attr_kind_t kinds[] = {
-        [GOLDEN_ATTR_BOOL] = GANTRY_ATTR_BOOL,    [GOLDEN_ATTR_INT] = GANTRY_ATTR_INT,
-        [GOLDEN_ATTR_FLOAT] = GANTRY_ATTR_FLOAT,  [GOLDEN_ATTR_TYPE] = GANTRY_ATTR_TYPE,
-        [GOLDEN_ATTR_SHAPE] = GANTRY_ATTR_SHAPE,  [GOLDEN_ATTR_INTS] = GANTRY_ATTR_INTS,
-        [GOLDEN_ATTR_STRING] = GANTRY_ATTR_STRING};
-    value.kind = kinds[attr->kind];
-    value.list = attr->kind == GOLDEN_ATTR_SHAPE ? attr->shape_value.dims : attr->ints;
-    value.i = attr->kind == GOLDEN_ATTR_BOOL    ? attr->bool_value
-              : attr->kind == GOLDEN_ATTR_TYPE  ? (int64_t)attr->type_value
-              : attr->kind == GOLDEN_ATTR_SHAPE ? attr->shape_value.rank
-              : attr->kind == GOLDEN_ATTR_INTS  ? (int64_t)attr->int_count
-                                                : attr->int_value;
-    return value;
-}
 
 /* The same with variables in the place of the first inputs. */
 static void update_variables(gantry_scope_t *scope, const golden_case_t *item,
@@ -85,7 +66,7 @@ static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
         const golden_tensor_t *input = &item->inputs[i];
         inputs[i] = gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
     }
-    for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = attr_of(&item->attrs[i]);
+    for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = golden_attr_value(&item->attrs[i]);
     (void)gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count,
                          outputs, &count);
     for (size_t i = 0; i < count; ++i) {

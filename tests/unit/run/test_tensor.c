@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Tensors are read, formatted, shared by many threads, and alias each other's memory. */
+/* Promise: Tensors are read and formatted, many threads may own one, and an alias shares its
+ * source's memory. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A view shares a part of a tensor's memory under another type and shape: ops take it,
- * nobody writes into it, and a view that does not fit is refused with numbers. */
+ * nobody writes into it, and a view that does not fit is refused with numbers.
+ * Promise: The parts that Slice, StridedSlice, Split, SplitV and Unpack give share memory with the
+ * whole where they are contiguous, aligned and longer than 64 bytes, and are copies elsewhere. */
 #define _XOPEN_SOURCE 700
 
 #include "device/buffer.h"
@@ -9,6 +11,7 @@
 #include "run/scope_state.h"
 
 #define COUNT 1024 /* elements: more than a tensor's object can hold */
+#define ROW 128    /* elements: a row begins where a device's memory is aligned */
 
 static const char *const devices[] = {"CPU:0", "GPU:0"};
 
@@ -60,6 +63,33 @@ static void view_lies_in_its_parents_memory(void **state) {
         EXPECT_I32(inner, 5, 6);
         end(&f, scope);
     }
+}
+
+static void expect_row(const gantry_tensor_t *part, const gantry_tensor_t *whole, int row) {
+    assert_true(place_of(part) == place_of(whole) + (uint64_t)row * ROW * sizeof(int32_t));
+}
+
+/* On the CPU backend: the fake one has no kernels for these ops. */
+static void contiguous_parts_share_memory(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope;
+    const gantry_tensor_t *parts[COUNT / ROW];
+    const gantry_tensor_t *steps = begin(&f, "CPU:0", &scope);
+    const gantry_tensor_t *x = gantry_reshape(scope, steps, GANTRY_SHAPE(COUNT / ROW, ROW));
+    const int64_t from[] = {2, 0}, rows[] = {3, ROW}, end_of[] = {6, ROW};
+    expect_row(gantry_slice(scope, x, from, rows), x, 2);
+    expect_row(gantry_strided_slice(scope, x, from, end_of, NULL, 1, NULL), x, 2);
+    gantry_split(scope, x, 0, parts, 2);
+    expect_row(parts[1], x, COUNT / ROW / 2);
+    gantry_split_v(scope, x, (const int64_t[]){3, -1}, 0, parts, 2);
+    expect_row(parts[1], x, 3);
+    gantry_unpack(scope, x, 0, parts, COUNT / ROW);
+    expect_row(parts[5], x, 5);
+    const int64_t first[] = {0, 0}, columns[] = {COUNT / ROW, ROW / 2}, few[] = {1, 16};
+    assert_true(gantry_slice(scope, x, first, columns)->buffer != x->buffer);
+    assert_true(gantry_slice(scope, x, first, few)->buffer != x->buffer);
+    end(&f, scope);
 }
 
 static void view_of_another_type_reads_the_same_bytes(void **state) {
@@ -341,6 +371,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(view_lies_in_its_parents_memory),
+        TEST(contiguous_parts_share_memory),
         TEST(view_of_another_type_reads_the_same_bytes),
         TEST(view_of_a_small_tensor_has_its_elements),
         TEST(view_outlives_its_parent),

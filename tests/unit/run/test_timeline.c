@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Timelines are valid JSON whose events nest and share one clock, also after a full disk,
- * without memory, with many threads, and when the process ends early; their memory is bounded. */
+/* Promise: A timeline is valid JSON of bounded size whose events nest on one clock, also after a
+ * full disk, without memory, with many threads, and when the process ends early. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

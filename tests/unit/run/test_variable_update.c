@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Ops update variables at once and in functions, with TensorFlow's numbers, and in place
  * where nobody holds the value.
- * Promise: An update overwrites a value that nobody else holds, and no other; updates of two
- * threads both count. */
+ * Promise: An update of a variable overwrites a value that nobody else holds, and no other, and the
+ * updates of two threads both count. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every step of an optimizer gives the same bits at once and in a function, for few
- * elements and for many.
- * Promise: ResourceApply and ResourceScatter ops update variables as TensorFlow's, with equal bits
- * in functions. */
+ * elements and for many. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Virtual devices work through the public calls, on the CPU and on fake cards.
  *
- * Limits bind each part alone, numbers stay separate, ops run on their part only, and a launch
+ * Limits bind only their part, numbers stay separate, ops run on their part only, and a launch
  * beyond a smaller card's limits is refused. */
 #define _XOPEN_SOURCE 700
 

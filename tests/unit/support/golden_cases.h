@@ -8,47 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <gantry/op.h>
-
-#include "../../conformance/golden.h"
+#include "../../conformance/golden_attr.h"
 
 #define GOLDEN_MOST_ATTRS 16
-
-static inline gantry_attr_value_t golden_attr_value(const golden_attr_t *attr) {
-    gantry_attr_value_t value = {.name = attr->name};
-    switch (attr->kind) {
-        case GOLDEN_ATTR_BOOL:
-            value.kind = GANTRY_ATTR_BOOL;
-            value.i = attr->bool_value;
-            break;
-        case GOLDEN_ATTR_INT:
-            value.kind = GANTRY_ATTR_INT;
-            value.i = attr->int_value;
-            break;
-        case GOLDEN_ATTR_FLOAT:
-            value.kind = GANTRY_ATTR_FLOAT;
-            value.f = attr->float_value;
-            break;
-        case GOLDEN_ATTR_TYPE:
-            value.kind = GANTRY_ATTR_TYPE;
-            value.i = attr->type_value;
-            break;
-        case GOLDEN_ATTR_STRING:
-            value.kind = GANTRY_ATTR_STRING;
-            value.s = attr->string_value;
-            break;
-        case GOLDEN_ATTR_SHAPE:
-            value.kind = GANTRY_ATTR_SHAPE;
-            value.list = attr->shape_value.dims;
-            value.i = attr->shape_value.rank;
-            break;
-        default:
-            value.kind = GANTRY_ATTR_INTS;
-            value.list = attr->ints;
-            value.i = (int64_t)attr->int_count;
-    }
-    return value;
-}
 
 static inline size_t golden_attr_values(const golden_case_t *item,
                                         gantry_attr_value_t out[GOLDEN_MOST_ATTRS]) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The TensorFlow plug-in's addresses: each stands for a tensor, a slice for a view of it,
- * a written part for a part; freed addresses are used again, and nothing leaks.
- * Promise: Addresses of TensorFlow stand for tensors: views, parts, copies, reuse, threads. */
+/* Promise: Each address that the plug-in gives TensorFlow stands for a tensor, a slice for a view
+ * of it, a written part for a part, and freed addresses are used again. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

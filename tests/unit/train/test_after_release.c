@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Models that are not built, optimizers that are, metrics and stateful layers say
- * FailedPrecondition after gantry_runtime_release, and can be released.
+/* Promise: After gantry_runtime_release, calls on unbuilt models, built optimizers, metrics and
+ * stateful layers are FailedPrecondition, and the objects can be released.
  *
  * test_train_null_calls does the same with every function. */
 #include <setjmp.h>

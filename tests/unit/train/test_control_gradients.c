@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Gradients of branches and loops in a function: TensorFlow's values and Nones, those of
- * the same ops outside a function, differences, the second order, and what is refused.
- * Promise: Draws, assignments, sizes that depend on data in a body that runs again: refused by
- * name. */
+/* Promise: Gradients of branches and loops in a function, of first and second order, are
+ * TensorFlow's, those of the same ops outside a function, and finite differences.
+ * Promise: Where a gradient would run a body again, an op in it that must run once, such as a draw
+ * or an assignment, is refused by name. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: gantry_csv_logger appends whole lines or none: beyond ulimit -f the training ends with
- * an error that names the file, no signal ends the process, and the lines of before stay. */
+ * an error that names the file, not by a signal, and earlier lines stay. */
 #define _XOPEN_SOURCE 700
 
 #include <gantry_train/train.h>

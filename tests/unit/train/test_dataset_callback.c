@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Data sets whose elements a callback makes: odd elements and failures end the iteration
- * with the callback's text, and the callback is not asked again. */
+/* Promise: An element of a wrong form, or a failure, of a callback that makes elements ends the
+ * iteration with the callback's text, and the callback is not asked again. */
 #include "dataset_case.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A remainder that drop_remainder drops is not checked, by no kind of batch; one that is
- * kept, and a whole batch, are.
+/* Promise: No kind of batch checks a remainder that drop_remainder drops, and each kind checks a
+ * remainder that is kept, and every whole batch.
  * Promise: Counts near INT64_MAX and INT64_MIN are accepted or refused without overflow, and a
  * cardinality that is known is the number of elements that are delivered. */
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The threads of map and prefetch: order, failures, early ends, several iterators at once,
- * and failing allocations.
+/* Promise: Map and prefetch on threads keep the order of elements, report the first failure in that
+ * order, may end at any element, and serve several iterators at once.
  *
  * The thread sanitizer runs this file. */
 #define _POSIX_C_SOURCE 200809L

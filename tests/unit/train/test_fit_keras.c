@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Trainings by the options of fit, by callbacks, and with layers that are not trained or
- * are applied twice, have Keras's losses, metrics and weights.
- * Promise: `steps_per_epoch`, `validation_freq`, class and sample weights, early stopping,
- * plateaus: Keras's numbers. */
+ * that are applied twice have Keras's losses, metrics and weights.
+ * Promise: Trainings with steps_per_epoch, validation_freq, weights of classes and samples, early
+ * stopping and plateaus have Keras's numbers. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

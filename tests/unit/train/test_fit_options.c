@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Trainings with metrics that keep their own state, with regularizers and with constraints
  * have Keras's losses, metrics and weights, in fit and evaluate.
- * Promise: Precision, recall, F scores, PR curve and RMSE in `fit` and `evaluate`, weighted, last
- * batch smaller. */
+ * Promise: Precision, recall, F scores, the PR curve and RMSE in fit and evaluate are Keras's, with
+ * weights and with a smaller last batch. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

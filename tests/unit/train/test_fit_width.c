@@ -2,7 +2,7 @@
 /* Promise: A line of gantry_model_fit that is drawn again is narrower than the terminal, whatever
  * its width: that of the option columns, of the terminal at standard output, or 80. The line at an
  * epoch's end has all values, on lines that are narrower, too.
- * Promise: Where the output is no terminal, each epoch has one whole line. */
+ * Promise: Where the output of gantry_model_fit is no terminal, each epoch has one whole line. */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE /* TIOCSWINSZ */
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Gradients of functions that are called under a tape: values, Nones, what is traced how
- * often, the second order, and what is refused.
- * Promise: A called function has gradients for inputs, captured tensors and variables; traced once;
- * threads share it. */
+/* Promise: Gradients of functions that are called under a tape have the right values and Nones,
+ * also of second order, and what has no gradient is refused by name.
+ * Promise: The backward function of a function is traced once, has gradients for inputs, captured
+ * tensors and variables, and serves several threads. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A model trains on sequences of lengths that fit a device one at a time, and gradients of
- * functions are computed for them, on the CPU and on OpenCL.
- * Promise: gantry_function_trim frees what the functions of a function's gradients keep, too. */
+/* Promise: A model trains on sequences whose lengths fit a device one at a time, and so do
+ * gradients of functions, on the CPU and on OpenCL.
+ * Promise: gantry_function_trim also frees the memory that the gradients of a function keep. */
 #define _XOPEN_SOURCE 700
 
 #include <gantry_train/train.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Jacobians are TensorFlow's: of tensors and variables, of second order, of a batch, in
- * functions, on the CPU backend and on PoCL; and a tape keeps the functions that it recorded. */
+/* Promise: Jacobians of tensors and variables, of second order, of a batch and in functions are
+ * TensorFlow's, on the CPU backend and on PoCL. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <setjmp.h>

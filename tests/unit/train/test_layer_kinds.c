@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Layers that resize, merge, normalise and activate: Keras's names, rows and columns that
- * are open, and bad input.
+/* Promise: Layers that resize, merge, normalise and activate have Keras's names, take rows and
+ * columns of open size, and refuse bad input.
  *
  * Their numbers are cases of test_layers.c. */
 #define _XOPEN_SOURCE 700

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Layers have Keras's outputs, gradients, moving statistics and first weights, at once and
  * in functions; dropout has its rate and its scale.
- * Promise: First weights of a model's seed are Keras's after set_random_seed. */
+ * Promise: The first weights that the seed of a model gives are those of Keras after
+ * keras.utils.set_random_seed. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A callback of a gradient, replica, loss, rate, layer, observer or device function that
- * ends its scope, or one around it, is refused with FailedPrecondition.
- * Promise: A callback of a gradient that ends its tape, watches tensors with it or resumes it harms
- * nothing; one that asks it for another gradient is refused.
- * Promise: A library on top lends a scope as often as it takes it back, and then it can end. */
+ * ends its own scope, or one around it, is refused with FailedPrecondition.
+ * Promise: A callback of a gradient may end its tape, watch tensors with the tape or resume it
+ * without harm, and is refused if it asks the tape for another gradient.
+ * Promise: A scope that a library on top of Gantry has lent cannot be ended until it has been taken
+ * back as often as it was lent. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

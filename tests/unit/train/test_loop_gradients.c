@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: In a function, a loop has the gradients of its steps run one by one, of both orders,
- * however often one tensor reaches its body.
- * Promise: A tape outside has the same gradients of a function with such a loop.
- * Promise: The gradient runs the body of a loop with what it used at first, also with tensors of a
- * function that has returned. */
+/* Promise: In a function, a loop has the gradients of its steps run one by one, of first and second
+ * order, however often one tensor reaches its body.
+ * Promise: A tape outside a function has the same gradients of a loop in the function as a tape
+ * inside it, however often one tensor reaches the loop's body.
+ * Promise: The gradient of a loop runs the loop's body with the tensors that it used at first, also
+ * with those of a function that has returned. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

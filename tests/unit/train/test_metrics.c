@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Metrics have Keras's values after each batch, updated at once and inside functions; a
  * refused batch leaves the state; and what does not fit is refused with a text that says so.
- * Promise: class_id and lists of thresholds of precision, recall and counts are Keras's. */
+ * Promise: The options class_id and a list of thresholds give precision, recall and counts the
+ * values that they have in Keras. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Models are put together, built, trained, saved and loaded; what does not fit is refused,
  * and nothing is lost where memory runs out.
- * Promise: A training that is loaded takes the same steps, bit for bit.
- * Promise: Every allocation of a training fails in turn; nothing leaks.
+ * Promise: A training that is saved and loaded takes the same steps as one that goes on, bit for
+ * bit.
+ * Promise: Whichever allocation of a training fails, nothing leaks.
  *
  * test_trajectory.c compares their numbers with Keras's. */
 #define _XOPEN_SOURCE 700

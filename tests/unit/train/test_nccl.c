@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Strategies over NVIDIA cards reduce by NCCL, on the stand-ins for the driver and for
- * NCCL: the sums, the log, what is refused, and copies where NCCL cannot serve. */
+/* Promise: Strategies over NVIDIA cards sum by NCCL, say so in the log, and sum by copies where
+ * NCCL cannot serve, on the stand-ins for the driver and for NCCL. */
 #define _XOPEN_SOURCE 700
 
 #include <dlfcn.h>

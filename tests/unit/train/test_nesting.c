@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Bodies of any kind nest up to GANTRY_MAX_NESTING levels on a thread of 128 KiB of stack,
  * and are refused beyond with FailedPrecondition.
- * Promise: A function that traces itself is refused at the same level. */
+ * Promise: A function that traces itself is refused with FailedPrecondition at GANTRY_MAX_NESTING
+ * levels. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The first NaN or infinity is found, and named: the op, its layer, forward or backward,
- * the step, counts, shapes and the ranges of inputs; on the CPU backend and on PoCL.
- * Promise: The first op that makes NaN or infinity is named, in updates of weights, too; CPU, PoCL,
- * mirrored.
- * Promise: check_numerics and runs_eagerly change no bit of a training, recurrent layers in loops
- * included; an op in a loop is named as any other. */
+/* Promise: check_numerics names the first op that makes a NaN or an infinity, with its layer,
+ * forward or backward, the step, counts, shapes and the ranges of its inputs.
+ * Promise: check_numerics names an update of weights that makes a NaN or an infinity, and the op on
+ * a replica and on PoCL.
+ * Promise: check_numerics and runs_eagerly change no bit of a training, with recurrent layers in
+ * loops as well, and an op in a loop is named as any other. */
 #define _XOPEN_SOURCE 700
 
 #include "train_case.h"

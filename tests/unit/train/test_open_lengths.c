@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Models with open sizes train on batches of different lengths as Keras's, with the bits
  * of models that are built for each length; what a length does not fit is refused.
- * Promise: What an open size does not fit is refused, names the layer and changes nothing. */
+ * Promise: A layer that needs a known size is refused by name where its input has an open one, and
+ * nothing changes. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

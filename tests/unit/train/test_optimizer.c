@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A step of an optimizer changes the right variables on the right devices, in the stated
- * number of passes and at the stated rate, or nothing where memory runs out.
+/* Promise: A step of an optimizer changes the right variables on the right devices at the stated
+ * rate, or none where memory runs out.
  *
  * Keras's numbers are in test_optimizer_trajectories.c. */
 #define _POSIX_C_SOURCE 200809L

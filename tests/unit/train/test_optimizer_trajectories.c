@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Weights under each optimizer, with each option and clip, and rates of each schedule
  * follow Keras's: on the CPU and on PoCL, eagerly and as a function, in float64 and in float32.
- * Promise: Optimizers, options, clips and schedules follow Keras for 20 steps.
  * Promise: Accumulated gradients and averages of weights follow Keras, with clips, decay and
  * missing gradients. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Trainings of models of several outputs: masks of each output as in Keras, a backup
- * goes on to the same bits, the table of epochs has a column for each value, and errors name the
- * output. */
+/* Promise: Models of several outputs train with a mask for each output as in Keras, go on from a
+ * backup to the same bits, and errors name the output. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Under the strictest device policy, work whose inputs are on one GPU runs there: what the
- * library itself puts into an op, such as the value of gantry_ones, is no input of the program.
+/* Promise: Under the strictest device policy, work whose inputs are on one GPU runs there, because
+ * what the library itself puts into an op is no input of the program.
  *
  * On PoCL. */
 #define _XOPEN_SOURCE 700

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Small programs follow Keras on one device, on several, in several processes, which are
- * threads here, and where a training is interrupted and goes on; an interruption changes no bit.
- * Promise: SwapEMAWeights, also between epochs: Keras's numbers; failures and interruptions put the
- * weights back.
- * Promise: 19 small programs (accumulation, averages and their swaps, regularizers of outputs,
- * constraints, new metrics, several inputs and outputs) follow Keras. */
+/* Promise: Small training programs follow Keras on one device, on several, and in several processes
+ * (here threads), and an interruption that is resumed changes no bit.
+ * Promise: SwapEMAWeights, also between epochs, gives small programs Keras's numbers.
+ * Promise: The small programs that follow Keras have accumulated gradients, averages of weights,
+ * regularizers, constraints, several inputs and several outputs among them. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

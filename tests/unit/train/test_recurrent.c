@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Recurrent layers run as loops with Keras's numbers and the unrolled form's bits, also of
- * second order and over lengths that depend on data. */
+/* Promise: Recurrent layers run as loops with Keras's numbers and the bits of the unrolled form,
+ * also in gradients of second order and over lengths that depend on data. */
 #define _XOPEN_SOURCE 700
 
 #include "train_recurrent_case.h"

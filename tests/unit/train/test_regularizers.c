@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Regularizers and constraints: values, weights that are named, and what is refused.
+/* Promise: Regularizers and constraints have the right values, apply to the weights that are named,
+ * and refuse bad numbers.
  *
  * Their trainings are in test_fit_options.c. */
 #define _XOPEN_SOURCE 700

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A model on several replicas: its losses are those of one device, to rounding; gradients
- * are reduced in buckets while the backward pass runs; parts of a batch follow weights.
- * Promise: Losses on 1 to 4 virtual CPUs are one device's (float64 1e-11); parts of PoCL, with a
- * CPU too, 1e-9. */
+/* Promise: The losses of a model on several replicas are those of one device, to rounding;
+ * gradients are reduced in buckets while the backward pass runs.
+ * Promise: The losses of a model on 1 to 4 virtual CPUs are those of one CPU to 1e-11 in float64,
+ * and those on parts of PoCL to 1e-9. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The gradient of each op has TensorFlow's values, agrees with differences, also of second
- * order, and has the same bits in a function.
- * Promise: Each rule numerically in float64, against TensorFlow, and of second order; eager bits in
- * functions. */
+ * order, and has the same bits in a function. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Gradients in functions where sizes depend on data: the same bits as op by op, or a
- * failure that says which op needs known sizes.
+/* Promise: In a function whose sizes depend on data, gradients have the bits of the ops run one by
+ * one, or the failure names the op that needs known sizes.
  * Promise: Every op that has a gradient has it in a function, too, where a size of any input
  * depends on data, with the bits of the ops one by one; in Einsum a diagonal of such a size is
  * refused.

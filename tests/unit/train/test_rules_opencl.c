@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Gradients have the processor's bits on a real driver (PoCL as GPU:0).
+/* Promise: Gradients on a real driver (PoCL as GPU:0) have the CPU's bits.
  *
  * GANTRY_TEST_BACKENDS names others, for a card. Functions of the transcendental kind in float64
  * use each device's own last bits: they are compared within a bound. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A rule works with less than all: one input that is watched, outputs that nothing depends
- * on, the types of 16 bits, and tensors without elements. */
+/* Promise: A gradient is right where one input only is watched, where nothing depends on an output,
+ * for types of 16 bits, and for tensors without elements. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

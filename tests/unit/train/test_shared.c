@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Models that share layers train as in Keras, each with an optimizer of its own: a
  * generator with a discriminator, an encoder that gets another head.
- * Promise: Layers, blocks, metrics and optimizers are released once, in any order, given again,
- * also if any allocation fails.
+ * Promise: Layers, blocks, metrics and optimizers that models share are released once, in any
+ * order, also if an allocation fails.
  *
  * Files, devices, releases and failures. */
 #define _XOPEN_SOURCE 700

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A tape gives slices as gradients where TensorFlow does; their rows are summed, and
  * optimizers refuse what they do not take.
- * Promise: Slices of embeddings, joined, next to dense ones, of open number; sums of rows.
+ * Promise: Gradients that are slices of embeddings are joined with each other and with dense ones,
+ * and may be of open number.
  *
  * Keras's numbers are in test_slice_trajectories.c. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An interrupted training goes on to the bits of an undisturbed one.
- * Promise: SIGINT at random steps, resumed: the bits of an undisturbed run; CPU, PoCL, two virtual
- * CPUs.
- * Promise: A kill while it saves leaves a whole backup.
+/* Promise: A training that SIGINT interrupts at a random step and that is resumed has the bits of
+ * an undisturbed one, on the CPU, on two virtual CPUs and on PoCL.
+ * Promise: A training that is killed while it saves leaves a whole backup.
  *
  * A child process trains and is stopped by real signals at random steps, then goes on in another
  * process, until it is done: its weights, its optimizer and its logs have the bits of a training

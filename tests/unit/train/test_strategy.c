@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A strategy runs work for each replica on its devices, and reduces values to the same
- * bits in every way and at every time.
- * Promise: Mirrored variables and own loops; integers with MEAN, repeated or no devices are
- * refused. */
+/* Promise: A strategy runs work for each replica on its device, and its sums have the same bits
+ * whatever the timing.
+ * Promise: Mirrored variables are aggregated as asked, and a mean of integers, a device given twice
+ * and a list without devices are refused. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Summaries of models are Keras's texts: names that are too long, connections, the order
- * of layers, open sizes. */
+/* Promise: The summary of a model is Keras's text, also with names that are too long, connections
+ * and open sizes. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>

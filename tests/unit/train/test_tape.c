@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A tape records what it watches, computes its gradients, and refuses the rest with a
- * reason.
- * Promise: A tape gives the gradients of watched tensors and variables, eagerly and in traces;
- * persistent, nested, None or zeros.
+/* Promise: A tape computes the gradients of watched tensors and variables, also of second order,
+ * and names an op that has none.
+ * Promise: A tape may be persistent, works eagerly and in a function, and gives a source that is
+ * not connected None or zeros.
  *
  * The gradients of single ops are in test_rules.c. */
 #define _POSIX_C_SOURCE 200809L

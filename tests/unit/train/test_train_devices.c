@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A model, a strategy and the processes of a training open no device but their own and the
  * CPU, which holds the program's data.
- * Promise: To find shapes, a model places no op: records do not list ops that never ran, and a
+ * Promise: A model finds shapes without placing an op: no record lists an op that never ran, and a
  * model on the CPU can be made where GPUs are required and there is none.
  *
  * The log says which devices are opened, of a CPU and two PoCL devices as GPUs. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A training has the same bits whatever floating-point mode the program chose.
- * Promise: Callbacks of a training run in the program's mode: layers, losses, rates, data sets,
- * custom gradients and callbacks of fit. */
+ * Promise: Callbacks of a training (layers, losses, rates, data sets, custom gradients and those of
+ * fit) run in the program's floating-point mode. */
 #define _GNU_SOURCE
 #include "train_fixture.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The text classifier follows Keras's losses and weights, step by step: on the CPU
  * backend, on PoCL, and mirrored over two devices.
- * Promise: MirroredStrategy over virtual devices and unlike ones has the losses of one device;
- * uneven batches. */
+ * Promise: The text classifier mirrored over virtual and over unlike devices has the losses of one
+ * device. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Training in several processes, which are threads here, takes uneven batches, gives one
+/* Promise: A training in several processes, which are threads here, takes uneven batches, gives one
  * error in all processes, and waits for none that has ended.
- * Promise: Processes as threads: uneven batches, ranks without rows, the same bits in all.
- * Promise: A killed rank ends the others, named; the training goes on to the same bits.
- * Promise: Other models, data, calls or counts; failed callbacks, files, allocations: errors in all
- * processes. */
+ * Promise: Processes of a training may have batches of different sizes or none, and have the same
+ * weights bit for bit.
+ * Promise: A process that ends early is named to the other processes of its training, and
+ * interrupted processes go on from their backup to the same bits.
+ * Promise: A model, data or a call that differs in one process, and a callback, a file or an
+ * allocation that fails in one, is an error in all processes of the training. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The text classifier follows Keras in several processes, which are threads here; and
- * which communicators are refused. */
+/* Promise: The text classifier follows Keras in several processes, which are threads here, and
+ * wrong communicators are refused. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

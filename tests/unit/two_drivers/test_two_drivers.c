@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: One of two real drivers serves a card, the other computes if the first cannot, and both
- * copy to each other.
- * Promise: One `/GPU:N` and `GPU:N@opencl`, matched by PCI address and UUID; copies between the
- * views.
+/* Promise: One of two drivers (the stand-in for NVIDIA's and PoCL) serves a card, the other one
+ * computes if the first cannot, and both copy to each other.
+ * Promise: A card of two drivers has one name `/GPU:N` and its other view the name `GPU:N@opencl`,
+ * and copies between the views keep every bit.
  *
  * Settings hold for either driver. */
 #define _XOPEN_SOURCE 700

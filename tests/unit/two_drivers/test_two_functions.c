@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A card is lost between two calls of a function, on the stand-in for NVIDIA's driver: the
- * next call names the node and the card, the function goes on elsewhere, and nothing leaks.
+/* Promise: After a card of the stand-in for NVIDIA's driver is lost between two calls of a
+ * function, the next call names node and card, and the function goes on elsewhere.
  *
- * Work that is under way is told with its functions. */
+ * Work that is under way is reported with its functions. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A card is lost during work, on the stand-in for NVIDIA's driver: dependent work fails
- * with the cause, other devices keep working, and nothing leaks.
- * Promise: A sticky error loses the card for the process; every result is right or refused with the
- * cause. */
+/* Promise: When a card of the stand-in for NVIDIA's driver is lost during work, dependent work
+ * fails with the cause, other devices keep working, and nothing leaks.
+ * Promise: After a call of NVIDIA's driver fails with an error that loses the card, every result is
+ * right or refused with the cause. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Both views of a card of two real drivers report its free memory, and the driver's
- * context counts against the right limit.
- * Promise: Free memory of the OpenCL view comes from NVML or an open context.
- * Promise: The context and cuBLASLt's memory count against shares of a card; without NVML an
- * allowance does.
- * Promise: The context is measured again after the first product.
+/* Promise: Both views of a card of two drivers report its free memory, and the memory of the
+ * driver's context counts against the right limit.
+ * Promise: The OpenCL view of a card has its free memory from NVML, or else from an open CUDA
+ * context.
+ * Promise: The memory of a card's context and of cuBLASLt counts against the shares of the card, by
+ * an allowance where there is no NVML.
+ * Promise: The memory of a card's context is measured again after the first matrix product.
  *
  * The stand-in's context takes 8 MiB of a card with 64 MiB. */
 #define _XOPEN_SOURCE 700

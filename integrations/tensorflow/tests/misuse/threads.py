@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: Eight threads use both devices at once.
+"""Promise: Eight threads of a TensorFlow program use two devices at once and get right results.
 
 Eight threads use both devices at once: eager ops, a shared tf.function, a shared variable, and copies between devices."""
 
