@@ -87,14 +87,12 @@ static void write_line(const gantry__log_t *log, gantry_log_level_t level, const
     const int place = level < GANTRY_LEVEL_DEBUG   ? 0
                       : level > GANTRY_LEVEL_ERROR ? 3
                                                    : (int)level - GANTRY_LEVEL_DEBUG;
-    int length =
-        snprintf(line, sizeof line, "gantry[%ld] %s: %s", (long)getpid(), levels[place], text);
-    if (length < 0) return;
-    if ((size_t)length > sizeof line - 1) length = (int)sizeof line - 1;
+    if (snprintf(line, sizeof line, "gantry[%ld] %s: %s", (long)getpid(), levels[place], text) < 0)
+        return;
     gantry__make_printable(line);
-    length = (int)strlen(line);
+    const size_t length = strlen(line);
     line[length] = '\n'; /* in place of the end */
-    const int error = gantry__log_file_put(log->file, line, (size_t)length + 1);
+    const int error = gantry__log_file_put(log->file, line, length + 1);
     if (error) warn_of_loss(log, error);
 }
 

@@ -205,7 +205,7 @@ static gantry_status_t walk_follow(walk_t *walk, int link) {
 }
 
 static gantry_status_t trust_walk_up(walk_t *walk) {
-    struct stat info;
+    struct stat info = {0};
     int next;
     GANTRY__TRY(walk_open(walk, "..", &next, &info));
     cut_name(walk->done);
@@ -222,7 +222,7 @@ static gantry_status_t check_owner(const walk_t *walk, const struct stat *info) 
 
 /* Walks to a folder, or to the folder of a file, whose name is then in out_name. */
 static gantry_status_t walk_to(walk_t *walk, bool is_folder, char out_name[NAME_MAX + 2]) {
-    struct stat info;
+    struct stat info = {0};
     bool is_last;
     int next;
     while (walk_next(walk, out_name, &is_last)) {

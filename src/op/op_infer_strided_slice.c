@@ -195,7 +195,7 @@ gantry_status_t gantry__slice_ranges(gantry__infer_t *call, const gantry_shape_t
                                      gantry__range_t out_ranges[GANTRY_MAX_RANK],
                                      gantry_shape_t *out_shape) {
     walk_t walk = {.input = input, .ranges = out_ranges, .out = out_shape};
-    spec_t spec;
+    spec_t spec = {0};
     GANTRY__TRY(read_spec(call, input, &spec));
     out_shape->rank = 0;
     for (int32_t i = 0; i < spec.entries; ++i) {

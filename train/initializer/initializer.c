@@ -274,7 +274,7 @@ const gantry_tensor_t *gantry_initialize(gantry_scope_t *scope,
                                          const gantry_initializer_t *initializer,
                                          gantry_dtype_t dtype, gantry_shape_t shape) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    gantry_initializer_t read;
+    gantry_initializer_t read = {0};
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_initialize");
     if (!inner) return NULL;
     gantry_status_t status = init_read(initializer, dtype, &shape, &read);

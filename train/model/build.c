@@ -114,7 +114,7 @@ static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *ru
     gantry_input_spec_t *specs = gantry__train_alloc(count, sizeof *specs);
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) {
-        const gantry__value_t *value = &model->values[i % inputs];
+        const gantry__value_t *value = &model->values[i < inputs ? i : i - inputs];
         specs[i] =
             (gantry_input_spec_t){.dtype = value->dtype,
                                   .shape = build_shape(value->shape, i < inputs ? open : 2 * open)};

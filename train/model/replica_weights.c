@@ -172,7 +172,7 @@ static gantry_status_t time_all(gantry_model_t *model, const gantry_array_t *bat
     GANTRY__TRAIN_TRY(gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count));
     count = gantry__model_used_components(model, GANTRY__STEP_TRAIN, count);
     for (size_t r = 0; r < model->replica_count; ++r) {
-        double seconds;
+        double seconds = 0;
         GANTRY__TRAIN_TRY(time_replica(model, r, batch, count, &seconds));
         weights[r] = 1 / (seconds > 1e-9 ? seconds : 1e-9);
         sum += weights[r];
