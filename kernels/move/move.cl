@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice
- * and Concat, by element size: one type T stands for all types of its size. This file follows
+ * and Concat, by element size: one type T represents all types of its size. This file must follow
  * dialect, launch, types and work. */
 
 /* Copies element (i0, i1, ...) from in[from + sum i * strides0] to out[to + sum i * strides1]. */

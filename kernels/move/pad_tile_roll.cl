@@ -27,8 +27,8 @@ typedef struct gantry__remap_t {
 #ifdef GANTRY_ITEM_TEXT
 
 /* Sets first and end, the item's part of its row; row_size and offset, those of the last dimension;
- * and outs, the row. Runs the statements `use_place` for every other dimension d, where `place` is
- * the output's index plus the offset. */
+ * and outs, the row. It runs the statements `use_place` for every other dimension d, where `place`
+ * is the output's index plus the offset. */
 #define GANTRY_FIND_PLACES(use_place)                                       \
     GANTRY_FIND_RUN(p->runs)                                                \
     const int last = (int)p->rank - 1;                                      \
