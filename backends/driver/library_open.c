@@ -106,8 +106,8 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
     return NULL;
 }
 
-/* Copies the bytes of a function's address: ISO C does not convert a pointer to an object into one
- * to a function. */
+/* Copies the bytes of a function's address, because ISO C does not convert a pointer to an object
+ * into one to a function. */
 void gantry__library_file_add(gantry__library_files_t *files, const char *name) {
     const bool has_room = files->length < files->capacity;
     const int length =

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The bytes of address space and of writable private memory that RLIMIT_AS and RLIMIT_DATA count.
- * Returns false if the system does not say. */
+/* Reads the bytes of address space and of writable private memory that RLIMIT_AS and RLIMIT_DATA
+ * count. Returns false if the system does not say. */
 static bool in_use(uint64_t *out_space, uint64_t *out_data) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *file = fopen("/proc/self/statm", "r");
