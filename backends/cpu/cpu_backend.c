@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU backend's table: options of the process, the instance and its kernels, and the device's
+ * info. */
 #define _GNU_SOURCE
 #include "cpu/cpu_backend.h"
 

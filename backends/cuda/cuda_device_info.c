@@ -5,12 +5,12 @@
 
 #include "cuda/cuda_backend.h"
 
-#define PARAMETER_BYTES 4096 /* of one launch, on every card */
+#define PARAMETER_BYTES 4096 /* the parameters of one launch, on every card */
 
 typedef struct asked_t {
     const gantry__cuda_symbols_t *cu;
     gantry__cuda_record_t *record;
-    gantry__cu_result_t failure; /* of a query that the driver must answer */
+    gantry__cu_result_t failure; /* that of a query that the driver must answer */
 } asked_t;
 
 /* A number; 0 when the driver does not answer. */

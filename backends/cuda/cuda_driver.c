@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens NVIDIA's driver, and translates its error numbers (cuda_driver.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_driver.h"
 

@@ -18,7 +18,7 @@
 
 #define PATTERN_BYTES 1024
 #define WHEELS "/lib/python3*/site-packages/nvidia/*/lib"
-#define SYSTEM_WHEELS "/lib/python3*/dist-packages/nvidia/*/lib" /* of Debian and Ubuntu */
+#define SYSTEM_WHEELS "/lib/python3*/dist-packages/nvidia/*/lib" /* Debian's and Ubuntu's */
 #define PYTHON "PATH" /* the folder above that of python3, if it is a variable's name */
 
 typedef struct place_t {

@@ -34,7 +34,7 @@ enum {
     GANTRY__NVML_SLOWED_POWER_BRAKE = 0x80,
     GANTRY__NVML_SLOWED_DISPLAY = 0x100
 };
-#define GANTRY__NVML_UUID_BYTES 96 /* as long as one may be */
+#define GANTRY__NVML_UUID_BYTES 96 /* the most that one may have */
 
 /* Bytes. It is passed as a pointer to NVIDIA's struct, and must have the same layout. */
 typedef struct gantry__nvml_memory_t {

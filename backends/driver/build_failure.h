@@ -8,7 +8,7 @@
 
 #include <gantry/backend_abi.h>
 
-#define GANTRY__BUILD_OPTIONS_BYTES 1024 /* of a program's options, with their terminator */
+#define GANTRY__BUILD_OPTIONS_BYTES 1024 /* for a program's options, with their terminator */
 #define GANTRY__BUILD_LOG_BYTES 1500     /* the part of a log that is shown */
 
 typedef struct gantry__build_failure_t {

@@ -15,7 +15,7 @@
 typedef struct gantry__kernel_head_t {
     struct gantry__kernel_head_t *next;
     char *name;                /* owned, from gantry__host_text */
-    gantry_kernel_info_t info; /* of this build's size; unknown members are 0 */
+    gantry_kernel_info_t info; /* has this build's size; unknown members are 0 */
 } gantry__kernel_head_t;
 
 typedef struct gantry__kernel_list_t {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens libraries, and reports which files were tried (library_open.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/library_open.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the limits of the process with what /proc says is in use (process_limit.h). */
 #define _GNU_SOURCE
 #include "driver/process_limit.h"
 

@@ -51,7 +51,7 @@ typedef struct gantry__opencl_record_t {
     gantry__record_texts_t texts;
     char build_options[96]; /* what every program is built with, before its own options */
     bool has_amd_memory;    /* whether the driver reports how much is free */
-    atomic_int wait_policy; /* of devices opened from now on; 0: auto */
+    atomic_int wait_policy; /* the policy of devices opened from now on; 0: auto */
 } gantry__opencl_record_t;
 
 struct gantry_backend_instance_t {
@@ -64,7 +64,7 @@ struct gantry_backend_instance_t {
     int32_t matmul;          /* as requested */
     pthread_mutex_t lock; /* orders the first opening of CLBlast, guards the lines of libraries */
     gantry__opencl_clblast_t clblast;
-    gantry__clblast_rows_t *clblast_rows; /* of the option's file; NULL: none */
+    gantry__clblast_rows_t *clblast_rows; /* the rows of the option's file; NULL: none */
     gantry__opencl_notes_t notes;
     bool has_platforms; /* a driver was called, and now lives as long as the process */
     gantry__opencl_compiler_t compiler;

@@ -14,9 +14,9 @@
 #include "driver/process_limit.h"
 
 #define MOST_PLATFORMS 64
-#define MOST_DEVICES 256 /* of one platform */
+#define MOST_DEVICES 256 /* most devices of one platform */
 #define REASON_BYTES GANTRY__POCL_REASON_BYTES
-#define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space: PoCL's with LLVM takes 240 MiB */
+#define LIBRARY_BYTES (UINT64_C(256) << 20) /* address space: PoCL's with LLVM takes 240 MiB */
 
 static void note_platform(gantry_backend_instance_t *instance, int32_t level, const char *platform,
                           const char *reason) {

@@ -35,7 +35,7 @@ typedef struct asked_t {
     gantry__opencl_record_t *record;
     char *extensions;
     char *device_name; /* CL_DEVICE_NAME */
-    cl_int *failure;   /* of a query that the driver must answer */
+    cl_int *failure;   /* that of a query that the driver must answer */
 } asked_t;
 
 /* ---- texts ---- */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the lists of drivers as ocl-icd does, and opens each driver (opencl_drivers.h). */
 #define _GNU_SOURCE /* RTLD_DEEPBIND, RTLD_NOLOAD */
 #include "opencl/opencl_drivers.h"
 

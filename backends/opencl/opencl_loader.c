@@ -12,7 +12,7 @@
 #include "opencl/opencl_status.h"
 
 #define SORT_VARIABLE "OCL_ICD_PLATFORM_SORT"
-#define MOST_PLATFORMS 16 /* of one driver */
+#define MOST_PLATFORMS 16 /* most platforms of one driver */
 
 /* ---- the loader ---- */
 

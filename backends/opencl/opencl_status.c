@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The list of OpenCL's error numbers (opencl_status.h). */
 #include "opencl/opencl_status.h"
 
 #include "opencl/opencl_symbols.h"

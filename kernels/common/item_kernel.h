@@ -41,7 +41,7 @@ typedef struct gantry__k_item_launch_t {
     int64_t elements;   /* the cheap elements of an item that is a run; 0: it is none */
     int64_t grain;      /* the items that pay for a processor's thread; 0: by the fields above */
     bool can_fail;      /* whether the text takes a fault slot, reported in these words */
-    bool never_fails; /* with can_fail: this call cannot, so the slot is memory that nobody reads */
+    bool never_fails;   /* with can_fail: this call cannot, so nothing reads the slot */
     gantry_fault_words_t words;
     /* Only on the CPU: writes the message for bad data at that position. A launch that can fail
      * must have it. */

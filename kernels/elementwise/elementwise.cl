@@ -428,7 +428,7 @@ GANTRY_KERNEL repeat_rows(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(
 GANTRY_REPEAT_EACH_KERNEL(repeat_y, xs, ys, each.e[e], one, at)
 GANTRY_REPEAT_EACH_KERNEL(repeat_x, ys, xs, one, each.e[e], i + e)
 
-/* For all other shapes. */
+/* All other shapes take this kernel. */
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
                         GANTRY_VALUE(gantry__item_plan_t, p) GANTRY_FAULT_PARAMETER) {
     GANTRY_TAKE(gantry__item_plan_t, p)

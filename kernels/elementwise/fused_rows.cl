@@ -62,7 +62,7 @@
 
 #else
 
-#define ROWS_ITEMS 256 /* of a group, at most */
+#define ROWS_ITEMS 256 /* most items of a group */
 /* An item without a row only takes part in the barriers, which all items must reach. */
 #define ROWS_BEGIN(q)                                                                      \
     const int item = (int)GANTRY_LOCAL_ID(0);                                              \

@@ -76,7 +76,7 @@ enum {
 static const struct {
     const void *text;
     int of;   /* classes of types */
-    int math; /* of the rows that need it */
+    int math; /* those of the rows that need it */
 } math_texts[] = {
     {gantry__text_math_float32, OF_FLOAT32, MATH_FLOATS},
     {gantry__text_math_float32_pair, OF_FLOAT32, MATH_PAIRS},

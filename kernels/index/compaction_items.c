@@ -160,7 +160,7 @@ static int32_t write_outputs(gantry_op_call_t *call, const gantry__k_sort_t *sor
 typedef struct heads_t {
     gantry__heads_t parameters;
     gantry__k_sort_t elements, stand; /* sorted, and sorted heads */
-    gantry_span_t counts, lists;      /* of the parts (gantry__heads_t) */
+    gantry_span_t counts, lists;      /* what the parts have (gantry__heads_t) */
 } heads_t;
 
 /* Runs `count` items; `grain` items pay for a thread. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers of Gather and OneHot that follow from a call (gather_shape.h). */
 #include "kernels/index/gather_shape.h"
 
 /* A prefetch takes at most LINES_AHEAD lines at a time: those of at most ROWS_AHEAD rows, and

@@ -8,7 +8,7 @@
 #include "kernels/common/kernel_definition.h"
 #include "kernels/common/kernel_shape.h"
 
-/* A list as kernel_definition.h wants it. */
+/* A list in the form of kernel_definition.h. */
 #define GANTRY_GATHER_OPS(X)                                                               \
     X(gather, "Gather", compute_gather, gantry__k_gather_types, gantry__k_gather_hosts, 1) \
     X(one_hot, "OneHot", compute_one_hot, gantry__k_one_hot_types, gantry__k_one_hot_hosts, 1)

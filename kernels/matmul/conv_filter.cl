@@ -38,7 +38,7 @@ typedef struct gantry__filter_t {
     gantry__windows_t window;
     GANTRY_LONG m, n, k;                   /* elements of the window, outputs, places */
     GANTRY_LONG elements;                  /* elements of all images */
-    GANTRY_LONG panel_rows, panel_columns; /* of a panel of A, of B */
+    GANTRY_LONG panel_rows, panel_columns; /* rows of a panel of A, columns of one of B */
     GANTRY_LONG tiles, chunks, places;     /* a chunk has `places` places */
     /* a lane computes neighbouring units, one after the other, in its `lane_elements` of memory */
     GANTRY_LONG lanes, lane_elements;
@@ -107,7 +107,7 @@ typedef struct FILTER_NAME(filter_panel_t) {
     FILTER_SPACE const FILTER_T *images;
     gantry__filter_run_t runs[GANTRY_FILTER_ROWS];
     int run_count;
-    GANTRY_LONG rows; /* of the panel */
+    GANTRY_LONG rows; /* the panel's */
     GANTRY_LONG place, count;
     FILTER_SPACE const FILTER_T *b;
     GANTRY_LONG columns;

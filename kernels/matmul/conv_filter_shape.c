@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cuts the gradient of a filter into chunks and tiles (conv_filter_shape.h). */
 #include "kernels/matmul/conv_filter_shape.h"
 
 #define LEAST_PLACES 512      /* least of a chunk */

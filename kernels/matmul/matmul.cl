@@ -48,7 +48,7 @@ typedef struct {
     GANTRY_LONG b_column;
     GANTRY_LONG blocks_down;
     GANTRY_LONG blocks_across;
-    GANTRY_LONG elements; /* of C, in the whole batch */
+    GANTRY_LONG elements; /* elements of C, in the whole batch */
     GANTRY_LONG batch_rank;
     GANTRY_LONG batch_dims[6];
     GANTRY_LONG a_batch[6];
@@ -221,7 +221,7 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
                           BIAS_SPAN GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     U sums[ROWS * COLUMNS];
-    U piece[STEP * COLUMNS]; /* of B, where it has 16-bit floats or strided columns */
+    U piece[STEP * COLUMNS]; /* a piece of B with 16-bit floats or strided columns */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
     const GANTRY_LONG across_all = gantry__divide_position(group, plan.blocks_down);
     const GANTRY_LONG batch = gantry__divide_position(across_all, plan.blocks_across);

@@ -426,7 +426,7 @@ static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gem
 typedef struct {
     gantry_op_call_t *call;
     gantry__matmul_shape_t shape;
-    gantry__cpu_gemm_t gemm; /* of batch 0 */
+    gantry__cpu_gemm_t gemm; /* the product of batch 0 */
     const gantry__cpu_gemm_loops_t *loops;
     int32_t dtype;
     int64_t each; /* the products of one unit */

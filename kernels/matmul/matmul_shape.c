@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads sizes, strides and batches of a product from a call (matmul_shape.h). */
 #include "kernels/matmul/matmul_shape.h"
 
 /* Writes the rows, columns and strides of one operand's last two axes. */

@@ -24,7 +24,7 @@ typedef struct gantry__diagonals_t {
     gantry__runs_t runs;
     GANTRY_LONG rows, columns;
     GANTRY_LONG lower, upper;
-    GANTRY_LONG length; /* of the longest diagonal */
+    GANTRY_LONG length; /* the longest diagonal's */
     /* 1: diagonals above the main one are at the right, and so is the main one if both are 1. */
     GANTRY_LONG right_above;
     GANTRY_LONG right_below;

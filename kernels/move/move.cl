@@ -119,7 +119,7 @@ typedef struct gantry__tiles_t {
     GANTRY_LONG batch_strides0[8], batch_strides1[8];
 } gantry__tiles_t;
 
-#define GANTRY_SIDE 32 /* of a square tile */
+#define GANTRY_SIDE 32 /* the side of a square tile */
 
 /* Sets row and column, the tile's first ones, and in_at and out_at, the offsets of its first
  * element. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans each move op as a copy between strided arrays (move_shape.h). */
 #include "kernels/move/move_shape.h"
 
 static void dense_strides(int64_t *strides, int32_t rank, const int64_t *dims) {

@@ -14,7 +14,7 @@ typedef struct gantry__space_batch_t {
     gantry__work_t work;
     gantry__runs_t runs;
     GANTRY_LONG rank;  /* dimensions that are cut; at least 1 */
-    GANTRY_LONG batch; /* of the space */
+    GANTRY_LONG batch; /* the space's */
     GANTRY_LONG inner;
     GANTRY_LONG lines;     /* the product of all `counts` except the last one */
     GANTRY_LONG space[8];  /* the size of each dimension, */

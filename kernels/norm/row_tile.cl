@@ -18,7 +18,7 @@
 #define TILE 4096
 #define TILE_ITEMS 256
 #define TILE_LANES 64
-#define TILE_ROWS 16 /* of a part, at most */
+#define TILE_ROWS 16 /* most rows of a part */
 #define TILE_PARTS (TILE / TILE_LANES / TILE_ROWS)
 
 /* An item's elements of a tile: `count` of them, TILE_LANES apart. */

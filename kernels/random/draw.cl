@@ -14,7 +14,7 @@ typedef struct gantry__draw_t {
 typedef struct gantry__classes_t {
     gantry__work_t work;
     ulong low, high, key;
-    GANTRY_LONG classes, chunk, chunks; /* of a row */
+    GANTRY_LONG classes, chunk, chunks; /* those of a row */
     GANTRY_LONG samples;                /* drawn for a row */
     GANTRY_LONG is_wide;                /* whether classes are written as 64-bit numbers */
 } gantry__classes_t;

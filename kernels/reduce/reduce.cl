@@ -114,9 +114,9 @@ GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
 /* One level, with the fields that the host's struct must have. Sizes and strides are in elements,
  * the slowest of `rank` axes first. */
 typedef struct {
-    GANTRY_LONG length; /* of a sequence */
+    GANTRY_LONG length; /* a sequence's */
     GANTRY_LONG chunks, columns;
-    GANTRY_LONG units;  /* of work, whatever the form counts */
+    GANTRY_LONG units;  /* units of work, which depend on the form */
     GANTRY_LONG each;   /* units of a work-group, on CPUs */
     GANTRY_LONG blocks; /* for reduce_wide, reduce_block: units for the columns of a chunk */
     GANTRY_LONG lanes;  /* for reduce_group: at most 64 */

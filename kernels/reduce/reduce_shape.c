@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Merges the axes of a reduction, and finds its way through the tree (reduce_shape.h). */
 #include "kernels/reduce/reduce_shape.h"
 
 uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call) {

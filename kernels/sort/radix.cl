@@ -35,14 +35,14 @@ typedef struct gantry__radix_t {
     gantry__work_t work;
     gantry__order_t order;
     GANTRY_LONG length, inner, parts;
-    GANTRY_LONG shares;        /* of a row's buckets */
-    GANTRY_LONG bins, buckets; /* of a row */
+    GANTRY_LONG shares;        /* shares of a row's buckets */
+    GANTRY_LONG bins, buckets; /* those of a row */
     GANTRY_LONG has_positions;
-    /* of all elements, twice: sorted rows in the first, buckets in the second */
+    /* places for all elements, twice: sorted rows in the first, buckets in the second */
     GANTRY_LONG keys[2], positions[2];
-    /* of each part: the least key, the largest key, and whether there is a -0 or a NaN */
+    /* for each part: the least key, the largest key, and whether there is a -0 or a NaN */
     GANTRY_LONG bounds;
-    GANTRY_LONG counts; /* of each part's bins */
+    GANTRY_LONG counts; /* for each part's bins */
     GANTRY_LONG tables; /* for each part, the bucket of each bin */
     GANTRY_LONG starts; /* starts of each row's buckets, and their end */
 } gantry__radix_t;

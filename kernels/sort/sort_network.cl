@@ -13,8 +13,8 @@ typedef struct gantry__network_t {
     gantry__work_t work; /* over all groups of rows */
     gantry__order_t order;
     GANTRY_LONG rows, length, inner;
-    GANTRY_LONG places; /* of a group: length, rounded up to a multiple of GANTRY_NETWORK_STEP */
-    GANTRY_LONG lanes;  /* of each group: [places, GANTRY_NETWORK_ROWS] */
+    GANTRY_LONG places; /* a group's: length, rounded up to a multiple of GANTRY_NETWORK_STEP */
+    GANTRY_LONG lanes;  /* each group's: [places, GANTRY_NETWORK_ROWS] */
     GANTRY_LONG keys, positions; /* the results of network_pairs */
 } gantry__network_t;
 

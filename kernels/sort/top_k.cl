@@ -22,11 +22,11 @@ typedef struct gantry__top_t {
     GANTRY_LONG length, parts, kept;
     GANTRY_LONG all, items; /* parts of all rows, shared among items */
     GANTRY_LONG group;      /* elements of a group */
-    /* of an item: for found keys, or for one key of each group */
+    /* an item's room, for found keys, or for one key of each group */
     GANTRY_LONG room;
     GANTRY_LONG keys[2], positions[2];       /* the rooms of all items, twice */
     GANTRY_LONG leasts;                      /* the least key of each group */
-    GANTRY_LONG found_keys, found_positions; /* of each part: `kept` of them */
+    GANTRY_LONG found_keys, found_positions; /* each part's: `kept` of them */
     GANTRY_LONG founds;                      /* their number */
 } gantry__top_t;
 

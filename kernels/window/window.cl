@@ -7,7 +7,7 @@
 
 typedef struct gantry__windows_t {
     gantry__work_t work;
-    GANTRY_LONG height, width, channels; /* of the image the window slides over */
+    GANTRY_LONG height, width, channels; /* size of the image over which the window slides */
     GANTRY_LONG out_height, out_width;   /* places of the window */
     GANTRY_LONG rows, columns;           /* elements of the window */
     GANTRY_LONG step_y, step_x;          /* from place to place */
@@ -15,7 +15,7 @@ typedef struct gantry__windows_t {
     GANTRY_LONG top, left;               /* padding before the image */
     /* NCHW: the number of channels; else 0 */
     GANTRY_LONG planes;
-    /* of depthwise filters: outputs of each channel; of other filters: outputs */
+    /* for depthwise filters, the outputs of each channel; for other filters, the outputs */
     GANTRY_LONG depth;
     /* on processors: stretches of places (gantry__stretch_t) */
     gantry__runs_t runs;
@@ -155,7 +155,7 @@ typedef struct gantry__pool_block_t {
     int place;           /* the first place, counted in the stretch */
     int places, channels;
     int most_channels;
-    int columns; /* of the windows that one pass reduces: all, except for a block of one place */
+    int columns; /* columns of the windows in one pass: all, except for a block of one place */
     int is_flat; /* few channels: one loop reduces the pixels between the places as well */
 } gantry__pool_block_t;
 
@@ -204,9 +204,9 @@ GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places
 
 typedef struct gantry__lines_t {
     int filters, places; /* at once; 0 places: the windows are too large for lines */
-    /* of the windows, at once; if these are not all rows, weights are gathered for each block */
+    /* rows of windows at once; if these are not all rows, weights are gathered for each block */
     int rows;
-    int parts, behind; /* of a line; pixels of a part that only the last place's window covers */
+    int parts, behind; /* a line's parts; pixels of one that only the last place's window covers */
     int is_direct;     /* no lines: all filters of a channel at a time */
 } gantry__lines_t;
 

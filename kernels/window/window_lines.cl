@@ -153,7 +153,7 @@ GANTRY_FN int gantry__has_strips(const gantry__windows_t *w, const gantry__panel
 typedef struct gantry__strip_part_t {
     GANTRY_LONG to, zeros, count, end;
     GANTRY_LONG from, row; /* the windows' first row in the images; the distance of the next row */
-    GANTRY_LONG y;         /* of the first row in its image */
+    GANTRY_LONG y;         /* place of the first row in its image */
 } gantry__strip_part_t;
 
 /* Finds the part that begins with place `first`. Returns the first place after it. */

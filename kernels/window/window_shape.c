@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the geometry of windows, and cuts places into stretches for processors (window_shape.h). */
 #include "kernels/window/window_shape.h"
 
 static bool window_shape_is_channels_first(const gantry_op_call_t *call) {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LARGEST_PACKED_BYTES (64 << 20) /* of all work-items' blocks of b together */
+#define LARGEST_PACKED_BYTES (64 << 20) /* all work-items' blocks of b together */
 /* rows of b that are further apart, and are used more than twice, are packed */
 #define DIRECT_STRIDE_BYTES 1024
 #define PLAIN_COLUMNS 192 /* rows of a that meet more columns of b are packed */

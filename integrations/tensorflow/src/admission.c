@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests whether the device type is taken, and then the version of TensorFlow (admission.h). */
 #define _GNU_SOURCE
 #include "admission.h"
 

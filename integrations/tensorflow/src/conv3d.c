@@ -70,10 +70,10 @@ static void destroy_kernel(void *kernel) { free(kernel); }
 typedef struct conv3d_call_t {
     bridge_call_t bridge;
     const conv3d_t *kernel;
-    int64_t batch, size[3], channels; /* of the input */
-    int64_t depths;                   /* of the filter */
+    int64_t batch, size[3], channels; /* the input's */
+    int64_t depths;                   /* the filter's */
     int64_t group_channels, groups, outputs;
-    int64_t windows[3];            /* of the output */
+    int64_t windows[3];            /* the output's */
     int64_t before, padded;        /* zeros before the first depth; depths with all zeros */
     gantry_shape_t filter, output; /* the output has its channels last */
 } conv3d_call_t;

@@ -37,7 +37,7 @@ static void copy_graph(void *optimizer, const TF_Buffer *graph, const TF_Grapple
     TF_SetStatus(status, TF_OK, "");
 }
 
-/* TensorFlow wants both functions or none. */
+/* TensorFlow takes both functions or none. */
 static void *create_nothing(void) { return NULL; }
 
 static void destroy_nothing(void *optimizer) { (void)optimizer; }

@@ -25,7 +25,7 @@ typedef struct memory_t memory_t;
 
 /* The figures of one device's addresses. */
 typedef struct memory_figures_t {
-    int64_t bytes;       /* of live allocations */
+    int64_t bytes;       /* the bytes of live allocations */
     int64_t most_bytes;  /* the most since the start */
     int64_t largest;     /* the largest allocation since the start */
     int64_t allocations; /* since the start */

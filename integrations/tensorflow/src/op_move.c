@@ -177,7 +177,7 @@ static void merge_neighbours(turn_t *turn) {
  * last first. Each time the tensor has three dimensions. */
 static const gantry_tensor_t *turn_by_steps(bridge_call_t *call, const turn_t *turn,
                                             const gantry_tensor_t *x) {
-    int64_t sizes[BRIDGE_MOST_DIMS]; /* of the groups, in their present order */
+    int64_t sizes[BRIDGE_MOST_DIMS]; /* sizes of the groups, in their present order */
     int groups[BRIDGE_MOST_DIMS];
     for (int i = 0; i < turn->rank; ++i) {
         groups[i] = i;
