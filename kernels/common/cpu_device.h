@@ -30,11 +30,11 @@ uint32_t gantry__cpu_pool_threads(gantry__cpu_pool_t *pool);
 
 typedef void (*gantry__cpu_range_fn)(void *context, int64_t begin, int64_t end);
 
-/* Calls fn on parts that together cover [0, count) once. Parts start at multiples of grain, which
- * must be at least 1; work of up to `grain` does not pay for a second thread. The call returns when
+/* Calls fn on parts that together cover [0, count) once. Parts start at multiples of grain (below 1
+ * it counts as 1); work of up to `grain` does not pay for a second thread. The call returns when
  * all parts have ended, and never waits for a thread that has not started. It calls fn once, on the
  * caller's thread, if count <= grain, if there is only one thread, or if another caller uses the
- * pool. */
+ * pool. fn must accept parts in any order, and from several threads at once. */
 void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
                               gantry__cpu_range_fn fn, void *context);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Software prefetch, for loops for which the hardware prefetcher starts too late and fetches too
  * little. A prefetch never faults, so the address need not be mapped. For data that is already in
- * the cache it gains nothing and costs an instruction; therefore a short loop must test its total
- * size first (reduce_cpu.h).
+ * the cache it gains nothing and costs an instruction; therefore a short loop tests its total size
+ * first (reduce_cpu.h).
  *
  * Owner: nothing. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_CPU_PREFETCH_H

@@ -13,8 +13,8 @@
 void status_set(TF_Status *out, gantry_status_t status, const char *text);
 /* Sets the status after a malloc that failed. */
 void status_set_memory(TF_Status *out);
-/* Sets the status of a call of Gantry that failed on this thread, with its text. No other call of
- * Gantry may be made in between. */
+/* Sets the status of a call of Gantry that just returned on this thread, with its text. No other
+ * call of Gantry may be made in between. */
 void status_set_last(TF_Status *out, gantry_status_t status);
 
 #endif
