@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU backend's table: options of the process, the instance and its kernels, and the device's
+ * info. */
 #define _GNU_SOURCE
 #include "cpu/cpu_backend.h"
 
@@ -244,7 +246,8 @@ static uint32_t cpu_backend_device_count(gantry_backend_instance_t *instance) {
     return 1;
 }
 
-/* Runs when the first device is opened: until then a program may set the number of threads. */
+/* Makes the pool when the first device is opened, because until then a program may set the number
+ * of threads. */
 static int32_t make_pool(gantry_backend_instance_t *instance) {
     gantry_device_info_t info = {.struct_size = sizeof info};
     int32_t status = GANTRY_OK;

@@ -2,7 +2,7 @@
 /* The CPU backend's own types: host memory presented through the plug-in interface.
  *
  * The backend is part of libgantry; the core finds it by gantry_backend_query_cpu. Work is done
- * when the submitting slot returns (GANTRY_DEVICE_SYNCHRONOUS), a region's number is a host
+ * when the submitting slot returns (GANTRY_DEVICE_SYNCHRONOUS), and a region's number is a host
  * address. Not here: kernels (cpu_kernels.h), threads (cpu_pool.h). Owner: the core owns instances,
  * devices, streams and events. Threads: as backend_abi.h says slot by slot. */
 #ifndef GANTRY_CPU_BACKEND_H
@@ -20,7 +20,7 @@
 #include "kernels/common/kernel_types.h"
 #include "kernels/matmul/cpu_blas.h"
 
-/* A listing of libraries that was handed out. It lives as long as the instance, because other
+/* A listing of libraries that a caller got. It must live as long as the instance, because other
  * threads may still read it. */
 typedef struct gantry__cpu_line_t {
     struct gantry__cpu_line_t *next;
@@ -29,16 +29,16 @@ typedef struct gantry__cpu_line_t {
 
 struct gantry_backend_instance_t {
     const gantry_host_t *host;
-    gantry__cpu_pool_t *pool; /* all devices share it; made when the first one opens; under lock */
+    gantry__cpu_pool_t *pool; /* shared by all devices; made when the first one opens; under lock */
     gantry__cpu_blas_t *blas;
     int simd_level; /* GANTRY_CPU_BASE... */
-    uint32_t cores; /* that the process may use */
+    uint32_t cores; /* the cores that the process may use */
     uint64_t total_bytes;
     gantry__cpu_identity_t identity;
     char platform_version[96];
     pthread_mutex_t lock;
     gantry__cpu_line_t *libraries;       /* all listings so far, the newest first; under lock */
-    const gantry_kernel_def_t **kernels; /* of all families */
+    const gantry_kernel_def_t **kernels; /* the kernels of all families */
     uint32_t kernel_count;
 };
 
@@ -46,7 +46,7 @@ struct gantry_backend_instance_t {
  * avx512), which can only lower it; NULL leaves it as it is. */
 int gantry__cpu_simd_detect(const char *option);
 const char *gantry__cpu_simd_name(int level);
-/* The one instruction set of this build if the processor lacks it; NULL if the build runs here. */
+/* The one instruction set of this build, if the processor lacks it; NULL if the build runs here. */
 const char *gantry__cpu_simd_missing(void);
 
 extern const gantry_memory_ops_t gantry__cpu_memory_ops;

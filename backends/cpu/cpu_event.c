@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event is done when it is recorded, because all work before it is done. It still has to carry
+/* An event is done when it is recorded, because all work before it is done. It must still carry
  * memory order: a thread that queries the event must see the results of the work before the record.
  * One atomic counter does this. */
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
 #include <gantry/backend_abi.h>
 #include <stdint.h>
 
-/* Hands a failure and its text to the core; returns code. native_code is an errno, or 0. */
+/* Gives a failure and its text to the core; returns code. native_code must be an errno, or 0. */
 int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 

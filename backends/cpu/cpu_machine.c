@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits come from four places: the machine (/proc), the process itself (ulimit -v and -d), cgroup
- * version 2 (one tree, files in each ancestor) and version 1 (one tree per controller). Every
- * ancestor of its cgroup limits a process. Inside a container the path in /proc/self/cgroup may not
- * exist below the mount. So the path loses its last component again and again, up to the mount:
+/* The limits of memory and cores come from four places: the machine (/proc), the process itself
+ * (ulimit -v and -d), cgroup version 2 (one tree, files in each ancestor) and version 1 (one tree
+ * per controller). Every ancestor of its cgroup limits a process. Inside a container the path in
+ * /proc/self/cgroup may not exist below the mount. So the path loses its last component again and
+ * again, up to the mount:
  *
  *     /sys/fs/cgroup/memory + /a/b   ->   /a/b/FILE, /a/FILE, /FILE        the tightest one wins
  */
@@ -16,7 +17,8 @@
 #define PATH_BYTES 512
 #define FILE_BYTES 8192
 
-/* The first FILE_BYTES - 1 bytes of a file; 0 when it cannot be read. */
+/* Reads the first FILE_BYTES - 1 bytes of a file. Returns their number, 0 when it cannot be
+ * read. */
 static size_t cpu_machine_read_file(const char *path, char *text) {
     size_t length = 0;
     FILE *file = fopen(path, "r");
@@ -35,8 +37,8 @@ static size_t read_below(const char *root, const char *name, char *text) {
     return cpu_machine_read_file(path, text);
 }
 
-/* The text after `key`, blanks and colons skipped, in the first line that starts with key; NULL
- * without such a line. */
+/* Returns the text after `key`, without the blanks and colons that follow it, in the first line
+ * that starts with key; NULL without such a line. */
 static const char *find_line(const char *text, const char *key) {
     size_t length = strlen(key);
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -154,10 +156,10 @@ typedef struct memory_figures_t {
 
 typedef struct memory_files_t {
     const char *limit, *used, *stat;
-    const char *cache; /* the line of `stat` with what can be dropped */
+    const char *cache; /* the line of `stat` that says what can be dropped */
 } memory_files_t;
 
-/* Most directories have no limit, so they cost one file. */
+/* Takes the tighter limit of a directory. Most directories have no limit, so they cost one file. */
 static void tighten_memory(memory_figures_t *figures, const char *directory,
                            const memory_files_t *files) {
     const uint64_t limit = number_in(directory, files->limit, NULL);
@@ -182,8 +184,8 @@ static void memory_version_2(void *context, const char *directory) {
         &(memory_files_t){"/memory.max", "/memory.current", "/memory.stat", "inactive_file"});
 }
 
-/* limit_line is "Max data size   SOFT   HARD   bytes", where SOFT may be "unlimited"; used_line is
- * "VmData:   KIBIBYTES kB". */
+/* limit_line must be "Max data size   SOFT   HARD   bytes", where SOFT may be "unlimited";
+ * used_line must be "VmData:   KIBIBYTES kB". */
 static void tighten_to_limit(memory_figures_t *figures, const char *limit_line,
                              const char *used_line) {
     const uint64_t limit = number_at(limit_line);
@@ -227,7 +229,7 @@ void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes,
     *out_total_bytes = figures.total_bytes;
 }
 
-/* "1.52 0.80 0.40 ...", whatever the locale's decimal point is. */
+/* Reads "1.52 0.80 0.40 ...", whatever the locale's decimal point is. */
 double gantry__cpu_machine_load(const char *root) {
     char text[FILE_BYTES];
     if (read_below(root, "/proc/loadavg", text) == 0) return -1.0;

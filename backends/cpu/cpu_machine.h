@@ -3,7 +3,7 @@
  *
  * The functions read /proc and the cgroup files below `root` ("" for the real ones; tests pass a
  * directory of their own). They cache and allocate nothing. A missing or odd file counts as "no
- * limit". Threads: thread-safe. */
+ * limit". Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_CPU_MACHINE_H
 #define GANTRY_CPU_MACHINE_H
 
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 typedef struct gantry__cpu_identity_t {
-    char hardware_name[128]; /* "AMD EPYC 9654 96-Core Processor"; never empty */
-    char vendor[64];         /* "AuthenticAMD", "" when unknown */
+    char hardware_name[128]; /* such as "AMD EPYC 9654 96-Core Processor"; never empty */
+    char vendor[64];         /* such as "AuthenticAMD"; "" when unknown */
     uint32_t clock_mhz;      /* 0 when unknown */
 } gantry__cpu_identity_t;
 
@@ -22,16 +22,17 @@ void gantry__cpu_machine_identity(const char *root, gantry__cpu_identity_t *out)
  * rounded up; at least 1. */
 uint32_t gantry__cpu_machine_cores(const char *root, uint32_t affinity);
 
-/* Bytes that the process can still take, and bytes that it may have in all: the smallest of the
- * machine's figures, the tightest cgroup's and those of the process's own limits (ulimit). Page
- * cache that the kernel can drop counts as free. Both are 0 when unknown. */
+/* Writes the bytes that the process can still take, and those that it may have in all: the smallest
+ * of the machine's figures, the tightest cgroup's and those of the process's own limits (ulimit).
+ * Page cache that the kernel can drop counts as free. Both are 0 when unknown. */
 void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes,
                                 uint64_t *out_total_bytes);
 
-/* Bytes that the process's own limits (ulimit -v and -d) still leave; UINT64_MAX without limits. */
+/* The bytes that the process's own limits (ulimit -v and -d) still leave; UINT64_MAX without
+ * limits. */
 uint64_t gantry__cpu_machine_unused_limit(const char *root);
 
-/* Threads of the machine that ran or waited over the last minute; negative when unknown. */
+/* The threads of the machine that ran or waited over the last minute; negative when unknown. */
 double gantry__cpu_machine_load(const char *root);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Regions are private anonymous mappings. They are page-aligned, and freeing one unmaps it. Linux
  * overcommits: it grants mappings without having the pages, and later kills the process that
- * touches them. So region_alloc first compares the size with the free memory, and then touches
- * every page. A region that can hold a huge page starts on a huge page's boundary and asks for huge
+ * touches them. So region_alloc must first compare the size with the free memory, and then touch
+ * every page. A region that can hold a huge page starts on a huge page's boundary and requests huge
  * pages, which saves most page faults and TLB misses of a large tensor.
  *
  *     mapping:  |....|=========== region ===========|...|      the dotted ends are unmapped at once
@@ -44,7 +44,7 @@ static char *map_huge_aligned(size_t bytes) {
 
 /* ---- touching pages ---- */
 
-/* Bytes that one thread touches at a time: enough to pay for the hand-over, and small enough to
+/* One thread touches so many bytes at a time: enough to pay for the hand-over, and few enough to
  * keep all threads busy. */
 #define BACK_GRAIN (INT64_C(8) << 20)
 

@@ -15,12 +15,12 @@
  * The word `gate` counts the workers inside a loop: number of the loop | OPEN | workers inside. A
  * worker enters an open gate by adding 1. The caller shuts the gate when no tile is left, and then
  * waits only for the workers inside, each of which is computing a tile. So the loop may live on the
- * caller's stack: behind a shut gate no thread reads it.
+ * caller's stack, because no thread reads it after the gate is shut.
  *
  * Workers poll the gate for some microseconds after a loop, then sleep. To wake them costs as much
  * as a short loop, so a short loop runs on its caller's thread while all workers sleep. A series of
- * short loops counts as one long loop: it wakes them when it has run alone for as long as waking
- * is worth, less the gaps. They then poll from loop to loop:
+ * short loops counts as one long loop: it wakes them when it has run on one thread for as long as
+ * waking is worth, less the gaps. They then poll from loop to loop:
  *
  *     caller  [loop]-[loop]-[loop]-[loop]-[loo]-[lo]-[lo]-[lo]
  *     worker   sleeps              wake ..polls..[lo]-[lo]-[lo]..polls..sleeps
@@ -29,10 +29,11 @@
  * the cores, the next series must be twice as long.
  *
  * One caller at a time has the workers. A caller that finds them taken (another thread, or a loop
- * inside a loop) does its work alone: waiting would leave its core idle. It also ends the series,
- * because the workers would take the cores of callers. Where as many callers work alone as there
- * are workers, or did so just before, the one that has the workers works alone, too: two parts of a
- * CPU with two cores, each with a part of a batch, compute side by side. */
+ * inside a loop) does its work by itself, because waiting would leave its core idle. It also ends
+ * the series, because the workers would take the cores of callers. Where as many callers work by
+ * themselves as there are workers, or did so just before, the one that has the workers works by
+ * itself, too: two parts of a CPU with two cores, each with a part of a batch, compute side by
+ * side. */
 #define _GNU_SOURCE
 #include "cpu/cpu_pool.h"
 
@@ -47,20 +48,20 @@
 #include "cpu/cpu_fail.h"
 #include "kernels/common/kernel_types.h"
 
-/* Tiles per thread: enough that one slow core does not hold up the rest, few enough that a tile
- * is long. */
+/* The tiles of each thread: enough that one slow core does not hold up the rest, few enough that a
+ * tile is long. */
 #define TILES_PER_THREAD 4
 /* Waking a thread costs the caller up to tens of microseconds, most of all in virtual machines. A
  * loop or a series of this length pays for it. */
 #define WORTH_WAKING_NS INT64_C(100000)
-/* To wake workers for a series has paid after so many loops on several threads. If not, the next
+/* Waking workers for a series has paid after so many loops on several threads. If not, the next
  * series must be twice as long; this doubles at most so often. */
 #define PAYING_LOOPS 10
 #define MOST_DOUBLINGS 10
 /* Callers that were at work so short a time ago are between two loops. */
 #define RECENT_NS INT64_C(100000)
 #define FEW_UNITS 16 /* fewer iterations, with a grain of 1, are long: stripes of a product */
-/* of a worker's stack: items use about 50 KB of it, and the rest is for libraries */
+/* bytes of a worker's stack: items use about 50 KB of it, and the rest is for libraries */
 #define STACK_BYTES (2 << 20)
 /* polls of a worker for the next loop, and of a caller for its workers: about 40 microseconds */
 #define POLLS_BEFORE_SLEEP 4000
@@ -85,29 +86,29 @@ typedef struct run_t {
 typedef struct worker_t {
     struct gantry__cpu_pool_t *pool;
     pthread_t thread;
-    uint32_t run; /* its own */
+    uint32_t run; /* the run that is the worker's own */
 } worker_t;
 
 struct gantry__cpu_pool_t {
     const gantry_host_t *host;
     uint32_t limit;
-    uint32_t worker_count;          /* started */
+    uint32_t worker_count;          /* workers that were started */
     atomic_bool is_busy;            /* a caller has the workers */
     atomic_bool is_contended;       /* another caller found the workers taken */
     atomic_uint alone;              /* such callers, while they work */
     atomic_int_fast64_t crowded_ns; /* when as many of them as workers last worked; 0: long ago */
-    /* that caller alone reads and writes the next five and `loop` */
+    /* Only the caller that has the workers reads and writes the next five and `loop`. */
     bool is_started;
-    int64_t series_ns;    /* of short loops on one thread, less the gaps; at least 0 */
+    int64_t series_ns;    /* time of short loops on one thread, less the gaps; at least 0 */
     int64_t series_end;   /* when the last of them ended */
     int64_t series_worth; /* the length at which a series wakes workers */
-    int64_t shared_loops; /* since a series woke workers */
+    int64_t shared_loops; /* loops since a series woke workers */
     loop_t loop;
     run_t *runs;
     worker_t *workers;
     pthread_mutex_t lock; /* for sleeping */
     pthread_cond_t work, idle;
-    atomic_int sleepers;    /* workers */
+    atomic_int sleepers;    /* sleeping workers */
     atomic_bool is_waiting; /* the caller sleeps until no worker is inside */
     atomic_bool is_ending;
     char description[64]; /* also keeps the gate on another cache line */
@@ -129,7 +130,7 @@ static void run_tile(const loop_t *loop, int64_t tile) {
     loop->fn(loop->context, begin, end < loop->count ? end : loop->count);
 }
 
-/* Starts with the run `own`, and goes on with the others in turn. */
+/* Takes tiles from the run `own` first, and goes on with the others in turn. */
 static void take_tiles(gantry__cpu_pool_t *pool, uint32_t own) {
     for (uint32_t i = 0; i <= pool->worker_count; ++i) {
         run_t *run = &pool->runs[(own + i) % (pool->worker_count + 1)];
@@ -146,7 +147,8 @@ static bool is_new(uint64_t gate, uint64_t done) {
 }
 
 /* Returns when the gate is open for another loop than `done`, when the pool ends, or when a caller
- * has woken this worker: the loop may be over, and the next one of its series near. */
+ * has woken this worker. In the last case the loop may be over, and the next one of its series
+ * near. */
 static void await_loop(gantry__cpu_pool_t *pool, uint64_t done) {
     for (int poll = 0; poll < POLLS_BEFORE_SLEEP; ++poll) {
         if (is_new(atomic_load_explicit(&pool->gate, memory_order_relaxed), done)) return;
@@ -197,7 +199,7 @@ static void *run_worker(void *argument) {
 
 /* ---- starting and ending ---- */
 
-/* Workers block all signals: these belong to the program's threads. */
+/* Starts a worker, which must block all signals, because these belong to the program's threads. */
 static bool start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attributes,
                          worker_t *worker, uint32_t run) {
     *worker = (worker_t){.pool = pool, .run = run};
@@ -223,8 +225,8 @@ static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted) {
     return started;
 }
 
-/* Called by the first loop that needs workers, while its caller has the pool. worker_count stays 0
- * if no worker could be started. */
+/* The first loop that needs workers must call this, while its caller has the pool. worker_count
+ * stays 0 if no worker could be started. */
 static void cpu_pool_start(gantry__cpu_pool_t *pool) {
     const gantry_host_t *host = pool->host;
     const uint32_t wanted = pool->limit - 1;
@@ -317,7 +319,7 @@ static void cpu_pool_cut(gantry__cpu_pool_t *pool, const loop_t *loop) {
     }
 }
 
-/* Wakes so many that `most` are awake. */
+/* Wakes so many workers that `most` are awake. */
 static void wake_workers(gantry__cpu_pool_t *pool, int64_t most) {
     const int64_t sleepers = atomic_load(&pool->sleepers);
     int64_t wanted = most - (pool->worker_count - sleepers);
@@ -334,7 +336,8 @@ static int64_t now_ns(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Whether the loop that begins now shall wake workers, because its series has run alone so long. */
+/* Whether the loop that begins now must wake workers, because its series has run on one thread for
+ * so long. */
 static bool is_series_long(gantry__cpu_pool_t *pool, int64_t now) {
     const int64_t gap = now - pool->series_end;
     const bool is_over = atomic_load_explicit(&pool->is_contended, memory_order_relaxed);
@@ -352,8 +355,8 @@ static void add_to_series(gantry__cpu_pool_t *pool, int64_t start, int64_t ns) {
     pool->series_end = start + ns;
 }
 
-/* Whether the loop shall wake the workers, all of which sleep. If the caller does not know that the
- * loop is short, its first grain runs here, and its time tells. */
+/* Whether the loop must wake the workers, all of which sleep. If the caller does not know that the
+ * loop is short, the loop's first grain runs here, and the time that it takes decides. */
 static bool is_worth_waking(gantry__cpu_pool_t *pool, loop_t *loop, int64_t grain, bool is_short) {
     const int64_t grains = (loop->count - 1) / grain + 1;
     if (!is_short && grain == 1 && grains < FEW_UNITS) return true;
@@ -379,7 +382,7 @@ static void await_workers(gantry__cpu_pool_t *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Opens the gate for what is left of the loop. */
+/* Opens the gate for the rest of the loop. */
 static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop) {
     const int64_t parts = ((int64_t)pool->worker_count + 1) * TILES_PER_THREAD;
     const int64_t grains = (loop->count - loop->first - 1) / grain + 1;
@@ -401,7 +404,8 @@ static bool do_all_sleep(gantry__cpu_pool_t *pool) {
            pool->worker_count;
 }
 
-/* The caller has the workers. A short loop starts none before its series is long. */
+/* Runs a loop. The caller must have the workers. A short loop starts none before its series is
+ * long. */
 static void pool_run_loop(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop, bool is_short) {
     const bool is_alone = pool->is_started ? do_all_sleep(pool) : is_short;
     if (!is_alone || is_worth_waking(pool, loop, grain, is_short)) {
@@ -414,7 +418,7 @@ static void pool_run_loop(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop,
     if (loop->first < loop->count) loop->fn(loop->context, loop->first, loop->count);
 }
 
-/* The caller has the workers from here on, until it returns them. */
+/* Whether the caller got the workers; it then has them until it returns them. */
 static bool pool_take_workers(gantry__cpu_pool_t *pool) {
     if (!atomic_exchange_explicit(&pool->is_busy, true, memory_order_acquire)) return true;
     atomic_store_explicit(&pool->is_contended, true, memory_order_relaxed);
@@ -458,7 +462,7 @@ static void cpu_pool_run(gantry__cpu_pool_t *pool, int64_t grain, loop_t loop, b
 
 void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
                               gantry__cpu_range_fn fn, void *context) {
-    if (count > 0 && count <= grain) /* most calls; the loop needs no structure */
+    if (count > 0 && count <= grain) /* most calls are such; the loop needs no structure */
         fn(context, 0, count);
     else
         cpu_pool_run(device->pool, grain > 0 ? grain : 1,

@@ -13,14 +13,15 @@
 
 #define GANTRY__CPU_MOST_THREADS 1024
 
-/* Makes a pool of at most `threads` threads, the caller's included (1: only the caller's). No
- * thread starts before the first loop that needs it. ResourceExhausted when memory runs out. */
+/* Makes a pool of at most `threads` threads, with the caller's own (1: only the caller's). No
+ * thread starts before the first loop that needs it. Returns ResourceExhausted when memory runs
+ * out. */
 int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads,
                                 gantry__cpu_pool_t **out_pool);
-/* Ends the pool's threads; NULL is accepted. The caller makes sure that no loop runs. */
+/* Ends the pool's threads; NULL is accepted. The caller must make sure that no loop runs. */
 void gantry__cpu_pool_release(gantry__cpu_pool_t *pool);
 
-/* One line for listings. It lives as long as the pool. */
+/* A line for listings, which lives as long as the pool. */
 const char *gantry__cpu_pool_description(gantry__cpu_pool_t *pool);
 
 #endif

@@ -10,7 +10,8 @@
 
 static const char *const level_names[] = {"base", "avx2", "avx512"};
 
-/* What a processor must have: the one set of a build, or the least of several. */
+/* The instruction set that a processor must have: the one set of a build, or the least of
+ * several. */
 #ifdef GANTRY_CPU_ONLY_SET
 #define LEAST_SET GANTRY_CPU_ONLY_SET
 #else
@@ -22,7 +23,7 @@ const char *gantry__cpu_simd_name(int level) {
 }
 
 #if defined(__x86_64__)
-/* Clang before 15 does not know this feature's name. */
+/* Clang before 15 does not know this feature's name, so the processor itself is read. */
 static bool has_f16c(void) {
     unsigned eax, ebx, ecx, edx;
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;

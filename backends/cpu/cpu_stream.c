@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work is done when the submitting slot returns. So a stream only remembers its device, and no slot
- * here waits. */
+ * waits. */
 #include "cpu/cpu_stream.h"
 
 static int32_t cpu_stream_create(gantry_backend_device_t *device, int32_t purpose,

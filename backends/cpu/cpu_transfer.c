@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and fills of host memory. The pool's threads share a large one, because one core alone
- * does not reach the memory's bandwidth. */
+/* Copies and fills of host memory. The pool's threads share a large one, because a single core does
+ * not reach the memory's bandwidth. */
 #include <string.h>
 
 #include "kernels/common/cpu_copy.h"
@@ -69,7 +69,7 @@ static int32_t copy_span(gantry_backend_stream_t *stream, const gantry_span_t *t
 
 typedef struct fill_t {
     char *target;
-    uint64_t word; /* the pattern repeated to 8 bytes */
+    uint64_t word; /* the pattern, repeated to 8 bytes */
 } fill_t;
 
 static void cpu_transfer_fill_part(void *context, int64_t begin, int64_t end) {

@@ -2,11 +2,12 @@
 /* The part of NVIDIA's driver API that this backend calls, declared here so that no toolkit is
  * needed to build it.
  *
- * Names of functions are those the driver's library exports. Handles keep NVIDIA's struct tags and
- * enumerations travel as unsigned int, so that a compiler takes NVIDIA's own declarations and these
- * for the same: tests/cuda_headers compares them wherever NVIDIA's headers are found. Not here:
- * NVRTC, cuBLAS and NVML (headers of their own).
- * Owner, threads: declarations only. */
+ * Functions must have the names that the driver's library exports. Handles keep NVIDIA's struct
+ * tags, and enumerations are passed as unsigned int, so that a compiler accepts NVIDIA's own
+ * declarations and these as the same; tests/cuda_headers compares them wherever NVIDIA's headers
+ * are found. Not here: NVRTC, cuBLAS and NVML (headers of their own).
+ *
+ * Owner: nothing, these are declarations. Threads: the driver's functions are thread-safe. */
 #ifndef GANTRY_CUDA_API_H
 #define GANTRY_CUDA_API_H
 
@@ -23,7 +24,7 @@ typedef struct CUfunc_st *gantry__cu_function_t;
 typedef struct CUgraph_st *gantry__cu_graph_t;
 typedef struct CUgraphExec_st *gantry__cu_graph_exec_t;
 
-/* 16 bytes in the driver's order; incomplete, a byte array is passed. */
+/* 16 bytes in the driver's order; the type is incomplete, and a byte array is passed. */
 struct CUuuid_st;
 #define GANTRY__CU_UUID_BYTES 16
 
@@ -64,7 +65,7 @@ enum {
  * pointer's value). */
 enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 
-/* All that is called, of driver 12.0; a library that lacks one is refused with its name.
+/* All functions that are called, of driver 12.0; a library that lacks one is refused with its name.
  * X(function, parameters). */
 #define GANTRY__CUDA_FUNCTIONS(X)                                                                  \
     X(cuInit, (unsigned int flags))                                                                \
@@ -142,8 +143,8 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
        unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,      \
        unsigned int shared_bytes, gantry__cu_stream_t stream, void **parameters, void **extra))
 
-/* Newer than 12.0; NULL where the library has none. cuFuncGetParamInfo (12.4):
- * CUDA_ERROR_INVALID_VALUE behind the last. */
+/* Functions newer than 12.0; NULL where the library has none. cuFuncGetParamInfo (12.4) returns
+ * CUDA_ERROR_INVALID_VALUE after the last parameter. */
 #define GANTRY__CUDA_NEWER_FUNCTIONS(X)                                  \
     X(cuFuncGetParamInfo, (gantry__cu_function_t function, size_t index, \
                            size_t * out_offset_bytes, size_t * out_size_bytes))

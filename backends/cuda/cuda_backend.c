@@ -8,7 +8,7 @@
 #include "driver/library_open.h"
 #include "driver/process_mark.h"
 
-/* The driver stays initialised when every instance is closed, and so does the memory of it. */
+/* The driver stays initialised when every instance is closed, so the mark must remain, too. */
 static gantry__process_mark_t used;
 
 /* ---- options ---- */
@@ -46,7 +46,8 @@ static void cuda_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
-/* cuInit fails in a child of fork when the parent called it: "not initialized". */
+/* Fails in a child of fork. cuInit itself fails there, when the parent called it, with "not
+ * initialized". */
 static int32_t cuda_backend_check_process(const gantry_host_t *host) {
     return gantry__process_mark_check(&used, host, &GANTRY__DRIVER_ERRORS,
                                       ", which does not survive fork");
@@ -99,7 +100,7 @@ static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {
     return instance->record_count;
 }
 
-/* The same list for every device: supports() of each kernel looks at the device. */
+/* The list is the same for every device, because supports() of each kernel tests the device. */
 static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                                           const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
@@ -109,7 +110,7 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
 
     if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
-    /* one card has nobody to reduce with */
+    /* a single card has none to reduce with */
     return instance->record_count > 1 && gantry__nccl_serves(instance) ? count : count - 1;
 }
 

@@ -2,12 +2,13 @@
 /* The CUDA backend's own types: cards found through NVIDIA's driver, presented through the plug-in
  * interface.
  *
- * A region's number is its device pointer. Every slot that calls the driver pushes the device's
- * context, if the thread has another one, and pops it again, so that a thread leaves with the
- * context it came with. The context is
- * the card's primary one, retained and never reset, or one of our own by
- * GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_driver.c.
- * Owner: the core owns instances, devices, streams, events and programs and gives them back in
+ * A region's number is its device pointer. Every slot that calls the driver must push the device's
+ * context, if the thread has another one, and pop it again, so that a thread leaves with the
+ * context with which it came. The context is the card's primary one, retained and never reset, or
+ * one of our own by GANTRY_CUDA_CONTEXT=private. cuda_driver.c makes a code and a text of what the
+ * driver refuses.
+ *
+ * Owner: the core owns instances, devices, streams, events and programs, and must give them back in
  * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
  * backend_abi.h says slot by slot. */
 #ifndef GANTRY_CUDA_BACKEND_H
@@ -28,17 +29,18 @@
 #include "driver/driver_record.h"
 #include "driver/wait_policy.h"
 
-/* One card as the driver describes it. info points into this record. */
+/* One card as the driver describes it. info points into this record, which must therefore not move
+ * without gantry__cuda_record_point. */
 typedef struct gantry__cuda_record_t {
     gantry__cu_device_t device;
     int capability; /* 90 for 9.0 */
-    int arch;       /* what programs are compiled for, 0 when NVRTC cannot */
-    bool is_ptx;    /* they end as PTX for a later card: NVRTC is older than this one */
+    int arch;       /* what programs are compiled for; 0 when NVRTC cannot */
+    bool is_ptx;    /* programs end as PTX for a later card, because NVRTC is older */
     gantry_device_info_t info;
     char hardware_name[256];
     gantry__record_texts_t texts;
-    atomic_int wait_policy;               /* GANTRY__WAIT_..., 0: as the instance says */
-    gantry_backend_device_t *open_device; /* opened last; NULL: none is open */
+    atomic_int wait_policy;               /* GANTRY__WAIT_...; 0: the instance's */
+    gantry_backend_device_t *open_device; /* the one opened last; NULL: none is open */
 } gantry__cuda_record_t;
 
 struct gantry_backend_instance_t {
@@ -49,12 +51,12 @@ struct gantry_backend_instance_t {
     uint32_t record_count;
     uint32_t record_capacity;
     bool has_private_contexts;
-    bool waits_by_blocking;        /* threads that wait sleep; GANTRY_CUDA_WAIT=block */
+    bool waits_by_blocking;        /* waiting threads sleep; GANTRY_CUDA_WAIT=block */
     bool is_started;               /* cuInit succeeded */
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
-    char version[24];              /* "CUDA 12.9", the driver's */
-    /* libraries of CUDA 12 before those of 13, which need a driver of 13 and know no card before
-     * 7.5 */
+    char version[24];              /* the driver's, such as "CUDA 12.9" */
+    /* whether libraries of CUDA 12 come before those of 13, which need a driver of 13 and know no
+     * card before 7.5 */
     bool wants_12;
     /* guards the records' open_device and what is opened late: the tables below and the line */
     pthread_mutex_t lock;
@@ -62,7 +64,7 @@ struct gantry_backend_instance_t {
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
     gantry__nccl_t nccl;
-    pthread_mutex_t nccl_lock; /* of NCCL's groups and cliques, and around its calls */
+    pthread_mutex_t nccl_lock; /* for NCCL's groups and cliques, and around its calls */
     char libraries[8192];
 };
 
@@ -73,9 +75,9 @@ struct gantry_backend_device_t {
     gantry__cuda_record_t *record;
     gantry__cu_context_t context;
     bool is_private;
-    int least_priority; /* the context's own, wider than what info says */
+    int least_priority; /* the context's own, wider than info's */
     int greatest_priority;
-    atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
+    atomic_ullong peers_tried; /* bit: index of a device whose memory was requested */
     pthread_mutex_t lock;      /* guards what follows */
     bool has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
@@ -83,11 +85,11 @@ struct gantry_backend_device_t {
     atomic_bool is_library_new;
     uint64_t library_free;
     uint64_t library_regions;
-    atomic_uint captures;       /* open */
+    atomic_uint captures;       /* open captures */
     atomic_ullong region_bytes; /* taken through us and not given back */
     gantry__cublas_tuned_t tuned;
     gantry__cublas_table_t plans;
-    gantry__cublas_table_t answers; /* whether the library has a way for a form at all */
+    gantry__cublas_table_t answers; /* the library's answers: whether it has a way for a form */
 };
 
 struct gantry_backend_stream_t {
@@ -107,9 +109,9 @@ struct gantry_backend_graph_t {
 };
 
 struct gantry_backend_program_t {
-    gantry__program_head_t head; /* first */
+    gantry__program_head_t head; /* must be first */
     gantry__cu_module_t module;
-    void *image; /* CUBIN or PTX, owned, of image_bytes and a zero */
+    void *image; /* CUBIN or PTX, owned: image_bytes and a zero */
     size_t image_bytes;
 };
 
@@ -131,14 +133,14 @@ static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
     device->cu->cuCtxPopCurrent_v2(&popped);
 }
 
-/* Asking costs less than pushing and popping. */
+/* Whether the device's context is current. This query costs less than pushing and popping. */
 static inline bool gantry__cuda_is_inside(const gantry_backend_device_t *device) {
     gantry__cu_context_t current = NULL;
     return device->cu->cuCtxGetCurrent(&current) == GANTRY__CU_SUCCESS &&
            current == device->context;
 }
 
-/* native = expression, evaluated with the device's context current. */
+/* Sets native = expression, which is evaluated with the device's context current. */
 #define GANTRY__CUDA_CALL(device, native, expression)                           \
     do {                                                                        \
         const bool is_inside = gantry__cuda_is_inside(device);                  \
@@ -149,7 +151,8 @@ static inline bool gantry__cuda_is_inside(const gantry_backend_device_t *device)
         }                                                                       \
     } while (0)
 
-/* A device's bit in the peers_tried of others; 0: it is beyond them, and never asked for. */
+/* A device's bit in the peers_tried of others; 0: it is beyond them, and its memory is never
+ * requested. */
 static inline unsigned long long gantry__cuda_peer_bit(const gantry_backend_device_t *device) {
     uint64_t number = (uint64_t)(device->record - device->instance->records);
     return number < 64 ? 1ull << number : 0;
@@ -162,7 +165,7 @@ static inline gantry__cu_address_t gantry__cuda_address(const gantry_span_t *spa
 /* ---- cuda_device.c ---- */
 
 /* Fills instance->records. A card that fails is left out with a warning; Unavailable, with the
- * reason, when none remains. */
+ * reason, is returned when none remains. */
 int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance);
 void gantry__cuda_devices_forget(gantry_backend_instance_t *instance);
 int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index,
@@ -172,46 +175,48 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
 void gantry__cuda_device_close(gantry_backend_device_t *device);
 int32_t gantry__cuda_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,
                                      int32_t policy);
-/* GANTRY__WAIT_...: the device's, else that of GANTRY_CUDA_WAIT. */
+/* GANTRY__WAIT_...: the device's own policy, else that of GANTRY_CUDA_WAIT. */
 int32_t gantry__cuda_wait_policy(const gantry_backend_device_t *device);
 
 /* ---- cuda_memory.c ---- */
 
-/* The slot card_memory. Without NVML a device that is open answers for its card; Unavailable, with
- * the reason, when none is. */
+/* The slot card_memory. Without NVML an open device answers for its card; Unavailable, with the
+ * reason, is returned when none is open. */
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
                                  uint64_t *out_free_bytes, uint64_t *out_total_bytes);
 
 /* ---- cuda_nvml_telemetry.c ---- */
 
-/* Unavailable, with the reason, without NVML. */
+/* Each returns Unavailable, with the reason, without NVML. */
 extern const gantry_telemetry_ops_t gantry__cuda_telemetry_ops;
 
 /* ---- cuda_device_info.c ---- */
 
-/* Fills a record whose device is set. Returns the driver's number; for a card that this backend
- * cannot use, why goes to reason. */
+/* Fills a record whose device must be set. Returns the driver's number; for a card that this
+ * backend cannot use, reason says why. */
 gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *instance,
                                              gantry__cuda_record_t *record, char *reason,
                                              size_t reason_bytes);
-/* Points the record's info to its own texts: after it was moved. */
+/* Points the record's info to its own texts; it must be called after the record moved. */
 void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
                                gantry__cuda_record_t *record);
 
-/* Of the architectures that NVRTC compiles for, the one for a card of this compute capability; 0:
- * none. */
+/* Chooses, of the architectures for which NVRTC compiles, the one for a card of this compute
+ * capability; 0: none. */
 int gantry__cuda_arch_choose(const int *archs, int count, int capability);
 
 /* ---- cuda_backend.c ---- */
 
-/* Opens NVML on the first call. */
+/* NVML, which the first call opens. */
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
 
 /* ---- cuda_graph.c ---- */
 
-/* Ends what a capturing stream has captured and throws it away. The device's context is current. */
+/* Ends what a capturing stream has captured and throws it away. The device's context must be
+ * current. */
 void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream);
-/* Before a copy of host memory: a stream that is captured refuses pageable memory. */
+/* Must be called before a copy of host memory, because a stream that is captured refuses pageable
+ * memory. */
 int32_t gantry__cuda_capture_check(const gantry_backend_stream_t *stream, const void *memory,
                                    uint64_t size_bytes);
 

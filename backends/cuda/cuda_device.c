@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding cards and opening them. Finding asks only for descriptions: no context is made and no
- * device memory taken. */
+/* Finding cards and opening them. Finding only reads descriptions: no context is made and no device
+ * memory taken. */
 #include "cuda/cuda_backend.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 
 static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_result_t native) {
     const char *visible =
-        /* the driver's own: it looks at the environment, not at options */
+        /* the driver's own variable: it reads the environment, not options */
         getenv("CUDA_VISIBLE_DEVICES");
-    if (native == GANTRY__CU_SUCCESS) { /* it counts none and calls that no error */
+    if (native == GANTRY__CU_SUCCESS) { /* it finds no card and does not call that an error */
         native = GANTRY__CU_NO_DEVICE;
     }
     return gantry__driver_fail(
@@ -27,7 +27,7 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
         visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "", visible ? "\")" : "");
 }
 
-/* Whatever cuInit fails with, there is no CUDA here. */
+/* Starts the driver. Whatever cuInit fails with, there is no CUDA here. */
 static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count) {
     gantry__cu_result_t native = instance->cu.cuInit(0);
     if (native == GANTRY__CU_SUCCESS) {
@@ -67,7 +67,7 @@ static bool is_before_7_5(const gantry_backend_instance_t *instance, int ordinal
            10 * major + minor < 75;
 }
 
-/* It takes time, and without cards it is of no use. */
+/* Opens NVRTC. It must only be called if there are cards, because it takes time. */
 static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
     instance->wants_12 = instance->cu.version < 13000;
     for (int i = 0; i < count && !instance->wants_12; ++i)
@@ -79,7 +79,7 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
     }
 }
 
-/* Keeps the reason, for the message when no card remains, and warns with it. */
+/* Warns with the reason, and keeps it for the message when no card remains. */
 static void cuda_device_leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes,
                                   int ordinal, const char *reason) {
     size_t length = strlen(reasons);
@@ -156,8 +156,8 @@ int32_t gantry__cuda_wait_policy(const gantry_backend_device_t *device) {
     return own == 0 && device->instance->waits_by_blocking ? GANTRY__WAIT_BLOCK : GANTRY__WAIT_AUTO;
 }
 
-/* A context that is made is current; one that is retained is not, and keeps the way of waiting that
- * its first owner chose. */
+/* Makes or retains the context. A context that is made is current; one that is retained is not, and
+ * keeps the way of waiting that its first owner chose. */
 static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
     const gantry__cuda_symbols_t *cu = device->cu;
     if (!device->is_private)
@@ -181,14 +181,14 @@ static void give_context(gantry_backend_device_t *device) {
     device->context = NULL;
 }
 
-/* The device opened last answers for its card where NVML is missing. */
+/* Notes the device opened last, which answers for its card where NVML is missing. */
 static void note_opened(gantry_backend_device_t *device) {
     pthread_mutex_lock(&device->instance->lock);
     device->record->open_device = device;
     pthread_mutex_unlock(&device->instance->lock);
 }
 
-/* The next context of this card is another one: the other cards have to ask for its memory anew. */
+/* The next context of this card is another one, so the other cards must request its memory anew. */
 static void forget_peer(const gantry_backend_device_t *device) {
     const gantry_backend_instance_t *instance = device->instance;
     for (uint32_t i = 0; i < instance->record_count; ++i) {
@@ -204,7 +204,7 @@ static void note_closing(const gantry_backend_device_t *device) {
     pthread_mutex_unlock(&device->instance->lock);
 }
 
-/* Other work on the card is worth a line: ours will be slower for it. */
+/* Logs other work on the card, because ours will be slower for it. */
 static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record) {
     gantry__nvml_utilization_t use = {0, 0};
     if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->texts.uuid,
@@ -261,7 +261,8 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     return GANTRY_OK;
 }
 
-/* No context ends the handle, so it ends without one where there must be. */
+/* Closes the handle. The end of a context does not end it, so it is closed even if no context can
+ * be made current. */
 static void close_cublas(gantry_backend_device_t *device) {
     gantry__cublas_plans_forget(device);
     if (!device->cublas) return;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card's description, asked without a context. */
+/* One card's description, which needs no context. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
 
-#define PARAMETER_BYTES 4096 /* of one launch, on every card */
+#define PARAMETER_BYTES 4096 /* the parameters of one launch, on every card */
 
 typedef struct asked_t {
     const gantry__cuda_symbols_t *cu;
     gantry__cuda_record_t *record;
-    gantry__cu_result_t failure; /* of a question that the driver should answer */
+    gantry__cu_result_t failure; /* that of a query that the driver must answer */
 } asked_t;
 
-/* 0 when the driver does not answer. */
+/* A number; 0 when the driver does not answer. */
 static uint32_t cuda_device_info_number(asked_t *asked, unsigned int attribute) {
     int value = 0;
     gantry__cu_result_t native =
@@ -25,7 +25,7 @@ static uint32_t cuda_device_info_number(asked_t *asked, unsigned int attribute) 
     return value > 0 ? (uint32_t)value : 0;
 }
 
-/* Answers that may be missing: newer drivers drop some attributes. */
+/* A number that may be missing, because newer drivers drop some attributes. */
 static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
     gantry__cu_result_t failure = asked->failure;
     uint32_t value = cuda_device_info_number(asked, attribute);
@@ -35,8 +35,9 @@ static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
 
 /* ---- what identifies the card ---- */
 
-/* Virtual machines number domains with all 32 bits, so a negative answer is one, too. The address
- * of a function of the card is always 0: others are its sound and its USB port. */
+/* Finds the PCI address. Virtual machines number domains with all 32 bits, so a negative answer is
+ * a number, too. The function in the address of a card is always 0; others are its sound and its
+ * USB port. */
 static void cuda_device_info_find_pci(asked_t *asked) {
     int domain = 0;
     gantry__cu_result_t native = asked->cu->cuDeviceGetAttribute(
@@ -47,8 +48,8 @@ static void cuda_device_info_find_pci(asked_t *asked) {
     gantry__record_set_pci(&asked->record->texts, (uint32_t)domain, bus, device, 0);
 }
 
-/* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API
- * does not say which it is. */
+/* Finds the UUID. A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere; the
+ * driver API does not say which of the two it is. */
 static void cuda_device_info_find_uuid(asked_t *asked) {
     unsigned char b[GANTRY__CU_UUID_BYTES];
     memset(b, 0, sizeof b);
@@ -61,8 +62,9 @@ static void cuda_device_info_find_uuid(asked_t *asked) {
 
 /* ---- what programs are compiled for ---- */
 
-/* PTX for a card that NVRTC does not know: of the first of its own family (10.0 for 10.3), else of
- * the nearest family before it. Those within a family have features that another may lack. */
+/* A card that NVRTC does not know gets PTX for the first architecture of its own family (10.0 for
+ * 10.3), else of the nearest family before it. Those within a family have features that another may
+ * lack. */
 int gantry__cuda_arch_choose(const int *archs, int count, int capability) {
     int base = 0, any = 0;
     for (int i = 0; i < count; ++i) {
@@ -74,7 +76,8 @@ int gantry__cuda_arch_choose(const int *archs, int count, int capability) {
     return base != 0 ? base : any;
 }
 
-/* The card's own architecture as machine code, another one as PTX, which the driver translates. */
+/* Finds the card's own architecture, as machine code, or another one as PTX, which the driver
+ * translates. */
 static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
     const gantry__nvrtc_t *nvrtc = &instance->nvrtc;
     if (!nvrtc->is_usable) return;
@@ -88,7 +91,8 @@ static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_re
     }
 }
 
-/* The driver counts too: a cached binary may be one that only a newer driver takes. */
+/* The driver is a part of the hash, because a cached binary may be one that only a newer driver
+ * takes. */
 static void fill_build_hash(const gantry_backend_instance_t *instance,
                             gantry__cuda_record_t *record) {
     char target[64];
@@ -123,7 +127,7 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
     info->sub_group_size = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_WARP_SIZE);
     info->clock_mhz = optional_number(asked, GANTRY__CU_ATTRIBUTE_CLOCK_RATE) / 1000;
     if (optional_number(asked, GANTRY__CU_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED) != 0) {
-        info->greatest_priority = -1; /* two levels: how many there are only a context tells */
+        info->greatest_priority = -1; /* two levels; only a context knows how many there are */
     }
     asked->record->capability = (int)(major * 10 + minor);
     (void)snprintf(asked->record->texts.compute_capability,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens NVIDIA's driver, and translates its error numbers (cuda_driver.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_driver.h"
 
@@ -10,10 +11,10 @@
 /* ---- errors ---- */
 
 /* Unavailable of an open device says that it is lost, so only errors that a context does not
- * survive have that code there: the driver calls them sticky, answers every later call with them,
- * and nothing but the end of the process helps. Others with that code come up only while a driver
- * or device is opened. Errors that a correct backend cannot cause are Internal; UNKNOWN is left
- * for numbers without a meaning. */
+ * survive may have that code: the driver calls them sticky, returns them for every later call, and
+ * nothing but the end of the process helps. Other errors with that code occur only while a driver
+ * or device is opened. Errors that a correct backend cannot cause are Internal; UNKNOWN is left for
+ * numbers without a meaning. */
 static const gantry__native_error_t error_list[] = {
 #define GANTRY__CUDA_ERROR(number, code, name) {number, code, #name},
 #include "cuda/cuda_errors.def"
@@ -24,7 +25,7 @@ const gantry__native_errors_t gantry__cuda_errors = {"CUDA", "unknown CUDA error
 
 /* ---- functions ---- */
 
-/* The driver's one name; libcuda.so belongs to toolkits, whose copy is a stub. */
+/* The driver has this one name; libcuda.so belongs to toolkits, whose copy is a stub. */
 static const char *const candidates[] = {"libcuda.so.1"};
 
 static const gantry__library_symbol_t symbols[] = {
@@ -33,7 +34,7 @@ static const gantry__library_symbol_t symbols[] = {
 #undef SYMBOL
 };
 
-/* May be missing. */
+/* Resolves functions that may be missing. */
 static void cuda_symbols_resolve_newer(gantry__cuda_symbols_t *table) {
 #define NEWER(function, parameters)                         \
     do {                                                    \
@@ -44,7 +45,7 @@ static void cuda_symbols_resolve_newer(gantry__cuda_symbols_t *table) {
 #undef NEWER
 }
 
-/* Asked before cuInit, which an old driver may refuse for reasons of its own. */
+/* Must be called before cuInit, which an old driver may refuse for reasons of its own. */
 static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *table) {
     gantry__cu_result_t native = table->cuDriverGetVersion(&table->version);
     if (native != 0) {

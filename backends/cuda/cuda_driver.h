@@ -2,11 +2,12 @@
 /* NVIDIA's driver: its library as a table of functions, opened at run time, and the way from its
  * numbers to Gantry's codes and texts.
  *
- * Nothing links CUDA. Every failure of this backend goes through driver/driver_check.h, so that
+ * Nothing links CUDA. Every failure of this backend must go through driver/driver_check.h, so that
  * each text ends with the native name and number. Not here: NVRTC, cuBLAS and NVML have tables of
  * their own.
+ *
  * Owner: the instance holds the table; a library stays loaded to the end of the process. Threads:
- * opening is init-only, a table is constant afterwards; the rest is thread-safe. */
+ * opening is init-only, and a table is constant afterwards; the rest is thread-safe. */
 #ifndef GANTRY_CUDA_DRIVER_H
 #define GANTRY_CUDA_DRIVER_H
 
@@ -20,22 +21,22 @@
 typedef struct gantry__cuda_symbols_t {
     void *library;
     char name[512]; /* the file that was found, for messages */
-    int version;    /* what the driver can: 1000 * major + 10 * minor */
+    int version;    /* the driver's version: 1000 * major + 10 * minor */
 #define GANTRY__CUDA_SLOT(function, parameters) gantry__cu_result_t(*function) parameters;
     GANTRY__CUDA_FUNCTIONS(GANTRY__CUDA_SLOT)
     GANTRY__CUDA_NEWER_FUNCTIONS(GANTRY__CUDA_SLOT)
 #undef GANTRY__CUDA_SLOT
 } gantry__cuda_symbols_t;
 
-/* Opens option GANTRY_CUDA_LIBRARY when set, else libcuda.so.1. Unavailable, with the reason in the
- * text, when it cannot be opened, lacks a function, or is older than 12.0. */
-/* The table's slot: the driver's library. */
+/* Opens option GANTRY_CUDA_LIBRARY when set, else libcuda.so.1. Returns Unavailable, with the
+ * reason in the text, when it cannot be opened, lacks a function, or is older than 12.0. */
+/* The table's slot driver_files: the driver's library. */
 uint64_t gantry__cuda_driver_files(const gantry_host_t *host, char *text, uint64_t capacity);
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols);
 
 /* ---- errors ---- */
 
-/* Numbers that this backend looks at itself. */
+/* Numbers that this backend itself tests. */
 enum {
     GANTRY__CU_SUCCESS = 0,
     GANTRY__CU_INVALID_VALUE = 1,

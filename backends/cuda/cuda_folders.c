@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In this order: the toolkit that a variable names, the active Python and conda environments, the
- * environment of the python3 that PATH finds, those that it may stand for (pyenv, asdf, mise), the
- * user's and the system's packages of Python, the toolkits of the system, the newest version first,
- * and the folders that a container and WSL mount with the driver. pip has a folder for each wheel,
- * or one for all of CUDA 13. In a program with more rights than its caller (set-user-ID), variables
- * have no value.
- * HOME, PYTHONUSERBASE and PATH are set in every process and were not set for Gantry: a place that
- * comes from them must be absolute, and its visitor checks who may write it. */
+/* The order of the search: the toolkit that a variable names, the active Python and conda
+ * environments, the environment of the python3 that PATH finds, those that it may stand for (pyenv,
+ * asdf, mise), the user's and the system's packages of Python, the toolkits of the system, the
+ * newest version first, and the folders that a container and WSL mount with the driver. pip has a
+ * folder for each wheel, or one for all of CUDA 13. In a program with more rights than its caller
+ * (set-user-ID), variables have no value.
+ *
+ * HOME, PYTHONUSERBASE and PATH are set in every process and were not set for Gantry. A place that
+ * comes from them must therefore be absolute, and its visitor must check who may write it. */
 #define _GNU_SOURCE /* secure_getenv */
 #include "cuda/cuda_folders.h"
 
@@ -26,7 +27,7 @@
 #define PYTHON "PATH" /* the folder above that of python3, if it is a variable's name */
 
 typedef struct place_t {
-    const char *variable; /* names the folder before the pattern; NULL: the root */
+    const char *variable; /* the folder before the pattern; NULL: the root */
     const char *pattern;
     bool is_checked; /* must be absolute; others must not be able to write it */
 } place_t;
@@ -60,7 +61,7 @@ static const place_t places[] = {
     {NULL, "/usr/lib/wsl/lib", false},
 };
 
-/* What the folder's own name has of a pattern's signs stands for itself. */
+/* Writes a pattern in which the signs of the folder's own name have no special meaning. */
 static bool write_pattern(const char *folder, const char *pattern, char *out) {
     size_t length = 0;
     for (const char *c = folder; *c && length + 2 < PATTERN_BYTES; ++c) {
@@ -84,8 +85,8 @@ static bool visit_place(const place_t *place, const char *folder,
     return is_done;
 }
 
-/* The folder that holds the bin of the first python3 of PATH. An environment's bin has a link,
- * which is not followed. */
+/* The folder that has the bin of the first python3 of PATH. An environment's bin has a link, which
+ * is not followed. */
 static const char *python_prefix(char out[PATTERN_BYTES]) {
     const char *at = secure_getenv(PYTHON);
     char file[PATTERN_BYTES];

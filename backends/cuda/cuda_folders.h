@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders in which NVIDIA's libraries are installed and which the loader does not search.
+/* Folders in which NVIDIA's libraries are installed and which the loader does not search. This
+ * reads the environment and the file system, and opens nothing.
  *
- * Looks at the environment and at the file system; opens nothing.
- * Owner: none. Threads: thread-safe, as far as nobody changes the environment meanwhile. */
+ * Owner: nothing is kept. Threads: thread-safe, but no thread may change the environment
+ * meanwhile. */
 #ifndef GANTRY_CUDA_FOLDERS_H
 #define GANTRY_CUDA_FOLDERS_H
 
@@ -16,8 +17,9 @@
  * opened if others may write it. */
 typedef bool (*gantry__cuda_folder_visit_fn)(void *self, const char *folder, bool is_checked);
 
-/* Calls visit for each folder that is there, in the order of the search, until it returns true;
- * returns whether it did. root stands before the folders of the system: "", but in tests. */
+/* Calls visit for each folder that exists, in the order of the search, until it returns true;
+ * returns whether it did. root is put before the folders of the system; it is "" except in
+ * tests. */
 bool gantry__cuda_folders_visit(const char *root, gantry__cuda_folder_visit_fn visit, void *self);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: what a stream would do, kept by the driver and launched as one.
+/* Graphs: a stream's work, kept by the driver and launched as one.
  *
  * A capture ends as the driver's graph, which is made executable at once and not needed after that.
  *
@@ -11,7 +11,7 @@
  * cuMemAlloc: the global mode to every thread of the process, of which many may know nothing of us;
  * the thread-local mode to the thread that captures, which must then also be the one that ends it.
  * The core may take memory and load programs for the very work that it captures, on whatever
- * thread, and means those calls to take effect at once. */
+ * thread, and those calls must take effect at once. */
 #include "cuda/cuda_backend.h"
 
 static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
@@ -34,7 +34,8 @@ static int32_t begin_capture(gantry_backend_stream_t *stream) {
                                 device->record->hardware_name);
 }
 
-/* Whatever it returns, the stream captures no more. out_exec NULL: nothing is wanted. */
+/* Ends the capture: whatever is returned, the stream captures no more. out_exec may be NULL if
+ * nothing is wanted. */
 static gantry__cu_result_t cuda_graph_finish(gantry_backend_stream_t *stream,
                                              gantry__cu_graph_exec_t *out_exec) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
@@ -52,7 +53,7 @@ void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream) {
     (void)cuda_graph_finish(stream, NULL);
 }
 
-/* Without memory for the graph's record the capture is ended all the same. */
+/* Ends the capture, even if there is no memory for the graph's record. */
 static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph_t **out_graph) {
     gantry_backend_device_t *device = stream->device;
     *out_graph = NULL;
@@ -73,7 +74,8 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     return GANTRY_OK;
 }
 
-/* The driver knows pinned memory; any other address of the host is an invalid value to it. */
+/* Whether an address is pinned memory, which the driver knows; any other address of the host is an
+ * invalid value for it. */
 static gantry__cu_result_t ask_pinned(const gantry__cuda_symbols_t *cu, const void *address,
                                       bool *is_pinned) {
     unsigned int type = 0;
@@ -116,8 +118,9 @@ int32_t gantry__cuda_capture_check(const gantry_backend_stream_t *stream, const 
         (unsigned long long)size_bytes, device->record->hardware_name);
 }
 
-/* The driver is asked whether the stream is captured: a branch of a capture does not know. It would
- * make the graph a part of the one that is being captured; the interface has no such graphs. */
+/* Launches unless the stream is captured. Only the driver knows that, because a branch of a capture
+ * does not. It would make the graph a part of the one that is being captured; the interface has no
+ * such graphs. */
 static gantry__cu_result_t launch_outside(gantry_backend_stream_t *stream,
                                           gantry__cu_graph_exec_t exec, unsigned int *out_state) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
@@ -141,7 +144,7 @@ static int32_t cuda_graph_launch(gantry_backend_stream_t *stream, gantry_backend
 static void cuda_graph_destroy(gantry_backend_graph_t *graph) {
     gantry_backend_device_t *device = graph->device;
     const bool is_inside = gantry__cuda_enter(device) == GANTRY__CU_SUCCESS;
-    device->cu->cuGraphExecDestroy(graph->exec); /* needs no context */
+    device->cu->cuGraphExecDestroy(graph->exec); /* this needs no context */
     if (is_inside) gantry__cuda_leave(device);
     gantry__host_free(device->host, graph, sizeof *graph);
 }

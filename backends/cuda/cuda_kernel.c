@@ -8,10 +8,10 @@
 #define MOST_GROUPS_YZ 65535u
 
 struct gantry_backend_kernel_t {
-    gantry__kernel_head_t head; /* first: a kernel of its program's list */
+    gantry__kernel_head_t head; /* must be first: a kernel of its program's list */
     gantry_backend_program_t *program;
     gantry__cu_function_t function;
-    int32_t parameter_count; /* -1: the driver does not tell */
+    int32_t parameter_count; /* -1: the driver does not report it */
     size_t parameter_bytes[MOST_PARAMETERS];
 };
 
@@ -32,8 +32,8 @@ static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int wh
     return value > 0 ? (uint32_t)value : 0;
 }
 
-/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one, and that there are no more
- * as an invalid index. -1: not known, as of a card that was lost meanwhile. */
+/* The number of a kernel's parameters. Drivers of CUDA 12.4 and newer report them one by one, and
+ * an invalid index after the last one. -1: not known, as for a card that was lost meanwhile. */
 static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     const gantry__cuda_symbols_t *cu = kernel->program->head.device->cu;
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
@@ -49,7 +49,8 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     return native == GANTRY__CU_SUCCESS || native == GANTRY__CU_INVALID_VALUE ? count : -1;
 }
 
-/* The device's context is current. What the driver does not tell stays 0. */
+/* Reads what the kernel needs. The device's context must be current. What the driver does not
+ * report stays 0. */
 static void cuda_kernel_ask_needs(gantry_backend_kernel_t *kernel) {
     kernel->head.info.max_work_group_size =
         attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
@@ -95,7 +96,7 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
 
 /* ---- launching ---- */
 
-/* Parameters are passed by pointer; those that are no value of the caller's lie in numbers. */
+/* Parameters are passed by pointer; those that are not the caller's values are in numbers. */
 typedef struct parameters_t {
     void *list[MOST_PARAMETERS];
     unsigned long long numbers[MOST_PARAMETERS];
@@ -116,7 +117,7 @@ static void add_number(parameters_t *out, unsigned long long value) {
     ++out->count;
 }
 
-/* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself
+/* Whether the kernel reads a value of that size there. A wrong number of arguments is found
  * later. */
 static bool fits(const gantry_backend_kernel_t *kernel, uint32_t index, uint32_t bytes) {
     return kernel->parameter_count < 0 || index >= (uint32_t)kernel->parameter_count ||
@@ -158,8 +159,8 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
     return GANTRY_OK;
 }
 
-/* The largest group up to the usual one that divides the work-items: none may be launched beyond
- * them. */
+/* The largest group up to the usual one that divides the work-items, because no work-item may be
+ * launched beyond them. */
 static uint64_t choose_group(const gantry_backend_kernel_t *kernel, uint64_t items) {
     uint64_t most = kernel->head.info.max_work_group_size;
     uint64_t group = most != 0 && most < USUAL_GROUP ? most : USUAL_GROUP;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Searches for NVIDIA's libraries and opens them (cuda_library.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/library_open.h"
 #include "cuda/cuda_library.h"
@@ -12,14 +13,14 @@
 
 /* ---- finding ---- */
 
-/* One name on its way through the folders. */
+/* The search for one name in the folders. */
 typedef struct search_t {
     const gantry_host_t *host;
     const char *option;
     const char *name;
     void *library;
     char *out_file;
-    char *reasons; /* of files that are there and are not opened */
+    char *reasons; /* about files that exist and are not opened */
     size_t reasons_bytes;
 } search_t;
 
@@ -29,7 +30,8 @@ static void cuda_library_add_reason(char *reasons, size_t reasons_bytes, const c
                    reason);
 }
 
-/* The folder counts, too: the library loads others from it. */
+/* Whether a file may be opened. The folder counts, too, because the library loads others from
+ * it. */
 static bool may_open(const search_t *search, const char *folder, const char *path) {
     char others[512], reason[600];
     if (!gantry__host_others_may_write(search->host, folder, others, sizeof others) &&
@@ -55,7 +57,8 @@ static bool open_in(void *self, const char *folder, bool is_checked) {
     return search->library != NULL;
 }
 
-/* A file in a folder that cannot be opened tells more than the loader, which found none. */
+/* Opens a file of this name. If a file in a folder cannot be opened, that is the reason that
+ * counts, rather than the loader's, which found none. */
 static void *open_name(const gantry_host_t *host, const char *option, const char *name,
                        char *out_file, char *reasons, size_t reasons_bytes) {
     char loaders[300];
@@ -69,7 +72,8 @@ static void *open_name(const gantry_host_t *host, const char *option, const char
     return NULL;
 }
 
-/* Each candidate everywhere before the next one: the first is the one that suits the driver. */
+/* Searches for each candidate everywhere before the next one, because the first is the one that
+ * suits the driver. */
 void *gantry__cuda_library_find(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
                                 char *out_file, char *out_reasons, size_t reasons_bytes) {
     out_reasons[0] = '\0';
@@ -120,8 +124,8 @@ bool gantry__cuda_library_suits(const gantry__cuda_file_t *wanted, const char *f
 
 /* ---- places ---- */
 
-/* cuDNN from 9 on and NCCL from 2.9 on count as wanted->oldest does; those before have 1000 *
- * major. */
+/* Writes a version. cuDNN from 9 on and NCCL from 2.9 on count as wanted->oldest does; earlier ones
+ * have 1000 * major. */
 static void write_version(unsigned version, char *text, size_t text_bytes) {
     unsigned step = version < 10000 ? 1000 : 10000;
     (void)snprintf(text, text_bytes, "%u.%u.%u", version / step, version % step / 100,

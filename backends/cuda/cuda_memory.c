@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory as the driver gives it, and pinned host memory.
  *
- * The driver commits at once, so a success here is memory that is there. Pinned memory is pinned
- * for every context: the core shares it between the logical devices of a card. */
+ * The driver commits at once, so a success here is memory that is there. Pinned memory must be
+ * pinned for every context, because the core shares it between the logical devices of a card. */
 #include "cuda/cuda_backend.h"
 
 static int32_t cuda_memory_region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
@@ -47,8 +47,8 @@ static void cuda_memory_host_free(gantry_backend_device_t *device, void *ptr, ui
     }
 }
 
-/* The free memory of the record's card as far as a device of ours is open on it: its context
- * answers. */
+/* Reads the free memory of the record's card from the context of an open device of ours, if there
+ * is one. */
 static int32_t ask_open_device(gantry_backend_instance_t *instance,
                                const gantry__cuda_record_t *record, uint64_t *out_free_bytes,
                                uint64_t *out_total_bytes) {
@@ -66,7 +66,7 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance,
     return native == GANTRY__CU_SUCCESS;
 }
 
-/* The driver itself answers to nobody without a context, so this is NVML's. */
+/* The driver itself needs a context for this, so NVML answers. */
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
                                  uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     const gantry__nvml_t *nvml = gantry__cuda_nvml(instance);
@@ -87,8 +87,8 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
         nvml->is_usable ? "NVML does not answer for this card" : nvml->reason);
 }
 
-/* NVML is asked when the driver does not answer; not for a lost device, of which the core must
- * hear. */
+/* NVML answers when the driver does not, but not for a lost device, because the core must learn of
+ * that. */
 static int32_t cuda_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
                                 uint64_t *out_total_bytes) {
     const gantry__cuda_record_t *record = device->record;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens NCCL and judges its version (cuda_nccl.h). */
 #include "cuda/cuda_nccl.h"
 
 static unsigned cuda_nccl_ask_version(void *table, unsigned *out_version) {
@@ -15,7 +16,7 @@ static const gantry__library_symbol_t symbols[] = {
 #undef SYMBOL
         {"ncclGetErrorString", offsetof(gantry__nccl_t, ncclGetErrorString)}};
 
-/* 2.16.2 is the first for CUDA 12. */
+/* 2.16.2 is the first version for CUDA 12. */
 void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl) {
     static const gantry__cuda_wanted_t wanted = {
         .name = "NCCL",

@@ -2,8 +2,8 @@
 /* NCCL, NVIDIA's library of collective operations between cards: opened at run time, and the kernel
  * of NcclAllReduce.
  *
- * Owner: the instance holds the table; the library stays loaded. Threads: the instance's lock
- * guards the opening, the state's lock the calls of the library. */
+ * Owner: the instance holds the table; the library stays loaded. Threads: the instance's lock must
+ * guard the opening, and the state's lock the calls of the library. */
 #ifndef GANTRY_CUDA_NCCL_H
 #define GANTRY_CUDA_NCCL_H
 
@@ -47,16 +47,16 @@ typedef struct gantry__nccl_t {
     struct gantry__nccl_clique_t *cliques; /* cards that have computed together */
 } gantry__nccl_t;
 
-/* Opens option GANTRY_CUDA_NCCL when set, else libnccl.so.2, on the first call. Its absence is
- * no failure. */
+/* Opens option GANTRY_CUDA_NCCL when set, else libnccl.so.2, on the first call. A missing library
+ * is no failure. */
 void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl);
 
 /* ---- cuda_nccl_reduce.c ---- */
 
-/* Whether NcclAllReduce can run on the instance's cards: NCCL knows primary contexts alone. Opens
- * the library. */
+/* Whether NcclAllReduce can run on the instance's cards, because NCCL only knows primary contexts.
+ * It opens the library. */
 bool gantry__nccl_serves(gantry_backend_instance_t *instance);
-/* Ends what NCCL holds of a device, before it closes. */
+/* Ends what NCCL holds of a device; it must be called before the device closes. */
 void gantry__nccl_forget(gantry_backend_device_t *device);
 extern const gantry_kernel_def_t gantry__nccl_kernel;
 

@@ -6,13 +6,14 @@
  *     card 1: NcclAllReduce   noted
  *     card 2: NcclAllReduce   the last of num_devices: one group of NCCL, on the streams of all
  *
- * The calls of one all-reduce follow each other in one thread, with no work on these streams in
- * between, so that each stream still has it behind its inputs and before what uses its result. A
- * call for a card that is in the group already begins the group anew: what came before has failed.
+ * The calls of one all-reduce must follow each other in one thread, with no work on these streams
+ * in between, so that each stream still has it after its inputs and before what uses its result. A
+ * call for a card that is already in the group begins the group anew, because the calls before have
+ * failed.
  *
  * Cards that compute together are a clique, with a communicator for each card; it is made at their
- * first all-reduce and kept until one of them closes. One lock is held around NCCL: collectives of
- * one process run in one order on all cards. */
+ * first all-reduce and kept until one of them closes. One lock is held around NCCL, because
+ * collectives of one process must run in one order on all cards. */
 #include <stdio.h>
 #include <string.h>
 
@@ -176,7 +177,8 @@ static int32_t launch_calls(gantry_backend_instance_t *instance, const gantry__n
     return nccl_check(instance, "ncclGroupEnd", ended);
 }
 
-/* NCCL leaves another context current than it found. */
+/* Launches the group's calls. NCCL leaves another context current than it found, so the context is
+ * set again. */
 static int32_t launch_group(gantry_backend_instance_t *instance,
                             const gantry__nccl_group_t *group) {
     const gantry_backend_device_t *first = group->arrivals[0].device;
@@ -190,7 +192,7 @@ static int32_t launch_group(gantry_backend_instance_t *instance,
     return status;
 }
 
-/* The thread's group, to which the call belongs. */
+/* Finds the thread's group, to which the call belongs. */
 static int32_t nccl_join_group(const gantry_op_call_t *call, gantry_backend_instance_t *instance,
                                gantry__nccl_group_t ***out_at) {
     gantry__nccl_group_t wanted, **at = nccl_find_group(&instance->nccl);
@@ -247,7 +249,7 @@ static int32_t nccl_supports(const gantry_op_call_t *call) {
 
 static int32_t nccl_compute(gantry_op_call_t *call) {
     gantry_backend_instance_t *instance = call->device->instance;
-    /* a graph of one card has no place for the others */
+    /* a graph of one card cannot include the others */
     if (call->stream->is_capturing)
         return call->services->fail(call, GANTRY_UNIMPLEMENTED,
                                     "NcclAllReduce is no part of a CUDA graph");

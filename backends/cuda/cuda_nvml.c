@@ -19,7 +19,8 @@ static const gantry__library_symbol_t telemetry_symbols[] = {
 #undef SYMBOL
 };
 
-/* The library is open: this names it once more. */
+/* Finds the functions of the second list. The library is already open, so opening it again only
+ * gives a handle. */
 static void find_telemetry(gantry__nvml_t *nvml, const char *file) {
     void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
     for (size_t i = 0; library && i < sizeof telemetry_symbols / sizeof telemetry_symbols[0]; ++i)
@@ -76,9 +77,10 @@ static bool cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t
            strcmp(own, uuid) == 0;
 }
 
-/* By address first: a look-up by UUID may wake every card of the machine. A part of a card (MIG)
- * has its card's address and a UUID of its own, which the driver gives without its tag and NVML
- * knows by it. Who has neither is not taken for its card. */
+/* Finds a card. The address comes first, because a look-up by UUID may wake every card of the
+ * machine. A part of a card (MIG) has its card's address and a UUID of its own, which the driver
+ * gives without its tag and by which NVML knows the part. A card that has neither is not taken for
+ * it. */
 bool gantry__nvml_find(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                        gantry__nvml_device_t *out_card) {
     if (!nvml->is_usable ||

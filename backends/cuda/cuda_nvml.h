@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVML, NVIDIA's monitoring library: the part this backend calls, declared here, and its opening at
- * run time.
+/* NVML, NVIDIA's monitoring library: the part that this backend calls, declared here, and its
+ * opening at run time.
  *
  * It answers without a context: whether a card is busy, how much of its memory is free, how warm it
  * is, who uses it. Nothing depends on it. Older drivers lack functions of the second list.
+ *
  * Owner: the instance holds the table and one nvmlInit_v2; the library stays loaded. Threads:
- * loading is thread-safe, NVML too. */
+ * loading is thread-safe, and so is NVML. */
 #ifndef GANTRY_CUDA_NVML_H
 #define GANTRY_CUDA_NVML_H
 
@@ -33,16 +34,16 @@ enum {
     GANTRY__NVML_SLOWED_POWER_BRAKE = 0x80,
     GANTRY__NVML_SLOWED_DISPLAY = 0x100
 };
-#define GANTRY__NVML_UUID_BYTES 96 /* as long as one may be */
+#define GANTRY__NVML_UUID_BYTES 96 /* the most that one may have */
 
-/* Bytes. Passed as a pointer to NVIDIA's struct of the same layout. */
+/* Bytes. It is passed as a pointer to NVIDIA's struct, and must have the same layout. */
 typedef struct gantry__nvml_memory_t {
     unsigned long long total;
     unsigned long long free;
     unsigned long long used;
 } gantry__nvml_memory_t;
 
-/* Percent of the last moments, from a sixth of a second to one. */
+/* Percent of the last moments, which are a sixth of a second to one second. */
 typedef struct gantry__nvml_utilization_t {
     unsigned int gpu;
     unsigned int memory;
@@ -100,7 +101,7 @@ typedef struct gantry__nvml_t {
     bool is_usable;
     char name[200];   /* "libnvidia-ml.so.1 (driver 535.104.05)" */
     char driver[80];  /* the driver's own version, "535.104.05"; "" when unknown */
-    char reason[512]; /* when not usable */
+    char reason[512]; /* why it is not usable */
     const char *(*nvmlErrorString)(gantry__nvml_result_t result);
 #define GANTRY__NVML_SLOT(function, parameters) gantry__nvml_result_t(*function) parameters;
     GANTRY__NVML_FUNCTIONS(GANTRY__NVML_SLOT)
@@ -108,18 +109,18 @@ typedef struct gantry__nvml_t {
 #undef GANTRY__NVML_SLOT
 } gantry__nvml_t;
 
-/* Opens option GANTRY_CUDA_NVML when set, else libnvidia-ml.so.1, on the first call. Its absence is
- * no failure: is_usable is 0 and reason says why. */
+/* Opens option GANTRY_CUDA_NVML when set, else libnvidia-ml.so.1, on the first call. A missing
+ * library is no failure: is_usable is 0 and reason says why. */
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml);
 void gantry__nvml_close(gantry__nvml_t *nvml);
 
-/* The card at a PCI address, or the part of it (MIG) that has the UUID ("GPU-...", "" when it is
- * not known). 0 when NVML does not answer. */
+/* Reads the memory of the card at a PCI address, or of the part of it (MIG) that has the UUID
+ * ("GPU-...", or "" when it is not known). Returns false when NVML does not answer. */
 bool gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                          gantry__nvml_memory_t *out_memory);
 bool gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                               gantry__nvml_utilization_t *out_percent);
-/* The same card's or part's handle; false when NVML does not know it. */
+/* Finds the handle of the same card or part. Returns false when NVML does not know it. */
 bool gantry__nvml_find(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                        gantry__nvml_device_t *out_card);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cards do now, through NVML: no context is made, and no card is woken. Each
- * question may be one that a card (a part of one, a card without a fan) does not answer. */
+/* What cards do now, through NVML: no context is made, and no card is woken. A card, a part of one,
+ * or a card without a fan may have no answer to a question. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ typedef struct asked_t {
     ((asked)->nvml->function &&       \
      (asked)->nvml->function((asked)->card, __VA_ARGS__) == GANTRY__NVML_SUCCESS)
 
-/* Marks what is known. */
+/* Marks whether the field of this bit is known. */
 static void nvml_know(const asked_t *asked, uint32_t bit, bool is_known) {
     if (is_known) asked->out->known |= bit;
 }
@@ -104,7 +104,7 @@ static void ask_ecc(const asked_t *asked) {
     out->ecc_uncorrected = uncorrected;
 }
 
-/* NVML and the card's handle, or Unavailable with the reason. */
+/* Writes NVML and the card's handle, or returns Unavailable with the reason. */
 static int32_t nvml_open_card(gantry_backend_instance_t *instance, uint32_t index,
                               const gantry__nvml_t **out_nvml, gantry__nvml_device_t *out_card) {
     const gantry__nvml_t *nvml = gantry__cuda_nvml(instance);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens NVRTC and reads the architectures that it knows (cuda_nvrtc.h). */
 #include "driver/library_open.h"
 #include "cuda/cuda_nvrtc.h"
 
@@ -30,8 +31,8 @@ int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native) {
     }
 }
 
-/* The list is one of this version; one that is too long is left at its largest possible
- * beginning. */
+/* Reads the list of architectures, which is that of this version; of a list that is too long the
+ * first part is kept. */
 static gantry__nvrtc_result_t ask_archs(gantry__nvrtc_t *nvrtc) {
     int count = 0;
     gantry__nvrtc_result_t native = nvrtc->nvrtcGetNumSupportedArchs(&count);
@@ -58,7 +59,8 @@ static void cuda_nvrtc_ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
     nvrtc->is_usable = true;
 }
 
-/* With a driver of CUDA 12 a library of CUDA 13 comes last: it serves to say that it is too new. */
+/* With a driver of CUDA 12 a library of CUDA 13 comes last; it only serves to say that it is too
+ * new. */
 void gantry__nvrtc_open(const gantry_host_t *host, const gantry__cuda_symbols_t *cu, bool wants_12,
                         gantry__nvrtc_t *out_nvrtc) {
     static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12",

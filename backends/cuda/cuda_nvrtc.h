@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVRTC, NVIDIA's compiler of CUDA C as a library: the part this backend calls, declared here, and
- * its opening at run time.
+/* NVRTC, NVIDIA's compiler of CUDA C as a library: the part that this backend calls, declared here,
+ * and its opening at run time. NVRTC needs no driver and no card.
  *
- * NVRTC needs no driver and no card. Owner: the instance holds the table; the library stays loaded.
- * Threads: loading is init-only, the table constant afterwards; a program of NVRTC belongs to
- * one thread at a time. */
+ * Owner: the instance holds the table; the library stays loaded. Threads: loading is init-only, and
+ * the table is constant afterwards; a program of NVRTC must be used by one thread at a time. */
 #ifndef GANTRY_CUDA_NVRTC_H
 #define GANTRY_CUDA_NVRTC_H
 
@@ -50,7 +49,7 @@ typedef struct gantry__nvrtc_t {
     int archs[GANTRY__NVRTC_MOST_ARCHS]; /* 75 for 7.5, rising */
     int arch_count;
     char name[340];    /* "libnvrtc.so.12 (12.9)" */
-    char reason[1024]; /* when not usable */
+    char reason[1024]; /* why it is not usable */
     const char *(*nvrtcGetErrorString)(gantry__nvrtc_result_t result);
 #define GANTRY__NVRTC_SLOT(function, parameters) gantry__nvrtc_result_t(*function) parameters;
     GANTRY__NVRTC_FUNCTIONS(GANTRY__NVRTC_SLOT)
@@ -58,12 +57,12 @@ typedef struct gantry__nvrtc_t {
 } gantry__nvrtc_t;
 
 /* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2, with wants_12 that of
- * CUDA 12 first. One of a later CUDA than the driver's is refused. Its absence is no failure:
- * is_usable is 0 and reason says why. */
+ * CUDA 12 first. A library of a later CUDA than the driver's is refused. A missing library is no
+ * failure: is_usable is 0 and reason says why. */
 void gantry__nvrtc_open(const gantry_host_t *host, const gantry__cuda_symbols_t *cu, bool wants_12,
                         gantry__nvrtc_t *out_nvrtc);
 
-/* NVRTC's own word for a result: "NVRTC_ERROR_COMPILATION". */
+/* NVRTC's own word for a result, such as "NVRTC_ERROR_COMPILATION". */
 const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc_result_t native);
 int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native);
 

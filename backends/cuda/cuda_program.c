@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: from CUDA C through NVRTC, or from an image that was kept. What NVRTC gives is machine
  * code for the card (CUBIN), or PTX when the card is newer than NVRTC; the driver takes both alike,
- * and the image is the program's binary. A refusal carries the compiler's own words. */
+ * and the image is the program's binary. A refusal has the compiler's own words. */
 #include "cuda/cuda_backend.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* ---- a refusal ---- */
 
-/* The compiler's log; NULL when there is none. Owned by the caller, *out_bytes long. */
+/* The compiler's log, *out_bytes long, which the caller must free; NULL when there is none. */
 static char *cuda_program_build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t handle,
                                     size_t *out_bytes) {
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
@@ -51,15 +51,15 @@ static int32_t cuda_program_build_failed(gantry_backend_device_t *device,
 
 /* ---- compiling ---- */
 
-/* What every program is compiled with: no fused multiply-add and IEEE rounding, so that results are
- * the portable text's own. */
+/* The options of every program: no fused multiply-add and IEEE rounding, so that results are the
+ * portable text's own. */
 static const char *const fixed_options[] = {"--fmad=false", "--prec-div=true", "--prec-sqrt=true",
                                             "--ftz=false", "-default-device"};
 #define FIXED_OPTIONS (sizeof fixed_options / sizeof fixed_options[0])
 
 typedef struct options_t {
     char arch[48];
-    char text[GANTRY__BUILD_OPTIONS_BYTES]; /* the caller's, cut at their blanks */
+    char text[GANTRY__BUILD_OPTIONS_BYTES]; /* the caller's options, cut at their blanks */
     const char *list[MOST_OPTIONS];
     int count;
 } options_t;
@@ -89,7 +89,7 @@ static int32_t cuda_program_read_options(gantry_backend_device_t *device, const 
     return GANTRY_OK;
 }
 
-/* The parts as one text. Owned by the caller, *out_bytes long. */
+/* Joins the parts to one text, *out_bytes long, which the caller must free. */
 static char *join_parts(gantry_backend_device_t *device, const gantry_program_source_t *source,
                         size_t *out_bytes) {
     size_t bytes = 1;
@@ -173,7 +173,7 @@ static gantry_backend_program_t *cuda_program_make(gantry_backend_device_t *devi
                                 sizeof(gantry_backend_program_t), device, label);
 }
 
-/* A program whose making failed is destroyed. */
+/* Ends the making of a program. A program whose making failed is destroyed. */
 static int32_t cuda_program_end(gantry_backend_program_t *program, int32_t status,
                                 gantry_backend_program_t **out_program) {
     if (status != GANTRY_OK) {
@@ -184,7 +184,7 @@ static int32_t cuda_program_end(gantry_backend_program_t *program, int32_t statu
     return GANTRY_OK;
 }
 
-/* Hands the image to the driver, which translates PTX here. */
+/* Gives the image to the driver, which translates PTX here. */
 static int32_t load_image(gantry_backend_program_t *program) {
     gantry_backend_device_t *device = program->head.device;
     unsigned int options[] = {GANTRY__CU_JIT_ERROR_LOG_BUFFER,
@@ -234,9 +234,9 @@ static int32_t cuda_program_binary(gantry_backend_program_t *program, void *byte
     return GANTRY_OK;
 }
 
-/* The driver is told no size: it reads as far as a CUBIN's own table says, or to a text's end. So
- * an image ends with one zero more, and a file that was cut must not reach it: the core checks
- * the content of its files. */
+/* Copies the image. The driver gets no size: it reads as far as a CUBIN's own table says, or to a
+ * text's end. So an image must end with one more zero, and a file that was cut must not get here;
+ * the core checks the content of its files. */
 static int32_t copy_image(gantry_backend_program_t *program, const void *bytes, size_t size_bytes) {
     program->image_bytes = size_bytes;
     program->image = gantry__driver_alloc(program->head.device->host, size_bytes + 1);

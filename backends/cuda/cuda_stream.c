@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that do not wait for the context's default stream. The driver hands work to the card
- * by itself: no flush. Events have no times unless a timeline needs them; one that was never
- * recorded counts as past, for the driver as for the interface. */
+/* Streams that do not wait for the context's default stream. The driver gives work to the card by
+ * itself, so no flush is needed. Events have no times unless a timeline needs them; an event that
+ * was never recorded counts as past, for the driver as for the interface. */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_backend.h"
 
@@ -13,7 +13,8 @@
 
 /* ---- streams ---- */
 
-/* A device says that it has two levels; the urgent one is the most urgent that its context has. */
+/* Makes a stream. A device has two levels for the core; the urgent one is the most urgent that its
+ * context has. */
 static int32_t cuda_stream_create_with_priority(gantry_backend_device_t *device, int32_t purpose,
                                                 int32_t priority,
                                                 gantry_backend_stream_t **out_stream) {
@@ -41,8 +42,9 @@ static int32_t cuda_stream_create(gantry_backend_device_t *device, int32_t purpo
     return cuda_stream_create_with_priority(device, purpose, 0, out_stream);
 }
 
-/* The driver would keep a destroyed stream's work going; who destroys it may free its memory next.
- * A stream that captures cannot be waited for. */
+/* Waits for the stream's work, and destroys it. The driver would let the work of a destroyed stream
+ * go on, while its caller may free the work's memory next. A stream that captures cannot be waited
+ * for. */
 static void cuda_stream_destroy(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
@@ -66,8 +68,8 @@ static uint64_t cuda_stream_now_ns(void) {
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-/* Asks for the event as the policy says: until its end, for a short time, or not at all. The wait
- * that follows tells what fails. */
+/* Polls for the event as the policy says: until its end, for a short time, or not at all. The wait
+ * that follows reports what fails. */
 static void ask_by_policy(const gantry_backend_device_t *device, gantry__cu_event_t event) {
     const int32_t policy = gantry__cuda_wait_policy(device);
     const bool is_short = policy == GANTRY__WAIT_ADAPTIVE;
@@ -79,8 +81,9 @@ static void ask_by_policy(const gantry_backend_device_t *device, gantry__cu_even
     }
 }
 
-/* The driver's wait for a stream polls in a context of others; a wait for an event may sleep. What
- * fails here the wait for the stream tells. A stream that is captured takes the event for work. */
+/* The driver's wait for a stream polls in a context of others, while a wait for an event may sleep.
+ * The wait for the stream, which follows, reports what fails here. A stream that is captured takes
+ * the event for work. */
 static void wait_for_event_of(gantry_backend_stream_t *stream) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     unsigned int state = GANTRY__CU_CAPTURE_NONE;
@@ -110,8 +113,8 @@ static int32_t cuda_stream_synchronize(gantry_backend_stream_t *stream) {
                                 device->record->hardware_name);
 }
 
-/* The event may be another device's: the driver waits on the card, whatever context it was
- * recorded in. */
+/* The event may be another device's, because the driver waits on the card, in whatever context it
+ * was recorded. */
 static int32_t cuda_stream_wait_event(gantry_backend_stream_t *stream,
                                       gantry_backend_event_t *event) {
     gantry_backend_device_t *device = stream->device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers: all are submitted and none is waited for, but by the driver itself where host memory
- * is not pinned.
+/* Transfers: all are submitted and none is waited for, except by the driver itself where host
+ * memory is not pinned.
  *
  * The driver fills with 1, 2 and 4 bytes. A pattern of 8 is written once, as two halves, and then
  * doubled by copies within the span: n elements take log2(n) copies and twice the memory traffic,
@@ -90,8 +90,8 @@ static int32_t cuda_transfer_fill(gantry_backend_stream_t *stream, const gantry_
 
 /* ---- between cards ---- */
 
-/* Says once per pair that the direct way is not to be had: the driver finds another one, which
- * it does not tell. */
+/* Logs once per pair that the direct way is not available; the driver then finds another one, which
+ * it does not report. */
 static void tell_no_access(const gantry_backend_device_t *device,
                            const gantry_backend_device_t *peer, const char *why) {
     gantry__host_log(device->host, GANTRY_LEVEL_INFO,
@@ -100,8 +100,8 @@ static void tell_no_access(const gantry_backend_device_t *device,
                      peer->record->texts.pci_address, peer->record->hardware_name, why);
 }
 
-/* Asks once per pair for the direct way. A refusal is no failure: the driver then chooses the way.
- * The context of the target is current. */
+/* Requests the direct way, once per pair. A refusal is no failure: the driver then chooses the way.
+ * The context of the target must be current. */
 static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t *peer) {
     unsigned long long bit = gantry__cuda_peer_bit(peer);
     char why[96] = "the cards do not reach each other's memory";

@@ -7,7 +7,7 @@
 
 #include "kernels/common/kernel_types.h"
 
-/* The part of a long log to show: it begins with the line of the first error. */
+/* The part of a long log that is shown, which begins with the line of the first error. */
 static const char *interesting_part(const char *log) {
     const char *at;
 
@@ -18,8 +18,8 @@ static const char *interesting_part(const char *log) {
     return at;
 }
 
-/* Compilers report only in their log that they ran out of memory. The program itself may be
- * fine. */
+/* Whether the log says that memory ran out. Compilers report that only in their log; the program
+ * itself may be fine. */
 static bool is_out_of_memory(const char *log) {
     static const char *const words[] = {"out of memory", "Out of memory", "Cannot allocate memory",
                                         "Memory allocation failure", "bad_alloc"};

@@ -2,13 +2,13 @@
 /* Turns a failed build into one error: the program, the device, and the compiler's log from its
  * first error on.
  *
- * Owner: nothing is kept. Threads: thread-safe. */
+ * Owner: nothing is kept; the log is the caller's. Threads: thread-safe. */
 #ifndef GANTRY_DRIVER_BUILD_FAILURE_H
 #define GANTRY_DRIVER_BUILD_FAILURE_H
 
 #include <gantry/backend_abi.h>
 
-#define GANTRY__BUILD_OPTIONS_BYTES 1024 /* of a program's options, with the terminator */
+#define GANTRY__BUILD_OPTIONS_BYTES 1024 /* for a program's options, with their terminator */
 #define GANTRY__BUILD_LOG_BYTES 1500     /* the part of a log that is shown */
 
 typedef struct gantry__build_failure_t {

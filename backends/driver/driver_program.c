@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks and memory that programs and kernels of both drivers' backends share
+ * (driver_program.h). */
 #include "driver/driver_program.h"
 
 #include "driver/build_failure.h"

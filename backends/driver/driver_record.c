@@ -18,7 +18,8 @@ void gantry__record_set_uuid(gantry__record_texts_t *texts, const unsigned char 
                    b[14], b[15]);
 }
 
-/* FNV-1a, 64 bits. The terminator is hashed as well, so that "ab", "c" differs from "a", "bc". */
+/* Adds a text by FNV-1a, 64 bits. The terminator is hashed as well, so that "ab", "c" differs from
+ * "a", "bc". */
 static uint64_t add_to_hash(uint64_t hash, const char *text) {
     do {
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each function calls one slot of the host, and states what failed (host_call.h). */
 #include "driver/host_call.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens libraries, and reports which files were tried (library_open.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/library_open.h"
 
@@ -106,8 +107,8 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
     return NULL;
 }
 
-/* Copies the bytes of a function's address: ISO C does not convert a pointer to an object into one
- * to a function. */
+/* Copies the bytes of a function's address, because ISO C does not convert a pointer to an object
+ * into one to a function. */
 void gantry__library_file_add(gantry__library_files_t *files, const char *name) {
     const bool has_room = files->length < files->capacity;
     const int length =

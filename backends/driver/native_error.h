@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Translates a driver's error numbers to Gantry's codes and texts.
  *
- * 0 is every driver's success. Not here: the list of numbers, which each backend has. Owner:
- * nothing is kept, lists are constant. Threads: thread-safe. */
+ * Every driver's success must be 0. Not here: the list of numbers, which each backend has. Owner:
+ * nothing is kept; lists must be constant. Threads: thread-safe. */
 #ifndef GANTRY_DRIVER_NATIVE_ERROR_H
 #define GANTRY_DRIVER_NATIVE_ERROR_H
 
@@ -26,19 +26,19 @@ typedef struct gantry__native_errors_t {
 const char *gantry__native_name(const gantry__native_errors_t *errors, int64_t native);
 int32_t gantry__native_code(const gantry__native_errors_t *errors, int64_t native);
 
-/* Hands the text to the host unchanged; returns code. */
+/* Gives the text unchanged to the host; returns code. */
 int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_errors_t *errors,
                             int32_t code, int64_t native, const char *format, ...)
     GANTRY__HOST_PRINTF(5, 6);
-/* 0 if native is 0. Otherwise returns its code and states the text, followed by ": NAME
+/* Returns 0 if native is 0. Otherwise returns its code and states the text, followed by ": NAME
  * (number)". */
 int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_errors_t *errors,
                              int64_t native, const char *format, ...) GANTRY__HOST_PRINTF(4, 5);
-/* The result of a transfer: "WHAT N bytes at offset N on HARDWARE". */
+/* The result of a transfer, whose text is "WHAT N bytes at offset N on HARDWARE". */
 int32_t gantry__native_check_span(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                   int64_t native, const char *what, const gantry_span_t *span,
                                   const char *hardware_name);
-/* pthread_mutex_init; ResourceExhausted "no mutex for TEXT" if it fails. */
+/* Calls pthread_mutex_init; states ResourceExhausted "no mutex for TEXT" if that fails. */
 int32_t gantry__native_mutex_init(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                   pthread_mutex_t *mutex, const char *format, ...)
     GANTRY__HOST_PRINTF(4, 5);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the limits of the process with what /proc says is in use (process_limit.h). */
 #define _GNU_SOURCE
 #include "driver/process_limit.h"
 
@@ -6,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The bytes of address space and of writable private memory that RLIMIT_AS and RLIMIT_DATA count.
- * Returns false if the system does not say. */
+/* Reads the bytes of address space and of writable private memory that RLIMIT_AS and RLIMIT_DATA
+ * count. Returns false if the system does not say. */
 static bool in_use(uint64_t *out_space, uint64_t *out_data) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *file = fopen("/proc/self/statm", "r");

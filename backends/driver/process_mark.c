@@ -12,7 +12,8 @@
 
 #define PAGE_BYTES 4096
 
-/* A page that the kernel clears in a child of fork; NULL if the kernel cannot. */
+/* Makes a page that the kernel clears in a child of fork. Returns NULL if the kernel cannot do
+ * that. */
 static volatile unsigned char *make_page(void) {
 #if defined(MADV_WIPEONFORK)
     void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -38,7 +39,7 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
             munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread set it first */
         }
     } else if (*page == 0) {
-        *page = 1; /* left by an instance of the parent that found no driver */
+        *page = 1; /* an instance of the parent that found no driver left it */
     }
     atomic_store(&mark->process, (long long)getpid());
     atomic_fetch_add(&mark->uses, 1);
@@ -46,7 +47,8 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
 
 void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub(&mark->uses, 1); }
 
-/* A process number may be reused, in a namespace of its own at once. The page is always right. */
+/* Whether the mark was set before a fork. A process number may be reused, in a namespace of its own
+ * even at once; the page is always right. */
 bool gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
     const volatile unsigned char *page = atomic_load(&mark->page);
     return atomic_load(&mark->uses) != 0 &&

@@ -8,7 +8,7 @@
 
 #define LAYER "libgantry_opencl_layer.so"
 
-/* The loader has opened the layer already, or it has none. */
+/* Sets the mark in the layer, if the loader has opened it. */
 static void mark(int is_on) {
     const char *names = getenv("GANTRY_OPENCL_LAYER_DEVICES");
     if (!names || !*names) return;
@@ -21,7 +21,7 @@ static void mark(int is_on) {
     (void)dlclose(layer);
 }
 
-/* This call is refused, but first it starts the loader, which opens its layers. */
+/* This call is refused, but it first starts the loader, which opens its layers. */
 void gantry__opencl_all_devices_begin(const gantry__opencl_symbols_t *cl) {
     const char *names = getenv("GANTRY_OPENCL_LAYER_DEVICES");
     if (names && *names) (void)cl->clGetPlatformIDs(0, NULL, NULL);

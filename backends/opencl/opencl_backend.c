@@ -11,7 +11,7 @@
 #include "driver/library_open.h"
 #include "driver/process_mark.h"
 
-/* Drivers stay loaded when every instance is closed, and so does the memory of them. */
+/* Drivers stay loaded when every instance is closed, so the mark must remain, too. */
 static gantry__process_mark_t used;
 
 /* ---- options ---- */
@@ -32,8 +32,8 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
 
 /* ---- instance ---- */
 
-/* PoCL's threads are not there in a child of fork, and work given to them never ends; other
- * drivers hold locks and files. */
+/* Fails in a child of fork: PoCL's threads do not exist there, and work given to them never ends;
+ * other drivers hold locks and files. */
 static int32_t opencl_backend_check_process(const gantry_host_t *host) {
     return gantry__process_mark_check(&used, host, &GANTRY__DRIVER_ERRORS,
                                       ": drivers' threads and locks do not survive fork");
@@ -95,8 +95,8 @@ static uint32_t opencl_backend_device_count(gantry_backend_instance_t *instance)
     return instance->record_count;
 }
 
-/* The same list for every device: supports() of each kernel looks at what the device was opened
- * with. */
+/* The list is the same for every device, because supports() of each kernel tests with what the
+ * device was opened. */
 static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                                             const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
@@ -112,7 +112,7 @@ static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance,
     return sizeof kernels / sizeof kernels[0];
 }
 
-/* Each line is written once, since callers keep it. The lock is held. */
+/* Writes each line once, because callers keep it. The lock must be held. */
 static const char *add_failure(gantry_backend_instance_t *instance) {
     const char *failure = instance->clblast.failure;
     char *line = instance->libraries_failed;

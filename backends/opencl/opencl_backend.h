@@ -2,10 +2,11 @@
 /* The OpenCL backend's own types: platforms and devices found through the ICD loader, presented
  * through the plug-in interface.
  *
- * A region's number is its cl_mem; a span is that buffer and an offset, never a sub-buffer. One
- * context per device, in-order queues, no profiling. What a driver refuses becomes a code and a
- * text in opencl_status.c.
- * Owner: the core owns instances, devices, streams, events and programs and gives them back in
+ * A region's number is its cl_mem; a span is that buffer and an offset, never a sub-buffer. Each
+ * device has one context and in-order queues without profiling. opencl_status.c makes a code and a
+ * text of what a driver refuses.
+ *
+ * Owner: the core owns instances, devices, streams, events and programs, and must give them back in
  * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
  * backend_abi.h says slot by slot. */
 #ifndef GANTRY_OPENCL_BACKEND_H
@@ -26,14 +27,14 @@
 #include "driver/driver_program.h"
 #include "driver/driver_record.h"
 
-/* Which matrix product a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the
+/* The matrix product that a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the
  * device is opened. */
 enum {
     GANTRY__OPENCL_MATMUL_AUTO = 0,
     GANTRY__OPENCL_MATMUL_CLBLAST = 1,
     GANTRY__OPENCL_MATMUL_CPU = 2,
     GANTRY__OPENCL_MATMUL_PORTABLE = 3,
-    GANTRY__OPENCL_MATMUL_TENSOR = 4,  /* NVIDIA's tensor cores by PTX: only by asking */
+    GANTRY__OPENCL_MATMUL_TENSOR = 4,  /* NVIDIA's tensor cores by PTX: only on request */
     GANTRY__OPENCL_MATMUL_EMULATED = 5 /* the same kernel in plain OpenCL C, for tests */
 };
 
@@ -49,8 +50,8 @@ typedef struct gantry__opencl_record_t {
     char *platform_version;
     gantry__record_texts_t texts;
     char build_options[96]; /* what every program is built with, before its own options */
-    bool has_amd_memory;    /* the driver tells how much is free */
-    atomic_int wait_policy; /* of devices opened from now on; 0: auto */
+    bool has_amd_memory;    /* whether the driver reports how much is free */
+    atomic_int wait_policy; /* the policy of devices opened from now on; 0: auto */
 } gantry__opencl_record_t;
 
 struct gantry_backend_instance_t {
@@ -60,12 +61,12 @@ struct gantry_backend_instance_t {
     uint32_t record_count;
     uint32_t record_capacity;
     uint32_t platform_count; /* so far, while devices are found: their info.driver */
-    int32_t matmul;          /* as asked for */
+    int32_t matmul;          /* as requested */
     pthread_mutex_t lock; /* orders the first opening of CLBlast, guards the lines of libraries */
     gantry__opencl_clblast_t clblast;
-    gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
+    gantry__clblast_rows_t *clblast_rows; /* the rows of the option's file; NULL: none */
     gantry__opencl_notes_t notes;
-    bool has_platforms; /* a driver was called: from then on it lives as long as the process */
+    bool has_platforms; /* a driver was called, and now lives as long as the process */
     gantry__opencl_compiler_t compiler;
     char libraries[sizeof(gantry__opencl_notes_t) + 512];
     char libraries_failed[sizeof(gantry__opencl_notes_t) + 1024]; /* with CLBlast's failure */
@@ -86,13 +87,14 @@ struct gantry_backend_device_t {
     cl_context context;
     bool is_pocl;
     int32_t matmul; /* resolved: never AUTO */
-    /* of products of float32 and of float64 where matmul is CPU */
+    /* for products of float32 and of float64 where matmul is CPU */
     gantry__opencl_cpu_blocks_t cpu_blocks[2];
     gantry__opencl_wait_t wait;
-    atomic_int used_clblast; /* its program cache holds the context */
-    /* products that it failed at: of float32 and float64, plain and batched; a bit for each size */
+    atomic_int used_clblast; /* CLBlast's program cache holds the context */
+    /* products at which it failed: of float32 and float64, plain and batched; a bit for each
+     * size */
     atomic_ullong clblast_failed[2][2];
-    atomic_ullong released_regions; /* how many: a handle seen before may be another buffer's */
+    atomic_ullong released_regions; /* how many: a released handle may be another buffer's */
     pthread_mutex_t lock;           /* guards pinned */
     gantry__opencl_pinned_t *pinned;
     cl_command_queue host_queue; /* maps pinned memory; NULL on CPU-type devices */
@@ -101,14 +103,14 @@ struct gantry_backend_device_t {
 struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     cl_command_queue queue;
-    cl_command_queue former; /* before the last set_timed; NULL: none */
+    cl_command_queue former; /* the queue before the last set_timed; NULL: none */
     int32_t priority;
 };
 
 struct gantry_backend_event_t {
     gantry_backend_device_t *device;
     cl_event handle;        /* NULL until recorded */
-    cl_command_queue queue; /* recorded there; retained, so that the event may outlive the stream */
+    cl_command_queue queue; /* recorded there; retained, so that the event may outlive it */
     atomic_int flushed;     /* the queue was flushed after the record */
 };
 
@@ -121,7 +123,7 @@ extern const gantry_program_ops_t gantry__opencl_program_ops;
 /* ---- opencl_device.c ---- */
 
 /* Fills instance->records from all platforms. A platform or device that fails is left out with a
- * warning, one that the loader hands out twice is counted once; Unavailable, with what is
+ * warning, and one that the loader returns twice is counted once. Returns Unavailable, with what is
  * missing, when no device remains. */
 int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance);
 void gantry__opencl_devices_forget(gantry_backend_instance_t *instance);
@@ -135,15 +137,16 @@ int32_t gantry__opencl_set_wait_policy(gantry_backend_instance_t *instance, uint
 
 /* ---- opencl_device_info.c ---- */
 
-/* Fills a record whose platform and device are set. Returns OpenCL's number, or
- * GANTRY__OPENCL_NO_MEMORY with the error stated; for a device that fails or that this backend
- * cannot use, why goes to reason: that is not the backend's failure. Texts made before a failure
- * stay in the record. */
+/* Fills a record whose platform and device must be set. Returns OpenCL's number, or
+ * GANTRY__OPENCL_NO_MEMORY with the error stated. For a device that fails or that this backend
+ * cannot use, reason says why, which is not the backend's failure. Texts made before a failure stay
+ * in the record. */
 cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
                                   gantry__opencl_record_t *record, char *reason,
                                   size_t reason_bytes);
 void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record);
-/* Text of a platform, without blanks at its ends; owned by the caller. Returns as above. */
+/* Writes a text of a platform, without blanks at its ends, which the caller must free. Returns as
+ * above. */
 cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance,
                                     cl_platform_id platform, cl_platform_info what,
                                     char **out_text);
@@ -158,12 +161,13 @@ static inline cl_mem gantry__opencl_buffer(gantry_region_t region) {
     return (cl_mem)(uintptr_t)region;
 }
 
-/* Gives back pinned memory that is still held. */
+/* Frees pinned memory that is still held. */
 void gantry__opencl_pinned_release_all(gantry_backend_device_t *device);
 
 /* ---- opencl_event.c ---- */
 
-/* Makes queue (of device) wait for the event, which may belong to another device. */
+/* Makes queue, which must be one of device, wait for the event, which may belong to another
+ * device. */
 int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue,
                                      gantry_backend_event_t *event);
 
@@ -179,7 +183,7 @@ int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kerne
 void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels);
 
 struct gantry_backend_program_t {
-    gantry__program_head_t head; /* first */
+    gantry__program_head_t head; /* must be first */
     cl_program handle;
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The lock around PoCL's compilations, and the checks before them (opencl_compile.h). */
 #include "opencl/opencl_compile.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding devices and opening them. Finding asks only for descriptions: no context is made and no
- * device memory taken.
- */
+/* Finding devices and opening them. Finding only reads descriptions: no context is made and no
+ * device memory taken. */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
@@ -16,9 +15,9 @@
 #include "driver/process_limit.h"
 
 #define MOST_PLATFORMS 64
-#define MOST_DEVICES 256 /* of one platform */
+#define MOST_DEVICES 256 /* most devices of one platform */
 #define REASON_BYTES GANTRY__POCL_REASON_BYTES
-#define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space: PoCL's with LLVM takes 240 MiB */
+#define LIBRARY_BYTES (UINT64_C(256) << 20) /* address space: PoCL's with LLVM takes 240 MiB */
 
 static void note_platform(gantry_backend_instance_t *instance, int32_t level, const char *platform,
                           const char *reason) {
@@ -63,7 +62,8 @@ static bool has_device(const gantry_backend_instance_t *instance, cl_device_id d
     return false;
 }
 
-/* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
+/* Adds a device. Only a lack of host memory is a failure here; a device that cannot be used is left
+ * out. */
 static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform,
                           cl_device_id device, const char *platform_name) {
     const gantry_host_t *host = instance->host;
@@ -109,7 +109,8 @@ static void drop_processors(const gantry_backend_instance_t *instance, cl_device
     *count = kept;
 }
 
-/* A driver without a card of its maker is nothing unusual; a variable that names none is. */
+/* Notes a driver without devices. A driver without a card of its maker is usual, but not one that a
+ * variable names. */
 static void leave_out_empty(gantry_backend_instance_t *instance, const char *name) {
     const char *variable = gantry__pocl_is(name)          ? "POCL_DEVICES"
                            : strcmp(name, "rusticl") == 0 ? "RUSTICL_ENABLE"
@@ -126,7 +127,8 @@ static void leave_out_empty(gantry_backend_instance_t *instance, const char *nam
     note_platform(instance, value ? GANTRY_LEVEL_WARNING : GANTRY_LEVEL_INFO, name, reason);
 }
 
-/* PoCL is asked only when it has what it needs. No device and no reason: the platform has none. */
+/* Lists a platform's devices. PoCL is queried only when it has what it needs. No device and no
+ * reason means that the platform has none. */
 static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id platform,
                             const char *name, cl_device_id *devices, char *reason,
                             size_t reason_bytes) {
@@ -181,8 +183,8 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     return status;
 }
 
-/* A loader that finds two .icd files of one driver hands its platforms out twice; the Khronos
- * loader does not, ocl-icd does. */
+/* Whether a platform was listed before. ocl-icd returns the platforms of a driver twice if it finds
+ * two .icd files of the driver; the Khronos loader does not. */
 static bool is_repeated(const cl_platform_id *platforms, cl_uint at) {
     for (cl_uint i = 0; i < at; ++i) {
         if (platforms[i] == platforms[at]) return true;
@@ -210,7 +212,7 @@ static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platf
     return status;
 }
 
-/* -1001 is the loader's own word for none. */
+/* -1001 is the loader's own number for no platforms. */
 static int32_t fail_without_platforms(const gantry_backend_instance_t *instance) {
     const char *notes = instance->notes.text;
     char room[256];
@@ -278,8 +280,8 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
 
 /* ---- opening ---- */
 
-/* AUTO: CLBlast's kernels suit GPUs, ours processors whose work-items are loops; anything else
- * takes the portable pack. */
+/* Resolves AUTO: CLBlast's kernels suit GPUs, ours suit processors whose work-items are loops; any
+ * other device takes the portable pack. */
 static int32_t resolve_matmul(gantry_backend_instance_t *instance,
                               const gantry__opencl_record_t *record) {
     int32_t choice = instance->matmul;
@@ -313,7 +315,7 @@ static int32_t make_context(gantry_backend_device_t *device) {
                                 record->hardware_name);
 }
 
-/* Pinned memory is mapped through a queue of its own, since mapping is not a stream's work. */
+/* Makes a queue through which pinned memory is mapped, because mapping is not a stream's work. */
 static int32_t make_host_queue(gantry_backend_device_t *device) {
     if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) return GANTRY_OK;
     cl_int native = CL_SUCCESS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device's description. Vendor extensions are asked only when the device lists them: a driver
- * may answer an unknown question with an error or with nonsense. */
+/* One device's description. Vendor extensions must be queried only when the device lists them,
+ * because a driver may answer an unknown query with an error or with nonsense. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@
 #define INTEL_VENDOR_ID 0x8086u
 #define DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 0x1067 /* OpenCL 3.0 */
 
-/* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
+/* Every type that needs only OpenCL's integers and float32; a half is stored as 16 bits. */
 #define PLAIN_TYPES (GANTRY_DTYPES_ANY & ~GANTRY_DTYPE_BIT(GANTRY_FLOAT64))
 
 typedef struct asked_t {
@@ -35,12 +35,12 @@ typedef struct asked_t {
     gantry__opencl_record_t *record;
     char *extensions;
     char *device_name; /* CL_DEVICE_NAME */
-    cl_int *failure;   /* of a question that the driver should answer */
+    cl_int *failure;   /* that of a query that the driver must answer */
 } asked_t;
 
 /* ---- texts ---- */
 
-/* A copy of bytes without blanks at its ends. */
+/* A copy of a text without blanks at its ends. */
 static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
     while (gantry__driver_is_blank(*bytes)) bytes++;
     size_t length = strlen(bytes);
@@ -57,7 +57,7 @@ static cl_int ask_text(const gantry_backend_instance_t *instance, cl_platform_id
                   : instance->cl.clGetPlatformInfo(platform, what, bytes, out, out_bytes);
 }
 
-/* Text of the device, or of the platform when device is NULL. */
+/* Reads a text of the device, or of the platform when device is NULL. */
 static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
                           cl_device_id device, cl_uint what, char **out_text) {
     size_t bytes = 0;
@@ -93,8 +93,8 @@ static bool has_extension(const char *extensions, const char *name) {
 
 /* ---- numbers ---- */
 
-/* The value, 0 when the driver does not know it; any other failure is kept, since 0 may be an
- * answer. Drivers answer with 4 or 8 bytes as the question's type is. */
+/* The value, or 0 when the driver does not know it; any other failure is kept, because 0 may be an
+ * answer. Drivers answer with 4 or 8 bytes, as the query's type is. */
 static uint64_t opencl_device_info_number(const asked_t *asked, cl_device_info what) {
     union {
         cl_uint u32;
@@ -120,7 +120,7 @@ static uint32_t number32(const asked_t *asked, cl_device_info what) {
 
 /* ---- what identifies the card ---- */
 
-/* The topology of AMD: 24 bytes, a type and, for PCIe, bus, device and function at the end. */
+/* Reads AMD's topology: 24 bytes, a type and, for PCIe, bus, device and function at the end. */
 static void find_pci_amd(const asked_t *asked) {
     struct {
         cl_uint type;
@@ -147,7 +147,7 @@ static void opencl_device_info_find_pci(const asked_t *asked) {
                                             sizeof place, place, NULL) == CL_SUCCESS) {
         gantry__record_set_pci(&asked->record->texts, place[0], place[1], place[2], place[3]);
     } else if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
-        /* the device without its function: driver 580 says 6 of 0000:00:06.0 */
+        /* the device without its function: driver 580 reports 6 for 0000:00:06.0 */
         slot = number32(asked, DEVICE_PCI_SLOT_NV);
         gantry__record_set_pci(&asked->record->texts, number32(asked, DEVICE_PCI_DOMAIN_NV),
                                number32(asked, DEVICE_PCI_BUS_NV), slot, 0);
@@ -156,7 +156,7 @@ static void opencl_device_info_find_pci(const asked_t *asked) {
     }
 }
 
-/* CPU-type devices get none: several of one platform would share it. */
+/* Finds the UUID. CPU-type devices get none, because several of one platform would share it. */
 static void opencl_device_info_find_uuid(const asked_t *asked) {
     unsigned char b[16];
     memset(b, 0, sizeof b);
@@ -180,7 +180,7 @@ static int32_t opencl_device_info_find_type(const asked_t *asked) {
                                             : GANTRY_DEVICE_TYPE_ACCELERATOR;
 }
 
-/* Why the device cannot be used, NULL when it can. */
+/* Why the device cannot be used; NULL when it can be. */
 static const char *refusal(const asked_t *asked, const char *version, const char *profile) {
     int major = 0;
     int minor = 0;
@@ -202,7 +202,7 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     return NULL;
 }
 
-/* Whether the platform's vendor is the device's: the first words are the same, as in "Intel(R)
+/* Whether the platform's vendor is the device's: the first words must be the same, as in "Intel(R)
  * Corporation". Mesa and PoCL name themselves. */
 static bool is_makers_driver(const asked_t *asked) {
     const char *maker = asked->record->vendor;
@@ -222,8 +222,8 @@ static void fill_flags(const asked_t *asked) {
     info->flags = GANTRY_DEVICE_LAZY_COMMIT;
     if (is_makers_driver(asked)) info->flags |= GANTRY_DEVICE_MAKERS_DRIVER;
     /* PoCL compiles a kernel for the size of its work-groups when it is launched first, and keeps
-     * that. Asked for a binary it compiles all of the program's kernels once more, for sizes of
-     * every kind: half of the time of a first run. */
+     * that. For a binary it compiles all of the program's kernels once more, for sizes of every
+     * kind, which takes half of the time of a first run. */
     if (strcmp(asked->record->platform_name, "Portable Computing Language") == 0)
         info->flags |= GANTRY_DEVICE_KEEPS_PROGRAMS;
     if (info->type == GANTRY_DEVICE_TYPE_CPU) {
@@ -239,9 +239,9 @@ static void fill_flags(const asked_t *asked) {
         info->flags |= GANTRY_DEVICE_EMULATES_FMA;
 }
 
-/* Compute units, in the sense that our kernels count in: what one work-group occupies. NVIDIA, AMD,
- * Mali and Mesa count these. Intel's own driver counts execution units, some of which make a
- * sub-slice; a driver that does not tell how many has the number of most generations. */
+/* The compute units as our kernels count them: what one work-group occupies. NVIDIA, AMD, Mali and
+ * Mesa count these. Intel's own driver counts execution units, some of which make a sub-slice; a
+ * driver that does not report how many has the number of most generations. */
 static uint32_t count_units(const asked_t *asked) {
     enum { MOST_UNITS = 1 << 16, USUAL_EUS = 8 };
     uint32_t units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -252,7 +252,7 @@ static uint32_t count_units(const asked_t *asked) {
         uint32_t eus = is_told ? number32(asked, DEVICE_EUS_PER_SUB_SLICE_INTEL) : 0;
         units /= eus > 0 ? eus : USUAL_EUS;
     }
-    /* work is cut into as many parts: a driver that says 0 or nonsense shall not spoil it */
+    /* work is cut into as many parts, so a driver's 0 or nonsense must not spoil it */
     return units < 1 ? 1 : units < MOST_UNITS ? units : MOST_UNITS;
 }
 
@@ -300,8 +300,8 @@ static void fill_vendor_numbers(const asked_t *asked) {
     }
 }
 
-/* A processor without vectors that wants groups of several work-items makes lanes of them
- * (Mesa's llvmpipe). */
+/* Counts lanes. A processor without vectors that wants groups of several work-items makes lanes of
+ * them (Mesa's llvmpipe). */
 static void fill_lanes(const asked_t *asked, const char *version) {
     gantry_device_info_t *info = &asked->record->info;
     if (info->type == GANTRY_DEVICE_TYPE_CPU && info->native_vector_width == 1 &&
@@ -310,7 +310,8 @@ static void fill_lanes(const asked_t *asked, const char *version) {
     }
 }
 
-/* Three levels, the smaller the more urgent; they take a queue made by OpenCL 2.0's function. */
+/* Sets three levels, the smaller the more urgent; they need a queue made by OpenCL 2.0's
+ * function. */
 static void fill_priorities(const asked_t *asked, const char *version) {
     int major = 0;
     if (sscanf(version, "OpenCL %d", &major) == 1 && major >= 2 &&
@@ -332,7 +333,7 @@ static void fill_build(const asked_t *asked, const char *device_version) {
                            record->hardware_name, asked->device_name ? asked->device_name : "",
                            device_version,        record->driver_version,
                            record->build_options, asked->extensions};
-    /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it
+    /* -w: PoCL's compiler prints on stderr how many warnings there were, such as for loops that it
      * did not unroll. */
     (void)snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s%s",
                    can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
@@ -350,7 +351,8 @@ static void point_texts(gantry__opencl_record_t *record) {
     info->platform_version = record->platform_version;
 }
 
-/* AMD's device name is the chip's code name, "gfx1100"; its name for the board may be empty. */
+/* Writes the hardware's name. AMD's device name is the chip's code name, "gfx1100"; its name for
+ * the board may be empty. */
 static cl_int fill_hardware_name(asked_t *asked) {
     const gantry_backend_instance_t *instance = asked->instance;
     gantry__opencl_record_t *record = asked->record;

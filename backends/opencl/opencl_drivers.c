@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the lists of drivers as ocl-icd does, and opens each driver (opencl_drivers.h). */
 #define _GNU_SOURCE /* RTLD_DEEPBIND, RTLD_NOLOAD */
 #include "opencl/opencl_drivers.h"
 
@@ -22,9 +23,9 @@ typedef struct drivers_t {
     const gantry_host_t *host;
     gantry__opencl_notes_t *notes;
     gantry__opencl_drivers_t *opened;
-    const char *variable; /* that says where drivers are; NULL: nobody did */
+    const char *variable; /* the variable that names the drivers' place; NULL: none */
     const char *value;
-    gantry__library_files_t *files; /* NULL; or the drivers are listed, and not opened */
+    gantry__library_files_t *files; /* NULL; else the drivers are listed, and not opened */
 } drivers_t;
 
 /* ---- notes ---- */
@@ -46,7 +47,7 @@ void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *note
                    length > 0 ? "; " : "", text);
 }
 
-/* Of the place where drivers are listed. */
+/* Notes a fault of the place where drivers are listed. */
 static void note_place(const drivers_t *drivers, const char *what, const char *why) {
     gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LEVEL_INFO, "%s%s%.300s%s%s%s",
                         drivers->variable ? drivers->variable : "",
@@ -63,7 +64,7 @@ static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *
         from, name);
 }
 
-/* A pipe, for example. from: NULL for the .icd file itself. */
+/* Fails for a path that is no plain file, such as a pipe. from is NULL for the .icd file itself. */
 static int32_t fail_no_file(const drivers_t *drivers, const char *from, const char *name) {
     return gantry__driver_fail(
         drivers->host, GANTRY_UNAVAILABLE, 0,
@@ -71,7 +72,7 @@ static int32_t fail_no_file(const drivers_t *drivers, const char *from, const ch
         from ? from : "", from ? " names " : "", name, from ? ", which is" : " is");
 }
 
-/* What dlopen needs so that the driver is not bound to another LLVM. */
+/* Finds the flag that dlopen needs so that the driver is not bound to another LLVM. */
 static int32_t find_binding(const gantry_host_t *host, const char *name, int *out_flag) {
     *out_flag = 0;
     char reason[512];
@@ -80,14 +81,15 @@ static int32_t find_binding(const gantry_host_t *host, const char *name, int *ou
                                reason);
 }
 
-/* As ocl-icd does, lazily: what it takes is not refused here. NULL when it cannot be opened, which
- * is a note, or must not be, which is the status. */
+/* Opens a driver's library lazily, as ocl-icd does, so that what ocl-icd accepts is not refused
+ * here. *out_library is NULL when it cannot be opened, which is a note, or must not be, which is
+ * the status. */
 static int32_t open_library(const drivers_t *drivers, const char *from, const char *name,
                             void **out_library) {
     *out_library = NULL;
     if (gantry__library_is_no_file(name)) return fail_no_file(drivers, from, name);
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    if (*out_library) { /* by somebody before */
+    if (*out_library) { /* another part of the process opened it */
         return GANTRY_OK;
     }
     if (gantry__library_is_cut(name)) return fail_cut(drivers, from, name);
@@ -104,7 +106,7 @@ static int32_t open_library(const drivers_t *drivers, const char *from, const ch
     return GANTRY_OK;
 }
 
-/* from: the file or variable that names the library. */
+/* from must be the file or variable that names the library. */
 static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *from,
                                           const char *name) {
     void *library;
@@ -132,7 +134,7 @@ static bool ends_with_icd(const char *name) {
     return length > 4 && strcmp(name + length - 4, ".icd") == 0;
 }
 
-/* The first line, as ocl-icd reads it, is the library's name. */
+/* Opens the driver of a .icd file, whose first line is the library's name, as ocl-icd reads it. */
 static int32_t open_icd(const drivers_t *drivers, const char *path) {
     FILE *file = gantry__library_text_open(path);
     char line[PATH_BYTES] = "";
@@ -180,7 +182,7 @@ static int32_t open_folder(const drivers_t *drivers) {
     return status;
 }
 
-/* A .icd file without a folder is looked for among the others first. */
+/* Opens a file. A .icd file without a folder is searched for among the others first. */
 static int32_t open_file(const drivers_t *drivers, const char *folder) {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "%.3800s/%.255s", folder, drivers->value);
@@ -195,7 +197,7 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
 }
 
 static int32_t open_listed(drivers_t drivers) {
-    /* the loader's own: it looks at the environment, not at options */
+    /* the loader's own variable: it reads the environment, not options */
     const char *asked = getenv("OCL_ICD_VENDORS");
     const char *folder = getenv("OPENCL_VENDOR_PATH");
     drivers.variable = "OCL_ICD_VENDORS";
@@ -219,7 +221,8 @@ static int32_t open_listed(drivers_t drivers) {
 
 /* ---- all ---- */
 
-/* By its file's name: asked itself, a loader would open its drivers. */
+/* Whether the path is a loader's, by its file's name, because a loader would open its drivers if it
+ * were called. */
 static bool is_called_loader(const char *path) {
     const char *slash = strrchr(path, '/');
     return strncmp(slash ? slash + 1 : path, "libOpenCL", strlen("libOpenCL")) == 0;
@@ -234,7 +237,7 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     int binding;
     int32_t status = find_binding(host, asked, &binding);
     if (status == GANTRY_OK && binding != 0) {
-        /* who opens it again says why it cannot be opened */
+        /* whoever opens it again reports why it cannot be opened */
         (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding);
     }
     return status;

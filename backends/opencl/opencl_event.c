@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events are markers in a queue.
  *
- * Two things of OpenCL decide the code. A command may stay in its queue until that queue is
- * flushed, so whoever waits for an event flushes the queue it was recorded on first: once per
+ * Two rules of OpenCL decide the code. A command may stay in its queue until that queue is flushed,
+ * so whoever waits for an event must first flush the queue on which it was recorded, once per
  * record. And a wait list may only name events of the queue's own context, while each device has a
- * context of its own: between devices a user event of the waiting context stands for the other one,
- * and a callback on the first sets the second:
+ * context of its own. Between devices a user event of the waiting context therefore represents the
+ * other one, and a callback on the first sets the second:
  *
  *     queue of A:  ... marker ---callback---> user event of B's context
  *     queue of B:  ... barrier(user event) ...
  *
- * A failure travels the same way: the user event takes the negative status and so do the
- * commands behind it. */
+ * A failure is passed in the same way: the user event gets the negative status, and so do the
+ * commands after it. */
 #include "opencl/opencl_backend.h"
 
 static int32_t opencl_event_create(gantry_backend_device_t *device,
@@ -63,7 +63,8 @@ static cl_int flush_once(gantry_backend_event_t *event) {
     return native;
 }
 
-/* CL_COMPLETE, a positive number while it runs, or the error of the work before it. */
+/* Reads the status: CL_COMPLETE, a positive number while the event runs, or the error of the work
+ * before it. */
 static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status) {
     *out_status = CL_QUEUED;
     return event->device->cl->clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS,
@@ -79,7 +80,7 @@ static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_do
     cl_int status = CL_COMPLETE;
     *out_done = 1;
     if (!event->handle) return GANTRY_OK;
-    cl_int native = flush_once(event); /* or asking again and again would never see the end */
+    cl_int native = flush_once(event); /* or a caller that polls would never see the end */
     if (native == CL_SUCCESS) native = ask_status(event, &status);
     if (native != CL_SUCCESS) {
         return gantry__driver_check(event->device->host, native, "asking an event of \"%.200s\"",
@@ -123,8 +124,8 @@ static int32_t opencl_event_elapsed(gantry_backend_event_t *from, gantry_backend
 
 /* ---- waiting between queues ---- */
 
-/* What the callback needs. It may run when the waiting stream is already gone, so it holds nothing
- * of device or instance. */
+/* What the callback needs. The callback may run when the waiting stream no longer exists, so it
+ * must hold nothing of device or instance. */
 typedef struct bridge_t {
     const gantry_host_t *host;
     cl_event target;
@@ -136,13 +137,15 @@ static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user) 
     const bridge_t bridge = *(bridge_t *)user;
     (void)source;
     gantry__host_free(bridge.host, user,
-                      /* before the status: the waiting side may close everything after it */
+                      /* must precede the status, because the waiting side may close everything
+                       * after it */
                       sizeof bridge);
     bridge.set_status(bridge.target, status < CL_COMPLETE ? status : CL_COMPLETE);
     bridge.release(bridge.target);
 }
 
-/* A user event of the device's context that ends when event does. Released by the caller. */
+/* Makes a user event of the device's context that ends when event does. The caller must release
+ * it. */
 static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event,
                           cl_event *out_target) {
     const gantry__opencl_symbols_t *cl = device->cl;

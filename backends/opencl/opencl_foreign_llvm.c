@@ -9,7 +9,7 @@
 #include <link.h>
 #endif
 
-/* What initialisers of every LLVM call, and of its C interface. */
+/* Functions that initialisers of every LLVM call, and of its C interface. */
 static const char *const symbols[] = {"_ZN4llvm2cl6Option11addArgumentEv", "LLVMContextCreate"};
 
 /* Whether the library gives its symbols versions, which no other library's references have. */
@@ -35,18 +35,19 @@ static const char *file_of(const void *address) {
 }
 
 #if defined(RTLD_DEEPBIND) && defined(__GLIBC__)
-/* Does the loaded file define malloc itself? */
+/* Whether the loaded file itself defines malloc. */
 static bool defines_malloc(const char *path) {
     void *handle = path[0] ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (!handle) return false;
     const bool is_own = strcmp(file_of(dlsym(handle, "malloc")), path) == 0;
-    (void)dlclose(handle); /* it stays loaded by its user */
+    (void)dlclose(handle); /* its user keeps it loaded */
     return is_own;
 }
 
-/* The file whose malloc the process calls. A program that is not position-independent, as Debian's
- * python3 is not, has a stub at the address that its malloc has for everybody. The definition is
- * that of the first file behind the program, and files from its start on are never unloaded. */
+/* Finds the file whose malloc the process calls. A program that is not position-independent, as
+ * Debian's python3 is not, has a stub at the address that every file sees as malloc. The definition
+ * is that of the first file after the program, and files that were loaded at the start are never
+ * unloaded. */
 static const char *find_malloc(void) {
     Dl_info info;
     const void *address = dlsym(RTLD_DEFAULT, "malloc");
@@ -60,7 +61,7 @@ static const char *find_malloc(void) {
 }
 #endif
 
-/* The file that exports it, NULL when there is none. */
+/* Finds the file that exports it, NULL when there is none. */
 static const char *find_llvm(void) {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; ++i) {
         const void *address = dlsym(RTLD_DEFAULT, symbols[i]);

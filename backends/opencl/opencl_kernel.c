@@ -4,12 +4,12 @@
  * A cl_kernel carries the arguments that were set last, so it belongs to one thread from the first
  * clSetKernelArg to the end of clEnqueueNDRangeKernel, which copies them. A kernel therefore keeps
  * a stack of idle cl_kernels: a launch takes one, or makes one when all are taken, and puts it
- * back; there are never more than there were launches at one time. The lock covers the stack only,
- * no call of the driver.
+ * back; there are never more than there were launches at one time. The lock covers only the stack,
+ * and no call of the driver.
  *
- * What the last launch set already is not set again: PoCL allocates memory for every argument,
- * under a lock for which its workers wait. Once a buffer was released its handle may be a new
- * one's, so all is set again. */
+ * What the last launch already set is not set again, because PoCL allocates memory for every
+ * argument, under a lock for which its workers wait. After a buffer was released, its handle may be
+ * a new one's, so all arguments are set again. */
 #include "opencl/opencl_backend.h"
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 
 #define COMPILED_SHAPES 8 /* a kernel has one to three */
 
-/* What an argument was set to; bytes 0: nothing, or more than there is room for. */
+/* The value to which an argument was set; bytes 0: none, or more than there is room for. */
 typedef struct {
     uint32_t bytes;
     unsigned char value[60];
@@ -28,14 +28,14 @@ typedef struct {
     cl_kernel handle;
     /* one of each argument; NULL when there was no memory: all are set each time */
     last_t *last;
-    uint64_t released; /* of the device's regions when they were set */
+    uint64_t released; /* the device's released regions when they were set */
 } ready_t;
 
 struct gantry_backend_kernel_t {
-    gantry__kernel_head_t head; /* first: a kernel of its program's list */
+    gantry__kernel_head_t head; /* must be first: a kernel of its program's list */
     gantry_backend_program_t *program;
     cl_uint argument_count;
-    atomic_uint_fast64_t compiled[COMPILED_SHAPES]; /* of launches; 0: none */
+    atomic_uint_fast64_t compiled[COMPILED_SHAPES]; /* shapes of launches; 0: none */
     atomic_uint_fast32_t compiled_count;
     pthread_mutex_t lock; /* guards the stack */
     ready_t *idle;
@@ -59,7 +59,7 @@ static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) 
     gantry__host_free(device->host, ready.last, kernel->argument_count * sizeof(last_t));
 }
 
-/* Its handle is NULL when none is idle. */
+/* Takes an idle cl_kernel. Its handle is NULL when none is idle. */
 static ready_t take_idle(gantry_backend_kernel_t *kernel) {
     ready_t ready = {NULL, NULL, 0};
     pthread_mutex_lock(&kernel->lock);
@@ -68,7 +68,7 @@ static ready_t take_idle(gantry_backend_kernel_t *kernel) {
     return ready;
 }
 
-/* One for which there is no room is released. */
+/* Puts a cl_kernel back. If there is no room for it, it is released. */
 static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
     const gantry_host_t *host = kernel->program->head.device->host;
     bool is_kept = true;
@@ -132,7 +132,8 @@ static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *pro
     return kernel;
 }
 
-/* Mesa's Rusticl gives a kernel's limit as the width of a sub-group, and runs larger groups. */
+/* Whether the limit is Rusticl's. Mesa's Rusticl gives a kernel's limit as the width of a
+ * sub-group, and runs larger groups. */
 static bool is_width_of_rusticl(const gantry_backend_device_t *device, cl_kernel handle,
                                 size_t items) {
     size_t width = 0;
@@ -143,8 +144,8 @@ static bool is_width_of_rusticl(const gantry_backend_device_t *device, cl_kernel
            items == width;
 }
 
-/* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the
- * text declares. What a driver does not tell stays 0. */
+/* Reads what the kernel needs from a cl_kernel without arguments, because a driver adds those in
+ * local memory to what the text declares. What a driver does not report stays 0. */
 static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
     const gantry_backend_device_t *device = kernel->program->head.device;
     cl_device_id id = device->record->device;
@@ -165,7 +166,7 @@ static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel h
     }
 }
 
-/* Why a launch takes smaller groups, or another form, than the device would allow. */
+/* Logs why a launch takes smaller groups, or another form, than the device would allow. */
 static void log_limit(const gantry_backend_kernel_t *kernel) {
     const gantry_backend_device_t *device = kernel->program->head.device;
     const uint32_t own = kernel->head.info.max_work_group_size;
@@ -219,7 +220,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 
 /* ---- launching ---- */
 
-/* Nothing that was set is to be relied upon once a region was released. */
+/* Forgets all values after a region was released, because none of them is reliable then. */
 static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
     uint64_t released = atomic_load(&kernel->program->head.device->released_regions);
     if (ready->last && ready->released != released) {
@@ -228,7 +229,7 @@ static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
     }
 }
 
-/* Sets the argument, by what the driver is told, unless it has this value from the last launch. */
+/* Sets the argument to what the driver gets, unless it has this value from the last launch. */
 static cl_int opencl_kernel_set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready,
                                       cl_uint index, size_t bytes, const void *value,
                                       const void *told) {
@@ -245,7 +246,7 @@ static cl_int opencl_kernel_set_value(const gantry_backend_kernel_t *kernel, con
     return native;
 }
 
-/* Sets the argument at *index and moves index behind it. */
+/* Sets the argument at *index and moves index after it. */
 static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t *ready,
                            cl_uint *index, const gantry_launch_arg_t *arg) {
     cl_mem base;
@@ -296,7 +297,8 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
         }
     }
     if (index !=
-        /* a cl_kernel used before still has its old ones: the driver would not notice */
+        /* a cl_kernel that was used before still has its old arguments, so the driver would not
+         * notice */
         kernel->argument_count) {
         return gantry__driver_fail(
             device->host, GANTRY_INVALID_ARGUMENT, 0,
@@ -306,7 +308,8 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
     return GANTRY_OK;
 }
 
-/* Some drivers lose the device where a group is larger than the kernel's registers allow. */
+/* Checks the group's size, because some drivers lose the device where a group is larger than the
+ * kernel's registers allow. */
 static int32_t check_group(const gantry_backend_kernel_t *kernel, const size_t *local) {
     const gantry_backend_device_t *device = kernel->program->head.device;
     const size_t items = local[0] * local[1] * local[2],
@@ -348,10 +351,10 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
 
 /* ---- launches that compile ----
  *
- * PoCL compiles machine code for each size of groups, and apart for small grids. A worker thread
- * does it when it begins the first such launch. */
+ * PoCL compiles machine code for each size of groups, and separately for small grids. A worker
+ * thread does it when it begins the first such launch. */
 
-/* Stands for all launches that share machine code; never 0. */
+/* A number for all launches that share machine code; never 0. */
 static uint64_t launch_shape_of(const launch_size_t *size) {
     const uint64_t prime = UINT64_C(1099511628211);
     uint64_t shape = UINT64_C(14695981039346656037);
@@ -375,7 +378,7 @@ static void keep_compiled(gantry_backend_kernel_t *kernel, uint64_t shape) {
     atomic_store_explicit(&kernel->compiled[at], shape, memory_order_relaxed);
 }
 
-/* Where memory or disk is scarce, the launch is complete when this returns. */
+/* Launches where memory or disk is scarce: the launch is complete when this returns. */
 static int32_t enqueue_compiling(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                  cl_kernel handle, const gantry_launch_t *launch,
                                  const launch_size_t *size) {

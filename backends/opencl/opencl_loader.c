@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the loader would end the process, and the queries that it makes (opencl_loader.h). */
 #define _GNU_SOURCE /* dl_iterate_phdr, memmem */
 #include "opencl/opencl_loader.h"
 
@@ -11,11 +12,11 @@
 #include "opencl/opencl_status.h"
 
 #define SORT_VARIABLE "OCL_ICD_PLATFORM_SORT"
-#define MOST_PLATFORMS 16 /* of one driver */
+#define MOST_PLATFORMS 16 /* most platforms of one driver */
 
 /* ---- the loader ---- */
 
-/* Whether the library that has the address has the text, too. */
+/* A search for whether the library that has the address has the text, too. */
 typedef struct search_t {
     const char *address;
     const char *text;
@@ -52,8 +53,9 @@ static int search_library(struct dl_phdr_info *library, size_t bytes, void *cont
     return 1; /* ends the iteration */
 }
 
-/* Other loaders ask no driver. ocl-icd tells its name only in a call that starts it, so its name
- * is not asked for: it is the loader that has the variable's name in it. */
+/* Whether the loader is ocl-icd; others do not query the drivers. ocl-icd returns its name only in
+ * a call that starts it, so its name is not queried: it is the loader that has the variable's name
+ * in it. */
 static bool sorts_by_devices(const gantry__opencl_symbols_t *cl) {
     const char *sort = getenv(SORT_VARIABLE);
     search_t search = {.text = SORT_VARIABLE};
@@ -70,14 +72,14 @@ typedef struct platforms_t {
     bool has_pocl;
 } platforms_t;
 
-/* The driver's own: if it is linked with the loader, a search finds the loader's functions, and a
- * call of one starts the loader. */
+/* Finds the driver's own function. If the driver is linked with the loader, a search finds the
+ * loader's functions, and a call of one starts the loader. */
 static void *find_exported(const gantry__opencl_symbols_t *cl, void *library, const char *name) {
     void *function = dlsym(library, name);
     return function == dlsym(cl->library, name) ? NULL : function;
 }
 
-/* As ocl-icd: a function that the driver hands out, or else one that it exports. */
+/* Finds a function that the driver returns, or else one that it exports, as ocl-icd does. */
 static void *find_of_driver(const gantry__opencl_symbols_t *cl, void *library, const char *name) {
     void *(*get)(const char *name);
     void *function = find_exported(cl, library, "clGetExtensionFunctionAddress");
@@ -86,7 +88,7 @@ static void *find_of_driver(const gantry__opencl_symbols_t *cl, void *library, c
     return function ? function : find_exported(cl, library, name);
 }
 
-/* The questions that ocl-icd asks before it sorts; they start no device. */
+/* Makes the queries that ocl-icd makes before it sorts; they start no device. */
 static void opencl_loader_add_platforms(const gantry__opencl_symbols_t *cl, void *library,
                                         platforms_t *platforms) {
     cl_int (*get_platforms)(cl_uint most, cl_platform_id * out_platforms, cl_uint * out_count);

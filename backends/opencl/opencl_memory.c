@@ -14,11 +14,11 @@
 
 /* ---- huge pages ----
  *
- * A CPU-type device keeps its buffers in memory of this process. Before a large region is touched
- * the system is asked to back it with huge pages, which saves most of its faults and TLB misses.
- * All of this is a wish: what fails costs speed only. */
+ * A CPU-type device keeps its buffers in memory of this process. Before a large region is touched,
+ * huge pages are requested from the system, which saves most of its faults and TLB misses. What
+ * fails there costs only speed. */
 
-/* a region this large holds a huge page wherever it starts */
+/* so large a region holds a huge page wherever it starts */
 #define HUGE_PAGES_FROM (UINT64_C(4) << 20)
 
 static void wish_huge_pages(char *ptr, uint64_t size_bytes) {
@@ -44,7 +44,7 @@ static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uin
     if (native == CL_SUCCESS) {
         wish_huge_pages(ptr, size_bytes);
         cl->clEnqueueUnmapMemObject(queue, buffer, ptr, 0, NULL, NULL);
-        /* the region's first use comes by another queue, which does not wait for this one */
+        /* the region's first use comes from another queue, which does not wait for this one */
         cl->clFinish(queue);
     }
     cl->clReleaseCommandQueue(queue);
@@ -120,7 +120,8 @@ static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_
     gantry__host_free(device->host, pinned, sizeof *pinned);
 }
 
-/* Not zeroed: large pieces are left to be committed as they are used. */
+/* Takes plain memory. It is not zeroed, so that large pieces are committed only as they are
+ * used. */
 static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void **out_ptr) {
     *out_ptr = host->reallocate(host->self, NULL, 0, size_bytes);
     if (!*out_ptr) {
@@ -130,7 +131,7 @@ static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void 
     return GANTRY_OK;
 }
 
-/* On a CPU-type device all host memory is as near as any other. */
+/* Takes pinned memory. On a CPU-type device all host memory is equally near. */
 static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
                                         void **out_ptr) {
     *out_ptr = NULL;
@@ -150,7 +151,7 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
     return GANTRY_OK;
 }
 
-/* The pinned piece that begins at ptr, taken from the list; NULL when there is none. */
+/* Takes the pinned piece that begins at ptr from the list; NULL when there is none. */
 static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, const void *ptr) {
     gantry__opencl_pinned_t *found = NULL;
     pthread_mutex_lock(&device->lock);
@@ -179,7 +180,7 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device) {
     while (device->pinned) unmap_pinned(device, take_pinned(device, device->pinned->ptr));
 }
 
-/* OpenCL itself has no such question; AMD's extension has. */
+/* Reads the free memory. OpenCL itself has no such query; AMD's extension has. */
 static int32_t opencl_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
                                   uint64_t *out_total_bytes) {
     if (!device->record->has_amd_memory) {

@@ -4,11 +4,11 @@
  *     clGetDeviceIDs        makes its cache folder and a thread for each core
  *     clBuildProgram        writes the text, the preprocessed text and its bitcode into the folder
  *     a kernel's launch     for sizes it has not seen: machine code, and the system's linker over
- *                           it; on a worker thread, so that a failure has nobody to go to and PoCL
+ *                           it; on a worker thread, so that nobody can receive a failure and PoCL
  *                           aborts
  *
- * The checks below stand before a program is built and a kernel is made. Where memory or disk is
- * scarce they stand before a launch, too (opencl_compile.h). */
+ * The checks below must come before a program is built and a kernel is made. Where memory or disk
+ * is scarce they must come before a launch, too (opencl_compile.h). */
 #define _GNU_SOURCE
 #include "opencl/opencl_pocl.h"
 
@@ -31,10 +31,10 @@
 
 #define PATH_BYTES GANTRY__POCL_PATH_BYTES
 #define MIB (UINT64_C(1) << 20)
-/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address
- * space each of its threads takes a stack and an arena of malloc's. The first program that is not
- * in the folder took 130 MiB, and Clang and LLVM throw or abort where they do not get it. Later
- * programs use what is there, and took up to 10 MiB more. */
+/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Each thread
+ * takes a stack and an arena of malloc's of address space. The first program that is not in the
+ * folder took 130 MiB, and Clang and LLVM throw or abort where they do not get it. Later programs
+ * use what is there, and took up to 10 MiB more. */
 #define FOLDER_BYTES (4 * MIB)
 #define TIGHT_FOLDER_BYTES (64 * MIB) /* less: one compilation at a time */
 #define THREAD_BYTES (72 * MIB)
@@ -50,7 +50,7 @@ bool gantry__pocl_is(const char *platform_name) {
 /* ---- the folder ---- */
 
 static const char *set_variable(const char *name) {
-    const char *value = getenv(name); /* PoCL looks at the environment, not at options */
+    const char *value = getenv(name); /* PoCL reads the environment, not options */
 
     return value && value[0] != '\0' ? value : NULL;
 }
@@ -83,8 +83,9 @@ static bool find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t 
     return false;
 }
 
-/* With those above it, each only where others may not write: EPERM and others (else "") where they
- * may. Returns 0 or what is wrong, with the length of the part it is wrong with. */
+/* Makes the folder with those above it, each only where others may not write; where they may,
+ * returns EPERM with others (else "") set. Returns 0 or what is wrong, with the length of the wrong
+ * part. */
 static int opencl_pocl_make_folder(const gantry_host_t *host, const char *path, size_t *out_length,
                                    char *others, size_t others_bytes) {
     char part[PATH_BYTES];
@@ -107,8 +108,8 @@ static int opencl_pocl_make_folder(const gantry_host_t *host, const char *path, 
     }
 }
 
-/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: what lies
- * there may be run. */
+/* Writes a page, because a quota fails only then. Returns 0 or what is wrong; *out_runs says
+ * whether a file there may be run. */
 static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) {
     int code = 0;
     char name[PATH_BYTES + 16];
@@ -178,7 +179,7 @@ static void *wait_for_gate(void *gate) {
     return NULL;
 }
 
-/* One for each core. */
+/* The number of PoCL's threads: one for each core. */
 static uint32_t count_threads(void) {
     const char *most = set_variable("POCL_MAX_PTHREAD_COUNT");
     uint32_t count = most ? (uint32_t)strtoul(most, NULL, 10) : 0;
@@ -188,8 +189,8 @@ static uint32_t count_threads(void) {
     return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
-/* Nothing tells how many threads the process may still make, so that many are made; they end at
- * once. PoCL aborts where one of its own cannot be made. */
+/* Whether the process can still make so many threads. No query gives that, so they are made; they
+ * end at once. PoCL aborts where one of its own threads cannot be made. */
 static bool can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
     sigset_t all;
     sigfillset(&all);
@@ -229,7 +230,8 @@ static bool has_memory_and_threads(char *reason, size_t reason_bytes) {
     return can_make_threads(threads + 1, reason, reason_bytes);
 }
 
-/* PoCL asserts a name for its folder; a folder that cannot be made is an error that it returns. */
+/* Whether PoCL may be queried. PoCL asserts that its folder has a name; a folder that cannot be
+ * made is an error that it returns. */
 bool gantry__pocl_can_be_asked(char *reason, size_t reason_bytes) {
     gantry__pocl_folder_t folder;
     return find_folder(&folder, reason, reason_bytes) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: from text, or from a binary that this driver made before. Both end in clBuildProgram,
- * and a refusal carries the compiler's own words.
+ * and a refusal has the compiler's own words.
  *
  * PoCL reads the declarations of all built-in functions, Clang's opencl-c.h, before each program:
  * 85 of the 100 ms that a short one takes. A definition of that header's guard leaves them out, and
@@ -19,7 +19,7 @@
 
 /* ---- a refusal ---- */
 
-/* The compiler's log; NULL when there is none. Owned by the caller, *out_bytes long. */
+/* The compiler's log, *out_bytes long, which the caller must free; NULL when there is none. */
 static char *opencl_program_build_log(gantry_backend_device_t *device, cl_program handle,
                                       size_t *out_bytes) {
     const gantry__opencl_symbols_t *cl = device->cl;
@@ -72,7 +72,7 @@ static gantry_backend_program_t *opencl_program_make(gantry_backend_device_t *de
                                 sizeof(gantry_backend_program_t), device, label);
 }
 
-/* A program whose making failed is destroyed. */
+/* Ends the making of a program. A program whose making failed is destroyed. */
 static int32_t opencl_program_end(gantry_backend_program_t *program, int32_t status,
                                   gantry_backend_program_t **out_program) {
     if (status != GANTRY_OK) {
@@ -83,7 +83,7 @@ static int32_t opencl_program_end(gantry_backend_program_t *program, int32_t sta
     return GANTRY_OK;
 }
 
-/* Compiles or, for a binary, links; *out_native: what the driver says. all: the options. */
+/* Compiles or, for a binary, links; *out_native is the driver's result. all must be all options. */
 static int32_t opencl_program_compile(gantry_backend_program_t *program, const char *all,
                                       cl_int *out_native) {
     gantry_backend_device_t *device = program->head.device;
@@ -97,7 +97,7 @@ static int32_t opencl_program_compile(gantry_backend_program_t *program, const c
     return GANTRY_OK;
 }
 
-/* The device's options, the program's and one more; each may be "". */
+/* Joins the device's options, the program's and one more; each may be "". */
 static int32_t opencl_program_options(const gantry_backend_program_t *program, const char *options,
                                       const char *more, char out_all[GANTRY__BUILD_OPTIONS_BYTES]) {
     gantry_backend_device_t *device = program->head.device;
@@ -145,7 +145,7 @@ static bool calls_more(const char *text) {
     return calls;
 }
 
-/* *out_is_built: false where the program is to be built with PoCL's header. */
+/* Builds without PoCL's header. *out_is_built is false if the program must be built with it. */
 static int32_t opencl_program_build_short(gantry_backend_program_t *program,
                                           const gantry_program_source_t *source,
                                           const char *options, bool *out_is_built) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The list of OpenCL's error numbers (opencl_status.h). */
 #include "opencl/opencl_status.h"
 
 #include "opencl/opencl_symbols.h"
@@ -11,7 +12,7 @@
 /* Errors that a correct backend cannot cause are Internal; UNKNOWN is left for drivers that give a
  * number without a meaning. Unavailable of an open device says that it is lost, so nothing milder
  * may have that code. Drivers whose context died under a fault report its queues, and the context
- * itself, as invalid from then on: they live as long as their stream and device, so nothing else
+ * itself, as invalid from then on. These live as long as their stream and device, so nothing else
  * can be meant. */
 static const gantry__native_error_t list[] = {
     ERROR(CL_DEVICE_NOT_FOUND, GANTRY_NOT_FOUND),

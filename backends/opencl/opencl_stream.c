@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In-order command queues. A queue keeps its commands until it is flushed, and says nothing of a
- * command that failed until someone looks at an event behind it: so waiting means a marker, not
- * clFinish, whose result no driver owes us.
- */
+/* In-order command queues. A queue keeps its commands until it is flushed, and does not report a
+ * command that failed until someone reads an event after it. So waiting must use a marker, not
+ * clFinish, whose result no driver is obliged to give. */
 #include "opencl/opencl_backend.h"
 
 /* cl_khr_priority_hints */
@@ -28,7 +27,8 @@ static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_
                                                     properties, out_native);
 }
 
-/* A priority is a hint: what is out of the device's range is brought to its end. */
+/* Makes a stream. A priority is a hint: one outside of the device's range becomes the nearest one
+ * in it. */
 static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *device, int32_t purpose,
                                                   int32_t priority,
                                                   gantry_backend_stream_t **out_stream) {
@@ -71,7 +71,7 @@ static int32_t flush(gantry_backend_stream_t *stream) {
                                 stream->device->record->hardware_name);
 }
 
-/* What failed, not that something did. */
+/* Returns what failed, not only that something did. */
 static cl_int wait_for_marker(gantry_backend_device_t *device, cl_event marker) {
     const gantry__opencl_symbols_t *cl = device->cl;
     cl_int native = gantry__opencl_wait(cl, &device->wait, marker);
@@ -105,8 +105,8 @@ static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,
     return gantry__opencl_event_wait_on(stream->device, stream->queue, event);
 }
 
-/* A queue has times from its beginning or never, so a new one takes its place. The old one stays
- * until the next time: a library may be about to use it on another thread. */
+/* Replaces the queue, because a queue has times from its beginning or never. The old one is kept
+ * until the next time, because a library may be about to use it on another thread. */
 static int32_t opencl_stream_set_timed(gantry_backend_stream_t *stream, int32_t timed) {
     const gantry_backend_device_t *device = stream->device;
     cl_int native = CL_SUCCESS;

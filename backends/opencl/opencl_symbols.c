@@ -8,7 +8,7 @@
 #include "opencl/opencl_status.h"
 #include "driver/library_open.h"
 
-/* Versioned name first: the bare one belongs to development packages. */
+/* The versioned name comes first, because the bare one belongs to development packages. */
 static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so"};
 
 static const gantry__library_symbol_t symbols[] = {
@@ -17,7 +17,7 @@ static const gantry__library_symbol_t symbols[] = {
 #undef SYMBOL
 };
 
-/* May be missing. */
+/* Resolves functions that may be missing. */
 static void opencl_symbols_resolve_newer(gantry__opencl_symbols_t *table) {
     void *address = dlsym(table->library, "clCreateCommandQueueWithProperties");
     memcpy(&table->create_queue_with_properties, &address, sizeof address);

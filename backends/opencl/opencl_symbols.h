@@ -2,10 +2,11 @@
 /* The OpenCL library as a table of functions, opened at run time: the one list of what this backend
  * calls.
  *
- * Nothing links OpenCL; the headers give types and constants only. Not here: CLBlast
+ * Nothing links OpenCL; the headers only give types and constants. Not here: CLBlast
  * (opencl_clblast.h).
+ *
  * Owner: the instance holds the table; the library itself stays loaded to the end of the process.
- * Threads: opening is init-only, the table is constant afterwards. */
+ * Threads: opening is init-only, and the table is constant afterwards. */
 #ifndef GANTRY_OPENCL_SYMBOLS_H
 #define GANTRY_OPENCL_SYMBOLS_H
 
@@ -13,7 +14,7 @@
 #include <CL/cl.h>
 #include <gantry/backend_abi.h>
 
-/* All of OpenCL 1.2; a library that lacks one is refused with its name. */
+/* All of OpenCL 1.2; a library that lacks one function is refused with the function's name. */
 #define GANTRY__OPENCL_FUNCTIONS(X) \
     X(clGetPlatformIDs)             \
     X(clGetPlatformInfo)            \
@@ -69,8 +70,9 @@ typedef struct gantry__opencl_symbols_t {
                                                      const cl_ulong *properties, cl_int *out_error);
 } gantry__opencl_symbols_t;
 
-/* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable,
- * with each candidate's reason in the text, when none can be opened or a function is missing. */
+/* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Returns
+ * Unavailable, with each candidate's reason in the text, when none can be opened or a function is
+ * missing. */
 int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
                                     gantry__opencl_symbols_t *out_symbols);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device text that only this backend uses: the build turns each kernels/X.cl into gantry__text_X, a
- * packed text.
- * Owner: constant data of the library. Threads: thread-safe. */
+/* Device text that only this backend uses: the build turns each X.cl of backends/opencl into
+ * gantry__text_X, a packed text. Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_OPENCL_TEXT_H
 #define GANTRY_OPENCL_TEXT_H
 
@@ -22,7 +21,7 @@ extern const unsigned char gantry__text_opencl_tensor_matmul[];
 extern const unsigned char gantry__text_pocl_builtins[];
 extern const unsigned char gantry__text_pocl_builtins_more[];
 
-/* A program of these parts after the constants of abi_types.h, for OpenCL alone. */
+/* Defines a program of these parts after the constants of abi_types.h, only for OpenCL. */
 #define GANTRY__OPENCL_PROGRAM(variable, label_, ...)              \
     GANTRY_K_TEXTS(variable, gantry__text_constants, __VA_ARGS__); \
     static const gantry_program_source_t variable = {              \

@@ -41,8 +41,8 @@ static int32_t opencl_transfer_fill(gantry_backend_stream_t *stream, const gantr
     return opencl_transfer_check(stream, native, "filling", target);
 }
 
-/* No copy_peer: each device has its own context, and OpenCL copies within one only; the core's way
- * through the host is taken. */
+/* There is no copy_peer, because each device has its own context, and OpenCL copies only within
+ * one; the core copies through the host. */
 const gantry_transfer_ops_t gantry__opencl_transfer_ops = {
     .struct_size = sizeof gantry__opencl_transfer_ops,
     .to_device = opencl_transfer_to_device,

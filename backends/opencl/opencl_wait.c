@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting by a policy. OpenCL has no say in how clWaitForEvents waits: some drivers sleep (PoCL),
+/* Waiting by a policy. OpenCL does not define how clWaitForEvents waits: some drivers sleep (PoCL),
  * others use a core for as long as the device works (NVIDIA's).
  *
  *   auto      clWaitForEvents
- *   spin      asks for the event's status until it ends: soonest done
+ *   spin      polls the event's status until it ends: soonest done
  *   yield     the same, and offers the core to other threads in between
  *   block     leaves the core to others. clWaitForEvents, unless it was seen to use the core: then
- *             naps, each an eighth of the time waited so far, and a question after each
+ *             naps, each an eighth of the time waited so far, and a query after each
  *   adaptive  spins for about twice a typical wait if waits are short, then blocks
  *
  *         |--spin--|-nap-|-nap--|--nap---|    done at most an eighth later, or 20 us
@@ -41,7 +41,7 @@ static void opencl_wait_pause(void) {
 #endif
 }
 
-/* True when the wait is over; *out_native is then its result. */
+/* Whether the wait is over; *out_native is then its result. */
 static bool event_has_ended(const gantry__opencl_symbols_t *cl, cl_event event,
                             cl_int *out_native) {
     cl_int status = CL_COMPLETE;
@@ -51,7 +51,7 @@ static bool event_has_ended(const gantry__opencl_symbols_t *cl, cl_event event,
     return *out_native != CL_SUCCESS || status == CL_COMPLETE;
 }
 
-/* Asks until the end, or for limit_ns. */
+/* Polls until the end, or for limit_ns. Returns whether the wait is over. */
 static bool ask_for(const gantry__opencl_symbols_t *cl, cl_event event, bool yields,
                     uint64_t limit_ns, cl_int *out_native) {
     const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
@@ -75,7 +75,7 @@ static cl_int nap_until_done(const gantry__opencl_symbols_t *cl, cl_event event)
     return native;
 }
 
-/* Learns from the driver's own wait whether it uses the core meanwhile. */
+/* Waits as the driver does, and learns from that wait whether it uses the core meanwhile. */
 static cl_int block(const gantry__opencl_symbols_t *cl, gantry__opencl_wait_t *wait,
                     cl_event event) {
     if (atomic_load_explicit(&wait->is_burning, memory_order_relaxed))
@@ -88,7 +88,7 @@ static cl_int block(const gantry__opencl_symbols_t *cl, gantry__opencl_wait_t *w
     return native;
 }
 
-/* Two threads may overwrite each other's value: it is a guess. */
+/* Two threads may overwrite each other's value, which is only a guess. */
 static cl_int adapt(const gantry__opencl_symbols_t *cl, gantry__opencl_wait_t *wait,
                     cl_event event) {
     const uint64_t begin = clock_ns(CLOCK_MONOTONIC);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in functions of OpenCL C that Gantry's device text calls, for a PoCL that leaves its
  * own 18,000 lines of declarations out (opencl_program.c), with the attributes of Clang's
- * opencl-c.h. Every form takes PoCL time, so that only forms are here that a text may call:
+ * opencl-c.h. Every form costs PoCL time, so this file has only forms that a text may call:
  *   scalars   all types for which OpenCL C has the function: with fewer, a call might convert its
  *             arguments to another type's
  *   vectors   the widths and types of the texts; a call of another one does not compile
- * No text computes in half, so that no function has that form. */
+ * No text computes in half, so no function has that form. */
 #define GANTRY_BUILTIN __attribute__((overloadable))
 #define GANTRY_CONST_BUILTIN __attribute__((overloadable, const))
 

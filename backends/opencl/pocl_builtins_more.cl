@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More of pocl_builtins.cl, which precedes it: for the programs whose text calls one of them. */
+/* More of pocl_builtins.cl, which must come before: for programs whose text calls one of them. */
 
 /* ---- numbers ---- */
 

@@ -7,9 +7,9 @@
 PYTHON has TensorFlow, of the version that the table is made from, and no plug-in. --check writes nothing: it prints
 the differences and exits with 1 for any, and with 77 for another TensorFlow.
 
-A row stands for an op that both have by name, or that op_rules.py maps onto an op of Gantry. Each input, attribute
+A row is an op that both have by name, or that op_rules.py maps onto an op of Gantry. Each input, attribute
 and output must have its counterpart. Otherwise the generator stops with the difference, and op_rules.py needs a
-line. TensorFlow's own kernels for every device (DEFAULT) are left alone: a kernel of ours would replace them."""
+line. TensorFlow's own kernels for every device (DEFAULT) are left as they are: a kernel of ours would replace them."""
 import argparse
 import copy
 import ctypes

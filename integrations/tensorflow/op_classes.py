@@ -55,7 +55,7 @@ def types_of(tf):
 
 
 def only_strings(tf):
-    """Does a type attribute of an input take texts alone?"""
+    """Whether a type attribute of an input takes only texts."""
     attrs = {a.type_attr for a in tf.definition.input_arg}
     return any(set(tf.attrs[a].allowed_values.list.type) == {STRING} for a in attrs if a)
 
@@ -95,7 +95,7 @@ PREFIXES = {"APPLY": "ResourceApply", "SPARSE": "ResourceSparseApply", "SCATTER"
 
 
 def by_hand():
-    """The ops that files of src/ register by themselves: a name behind `.op =` or in a call of register_...(), or in
+    """The ops that files of src/ register by themselves: a name after `.op =` or in a call of register_...(), or in
     variable_kernel.c's table, where a row serves the op on references, too."""
     names = {}
     for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "src", "*.c"))):

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GANTRY_SELECT_KEYS of kernels/common/indices.cl by AVX-512, in files that are compiled for it;
- * nothing in others. Comes before indices.cl. */
+/* Defines GANTRY_SELECT_KEYS of kernels/common/indices.cl by the compress instruction of AVX-512,
+ * in files that are compiled for AVX-512; in others it defines nothing. It must be included before
+ * indices.cl, which has the portable form.
+ *
+ * Owner: the arrays are the caller's. Threads: thread-safe, because nothing is kept. */
 #ifndef GANTRY_KERNELS_CPU_COMPRESS_H
 #define GANTRY_KERNELS_CPU_COMPRESS_H
 
@@ -8,7 +11,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-/* As GANTRY_SELECT_KEYS; returns how many. */
+/* Does what GANTRY_SELECT_KEYS says, and returns the number of picked keys. It writes 16 elements
+ * at a time, so `picked` must have room for 16 more than it picks (GANTRY_SELECT_ROOM). */
 static inline uint32_t gantry__select_keys(const uint32_t *keys, uint32_t some, uint32_t first,
                                            uint32_t most, uint32_t *picked) {
     const __m512i firsts = _mm512_set1_epi32((int)first), mosts = _mm512_set1_epi32((int)most);

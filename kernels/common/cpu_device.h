@@ -16,30 +16,31 @@ typedef struct gantry__cpu_blas_t gantry__cpu_blas_t;
 struct gantry_backend_device_t {
     const gantry_host_t *host;
     gantry__cpu_pool_t *pool;
-    gantry__cpu_blas_t *blas; /* NULL: our own loops only */
+    gantry__cpu_blas_t *blas; /* NULL: only our own loops are used */
     int simd_level;
 };
 
-/* 0 base, 1 AVX2 with FMA and BMI2, 2 AVX-512 (F, BW, DQ, VL). */
+/* The device's instruction set: 0 base, 1 AVX2 with FMA and BMI2, 2 AVX-512 (F, BW, DQ, VL). */
 static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device) {
     return device->simd_level;
 }
 
-/* The threads that a loop may use, the caller's included. */
+/* The number of threads that a loop may use, with the caller's own. */
 uint32_t gantry__cpu_pool_threads(gantry__cpu_pool_t *pool);
 
 typedef void (*gantry__cpu_range_fn)(void *context, int64_t begin, int64_t end);
 
-/* Calls fn on parts that cover [0, count) once. Parts start at multiples of grain; work of up to
- * `grain` does not pay for a second thread. Returns when all parts have ended, and never waits for
- * a thread that has not started. Makes one call on the caller's thread if count <= grain, if there
- * is one thread only, or if another caller is inside. */
+/* Calls fn on parts that together cover [0, count) once. Parts start at multiples of grain (below 1
+ * it counts as 1); work of up to `grain` does not pay for a second thread. The call returns when
+ * all parts have ended, and never waits for a thread that has not started. It calls fn once, on the
+ * caller's thread, if count <= grain, if there is only one thread, or if another caller uses the
+ * pool. fn must accept parts in any order, and from several threads at once. */
 void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
                               gantry__cpu_range_fn fn, void *context);
 
-/* The same, with a grain of 1, for a loop of some microseconds: it does not pay for waking a
- * thread. While all other threads sleep it runs on the caller's; but a series of loops wakes them
- * when it has run for as long as one that pays. */
+/* The same, with a grain of 1, for a loop of some microseconds, which does not pay for waking a
+ * thread. While all other threads sleep, the loop runs on the caller's thread; a series of such
+ * loops wakes them when it has run for as long as one loop that pays. */
 void gantry__cpu_parallel_for_short(gantry_backend_device_t *device, int64_t count,
                                     gantry__cpu_range_fn fn, void *context);
 

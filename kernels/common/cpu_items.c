@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of items on the CPU: the text, compiled as C, on all threads. */
+/* Launches of items on the CPU: the text, which is compiled as C, runs on all threads. */
 #include <stdatomic.h>
 
 #include "kernels/common/cpu_kernels.h"
@@ -9,7 +9,7 @@
 #define COSTLY_GRAIN INT64_C(64)
 #define NO_POSITION INT64_MAX
 
-/* The fault slot of kernels/common/launch.cl. */
+/* The fault slot as kernels/common/launch.cl lays it out. */
 typedef struct fault_slot_t {
     uint32_t code, input;
     int64_t position;
@@ -19,7 +19,7 @@ typedef struct item_job_t {
     gantry__k_item_fn run;
     const gantry__k_item_launch_t *launch;
     void *spans[GANTRY_K_ITEM_SPANS];
-    _Atomic int64_t position; /* the smallest that a part reported, or NO_POSITION */
+    _Atomic int64_t position; /* the smallest position that a part reported, or NO_POSITION */
 } item_job_t;
 
 static const gantry__k_item_fn *find_functions(const gantry__k_items_t *items,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles a family of items (kernels/common/item_kernel.h) into the CPU backend. The file of a
- * family:
+/* Compiles a family of items (kernels/common/item_kernel.h) into the CPU backend. Owner: constant
+ * data of the library. Threads: thread-safe. */
+/* The file of a family:
  *
  *     #include "kernels/common/cpu_items.h"
  *     #define GANTRY_ITEM_TEXT_FILE "kernels/matrix/matrix.cl"
@@ -9,10 +10,9 @@
  *     #include "kernels/common/cpu_items_of_types.h"
  *     GANTRY_CPU_ITEM_FAMILY(matrix);
  *
- * It includes the texts that the family's own needs (math_float32.cl) before. A family whose items
- * gain from vector code has a file named ..._cpu_simd.c, which is compiled once for each
- * instruction set (cpu_simd.h); the device's set is chosen at run time. Constant data; thread-safe.
- */
+ * The file must include the texts that the family's own text needs (math_float32.cl, say) before. A
+ * family whose items gain from vector code has a file named ..._cpu_simd.c, which is compiled once
+ * for each instruction set (cpu_simd.h); the device's set is chosen at run time. */
 #ifndef GANTRY_KERNELS_CPU_ITEMS_H
 #define GANTRY_KERNELS_CPU_ITEMS_H
 
@@ -31,7 +31,8 @@
 #define GANTRY_ITEM_ROW(t_, i_) \
     {.t = GANTRY_ID_##t_, .i = GANTRY_ID_##i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, i_)},
 
-/* A family whose text has an index type defines GANTRY_I and GANTRY_ITEM_ROWS anew (loss_cpu.c). */
+/* A family whose text has an index type must define GANTRY_I and GANTRY_ITEM_ROWS anew
+ * (loss_cpu.c). */
 #define GANTRY_I none
 #define GANTRY_ITEM_ROW_OF(t_) GANTRY_ITEM_ROW(t_, none)
 #define GANTRY_ITEM_ROWS GANTRY_ITEM_TYPES(GANTRY_ITEM_ROW_OF)
@@ -45,14 +46,14 @@
 
 #else
 
-/* Each variant has its rows. The file of the first variant also has the family, which names all
- * rows. */
+/* Each variant of the instruction set has its own rows. The file of the first variant also defines
+ * the family, which names the rows of all variants. */
 #define GANTRY_CPU_IS_FIRST_base 1
 #define GANTRY_CPU_IS_FIRST_avx2 0
 #define GANTRY_CPU_IS_FIRST_avx512 0
 #define GANTRY_CPU_IS_FIRST_(variant) GANTRY_CPU_IS_FIRST_##variant
 #define GANTRY_CPU_IS_FIRST(variant) GANTRY_CPU_IS_FIRST_(variant)
-/* For families that leave out types for which AVX2 is as fast. */
+/* For families that leave out types for which AVX2 is as fast as AVX-512. */
 #define GANTRY_CPU_IS_AVX512_base 0
 #define GANTRY_CPU_IS_AVX512_avx2 0
 #define GANTRY_CPU_IS_AVX512_avx512 1

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's kernels, family by family. Constant data of the library; thread-safe.
+/* The CPU backend's kernels, family by family.
  *
  * compute() of a kernel finds its data through gantry_arg_t.data, because all tensors are
- * host-addressable. It does the work before it returns. It asks the device for its SIMD level and
- * its parallel loop, and reports bad data through call->services->fail. */
+ * host-addressable. It must do all its work before it returns. It takes its SIMD level and its
+ * parallel loop from the device, and must report bad data through call->services->fail.
+ *
+ * Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_CPU_KERNELS_H
 #define GANTRY_KERNELS_CPU_KERNELS_H
 
@@ -11,7 +13,7 @@
 #include "kernels/common/cpu_simd.h"
 #include "kernels/common/kernel_types.h"
 
-/* The function of compute_x in a list of kernels that both sides expand: here the CPU's. */
+/* Names the function of compute_x in a list of kernels that both sides expand: here the CPU's. */
 #define GANTRY_K_SIDE(function) cpu_##function
 
 #define GANTRY_K_FAMILY(name)                                               \

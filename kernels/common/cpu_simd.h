@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One source, three instruction sets: files named *_simd.c are compiled once per variant with
- * -DGANTRY_CPU_VARIANT=base, avx2 or avx512 (base alone if the machine is not x86-64). Callers
+ * -DGANTRY_CPU_VARIANT=base, avx2 or avx512 (only base if the machine is not x86-64). Callers
  * choose by the level of the device.
  *
  *     in a header:       GANTRY_CPU_DECLARE(void, add_f32, (float *x, int64_t n, float y));
@@ -10,7 +10,7 @@
  * All variants give the same bits: no contraction, no reassociation, and the algorithm fixes the
  * order of sums.
  *
- * Not here: other ways of dispatch. No state; thread-safe. */
+ * Not here: other ways of dispatch. Owner: nothing, there is no state. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_CPU_SIMD_H
 #define GANTRY_KERNELS_CPU_SIMD_H
 
@@ -20,22 +20,24 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_CPU_PASTE(name, variant) GANTRY_CPU_PASTE_(name, variant)
 #ifdef GANTRY_CPU_VARIANT
 #define GANTRY_CPU_NAME(name) GANTRY_CPU_PASTE(name, GANTRY_CPU_VARIANT)
-/* The speed of short loops follows their place in a cache line. The code of each file begins at a
- * line, so the sizes of other files do not move its loops. */
+/* The speed of a short loop depends on its place in a cache line. The code of each file begins at a
+ * line, so that the sizes of other files do not move its loops. */
 #if defined(__ELF__)
 __asm__(".text\n.p2align 6");
 #endif
 #endif
 
-/* Before a loop whose iterations are independent: vector code without a test for overlap. */
+/* Comes before a loop, and makes vector code without a test for overlap. The loop's iterations must
+ * be independent of each other. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define GANTRY_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define GANTRY_INDEPENDENT
 #endif
 
-/* Before a loop over a constant number of lanes, which shall become those of vectors whatever the
- * compiler's cost model says. GANTRY_LANES_SUM(sum): of a loop that adds the lanes up in `sum`. */
+/* Comes before a loop over a constant number of lanes, and makes vectors of the lanes whatever the
+ * compiler's cost model says. A loop that adds the lanes up in `sum` must take
+ * GANTRY_LANES_SUM(sum) instead. */
 #if defined(GANTRY_HAS_OPENMP_SIMD)
 #define GANTRY_PRAGMA(text) _Pragma(#text)
 #define GANTRY_LANES GANTRY_PRAGMA(omp simd)
@@ -45,7 +47,7 @@ __asm__(".text\n.p2align 6");
 #define GANTRY_LANES_SUM(sum)
 #endif
 
-/* The build may have one instruction set only (GANTRY_CPU_SIMD_BUILD), which is then the base. */
+/* A build may have only one instruction set (GANTRY_CPU_SIMD_BUILD), which is then the base. */
 #if defined(__x86_64__) && !defined(GANTRY_CPU_ONLY_SET)
 #define GANTRY_CPU_HAS_VARIANTS 1
 #define GANTRY_CPU_DECLARE(result, name, parameters) \

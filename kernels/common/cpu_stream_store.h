@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Non-temporal (streaming) stores, a cache line of 64 bytes at a time. They bypass the caches, so a
- * line that would be evicted anyway is not read before it is written. Compiled per instruction set
- * (cpu_simd.h); other processors than x86-64 take plain copies.
+ * line that would be evicted anyway is not read before it is written. The file is compiled once for
+ * each instruction set (cpu_simd.h); processors other than x86-64 take plain copies.
  *
- * Owner: arrays are the caller's, both aligned to a line. Threads: a thread ends its writes with
- * the fence before it tells another one of them. */
+ * Owner: the arrays are the caller's, and both must be aligned to a line. Threads: thread-safe for
+ * different lines; a thread must call the fence after its stores before it lets another thread read
+ * them. */
 #ifndef GANTRY_KERNELS_CPU_STREAM_STORE_H
 #define GANTRY_KERNELS_CPU_STREAM_STORE_H
 

@@ -5,8 +5,8 @@
  *
  * A program for a device is constants.cl, which the build makes from gantry/abi_types.h, then this
  * text and others of the folder; C code includes this file, which includes that header, and then
- * the ones it uses. It holds no kernels, and no functions beyond
- * the reinterpretation of bits and the division of positions.
+ * those it uses. It holds no kernels, and no functions beyond the reinterpretation of bits and the
+ * division of positions.
  *
  * Names given here, in all three languages:
  *   uchar ushort uint ulong    unsigned integers of 8, 16, 32 and 64 bits
@@ -36,9 +36,9 @@
  *
  * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL
  * program is built with -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is
- * for CPU devices whose compiler takes half of the vector registers' width unless told (PoCL 3.1
- * with AVX-512: 1.6 to 1.9 times the speed). Such functions choose by `condition ? a : b` alone and
- * mix in scalars only as literals.
+ * for CPU devices whose compiler takes half of the vector registers' width by itself (PoCL 3.1 with
+ * AVX-512: 1.6 to 1.9 times the speed). Such functions must choose by `condition ? a : b` only, and
+ * scalars in them must be literals.
  *
  * The text is written so that its results have the same bits everywhere, which holds under these
  * conditions:
@@ -82,7 +82,7 @@
 #if defined(GANTRY_MATH_LANES)
 #define GANTRY_ANY_LANE(condition) any(condition)
 #if defined(__has_builtin)
-/* one instruction; PoCL's any() reads lane after lane */
+/* This is one instruction, while PoCL's any() reads lane after lane. */
 #if __has_builtin(__builtin_reduce_or)
 #undef GANTRY_ANY_LANE
 #define GANTRY_ANY_LANE(condition) (__builtin_reduce_or(condition) != 0)
@@ -92,8 +92,8 @@
 #define GANTRY_ANY_LANE(condition) (condition)
 #endif
 
-/* `name` is the vector type V_ with the alignment of its elements T_: of vstore PoCL makes several
- * stores of a wide vector. */
+/* Defines `name` as the vector type V_ with the alignment of its elements T_, because PoCL makes
+ * several stores of a wide vector's vstore. */
 #define GANTRY_LOOSE_TYPE(V_, T_, name) typedef V_ __attribute__((aligned(sizeof(T_)))) name
 
 #if defined(cl_khr_fp64)
@@ -177,7 +177,7 @@ typedef uint64_t ulong;
 #else
 #define GANTRY_LONG_FN static inline
 #endif
-#if defined(GANTRY_CPU_VARIANT) /* one call that stays makes a whole loop scalar */
+#if defined(GANTRY_CPU_VARIANT) /* a single call that is not inlined makes a whole loop scalar */
 #define GANTRY_FN GANTRY_LONG_FN
 #else
 #define GANTRY_FN static inline
@@ -215,8 +215,8 @@ typedef uint64_t ulong;
 #define GANTRY_FMA_F64(a, b, c) gantry__emulated_fma_f64(a, b, c)
 #endif
 
-/* The C library's lgamma writes the program's variable signgam; lgamma_r, which POSIX has and C11
- * has not, does not. */
+/* The C library's lgamma writes the program's variable signgam; lgamma_r, which is in POSIX and not
+ * in C11, does not write it. */
 extern double lgamma_r(double x, int *out_sign);
 GANTRY_FN double gantry__lgamma_alone(double x) {
     int sign;
@@ -247,9 +247,9 @@ GANTRY_FN double gantry__double_of_bits(ulong bits) {
     return x;
 }
 
-/* product + addend as a float, rounded once. The sum of doubles is rounded to odd (Boldo and
- * Melquiond), so that the second rounding meets no false tie: its last bit is set if the sum lost
- * something (Knuth), after one less if it was rounded away from 0. */
+/* Returns product + addend as a float, rounded once. The sum of doubles is rounded to odd (Boldo
+ * and Melquiond), so that the second rounding meets no false tie: the last bit is set if the sum
+ * lost something (Knuth), after 1 was taken off if it was rounded away from 0. */
 GANTRY_SHARED_FN float gantry__float_of_sum(double product, double addend) {
     const double sum = product + addend;
     const double share = sum - product;
@@ -261,10 +261,10 @@ GANTRY_SHARED_FN float gantry__float_of_sum(double product, double addend) {
                                     : (float)sum;
 }
 
-/* a b + c, rounded once, on a processor without that instruction. The product is exact in double.
- * Rounding the sum twice is right unless the first one ends half-way between two floats, or the
- * result may be denormal. Vector code, which has no short way, takes twice as long, and the C
- * library's fmaf longer. */
+/* Returns a b + c, rounded once, on a processor without that instruction. The product is exact in
+ * double. Rounding the sum twice is right unless the first rounding ends half-way between two
+ * floats, or the result may be denormal. Vector code, which has no short way, takes twice as long;
+ * the C library's fmaf takes longer still. */
 GANTRY_FN float gantry__emulated_fma_f32(float a, float b, float c) {
     const double product = (double)a * (double)b;
     const double sum = product + (double)c;
@@ -275,17 +275,17 @@ GANTRY_FN float gantry__emulated_fma_f32(float a, float b, float c) {
     return is_half_way | is_small ? gantry__float_of_sum(product, (double)c) : (float)sum;
 }
 
-/* The upper 27 bits of a's fraction; what is left has 26. */
+/* The upper 27 bits of a's fraction; the rest has 26. */
 GANTRY_FN double gantry__upper_f64(double a) {
     return gantry__double_of_bits((gantry__bits_of_double(a) + 0x4000000u) &
                                   UINT64_C(0xfffffffff8000000));
 }
 
-/* a b + c, rounded once, on a processor without that instruction. The product is a sum of two
- * doubles (Dekker), and so is the upper one's sum with c (Knuth). The sum of the two lower ones is
- * exact if c lost nothing; else both its neighbours must lead to the same result. In all other
- * cases, and if the lower part of the product may be denormal or the upper one overflow, the C
- * library computes the result; it takes twenty times as long. */
+/* Returns a b + c, rounded once, on a processor without that instruction. The product is a sum of
+ * two doubles (Dekker), and so is the sum of the upper one with c (Knuth). The sum of the two lower
+ * ones is exact if c lost nothing; else both its neighbours must lead to the same result. In all
+ * other cases, and if the lower part of the product may be denormal or the upper one overflow, the
+ * C library computes the result, which takes twenty times as long. */
 GANTRY_SHARED_FN double gantry__emulated_fma_f64(double a, double b, double c) {
     const double product = a * b;
     const double a_upper = gantry__upper_f64(a), a_rest = a - a_upper;
@@ -321,13 +321,13 @@ GANTRY_SHARED_FN double gantry__emulated_fma_f64(double a, double b, double c) {
 #endif
 #endif
 
-/* Whether an index is in [0, size); a size is never negative. Mesa 22.3 takes (long)index >= 0 of
- * an int as true. */
+/* Whether an index is in [0, size); size must not be negative. Mesa 22.3 takes (long)index >= 0 of
+ * an int as true, hence the unsigned comparison. */
 #define GANTRY_IS_WITHIN(index, size) ((ulong)(GANTRY_LONG)(index) < (ulong)(size))
 
-/* position / size of places in tensors and sizes, which are not negative. A division of 64 bits
- * takes a GPU some hundred instructions, and most operands are below 2^32. NVRTC tests by itself
- * whether 32 bits are enough. */
+/* Returns position / size. Both must not be negative, and size not 0. A division of 64 bits takes a
+ * GPU some hundred instructions, and most operands are below 2^32. NVRTC's own code tests whether
+ * 32 bits are enough. */
 GANTRY_FN GANTRY_LONG gantry__divide_position(const GANTRY_LONG position, const GANTRY_LONG size) {
 #if defined(__CUDACC__)
     return position / size;

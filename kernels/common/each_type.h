@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Includes the text GANTRY_EACH_TEXT once for every type of the set GANTRY_EACH_TYPE
- * (kernel_types.h), with GANTRY_T defined as the type's short name; then undefines both. No guard.
+ * (kernel_types.h), with GANTRY_T defined as the type's short name; then undefines both. The caller
+ * must define both before each include, so this file has no guard. Threads: thread-safe, because it
+ * keeps nothing. */
+/* For example:
  *
  *     #define GANTRY_EACH_TYPE GANTRY_FLOATING
  *     #define GANTRY_EACH_TEXT "kernels/elementwise/elementwise_cpu_loops.h"

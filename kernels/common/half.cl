@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* float16 and bfloat16, stored as ushort: conversions from and to float32 by operations on bits, so
- * that every machine gives the same ones. Comes after dialect.cl; C loops and device text share it.
- * Selects instead of branches, as in convert.cl.
+ * that every machine gives the same ones. It must come after dialect.cl; C loops and device text
+ * share it. It selects instead of branching, as convert.cl does.
  *
  *   float16    s eeeee mmmmmmmmmm      a float32 with 3 bits less of exponent, 13 less of fraction
  *   bfloat16   s eeeeeeee mmmmmmm      the upper half of a float32
  *
- * Towards float32 all values are exact. Towards a half the result is the nearest; of two as near
- * the even one. Too large a value becomes infinity, and any NaN the one positive quiet NaN.
- * Denormals stay on both sides. A NaN is recognised by x != x: if its bits are compared, LLVM 18
- * loses the rest of a float that was rounded to an integer before (PoCL 6). */
+ * Towards float32 all values are exact. Towards a half the result is the nearest; of two equally
+ * near the even one. A value that is too large becomes infinity, and any NaN the one positive quiet
+ * NaN. Denormals are kept on both sides. A NaN is recognised by x != x: if its bits are compared,
+ * LLVM 18 loses the rest of a float that was rounded to an integer before (PoCL 6). */
 
-/* The bits that Truncate clears before a float is rounded to a half: those that a normal half has
- * no room for. */
+/* The bits that Truncate clears before a float is rounded to a half, because a normal half has no
+ * room for them. */
 #define GANTRY_F16_DROPS_OF_F32 13
 #define GANTRY_F16_DROPS_OF_F64 42
 #define GANTRY_BF16_DROPS_OF_F32 16
 
-#if !defined(GANTRY_MATH_LANES) /* functions of scalars */
+#if !defined(GANTRY_MATH_LANES) /* these are functions of scalars */
 
 /* The biases of the exponents differ by 112. A denormal with fraction f is 2^-14 (1 + f) - 2^-14,
  * which float32 computes exactly. */
@@ -35,7 +35,7 @@ GANTRY_FN float gantry__f16_to_f32(ushort half_bits) {
 
 /* An addition below its last bit rounds a normal result, and carries into the exponent where it
  * must. The addition of 0.5 rounds a denormal one, whose bits are then at the end of the sum's
- * fraction: one unit there is 2^-24. */
+ * fraction, because one unit there is 2^-24. */
 GANTRY_FN ushort gantry__f32_to_f16(float x) {
     const uint bits = GANTRY_AS_UINT(x);
     const uint magnitude = bits & 0x7fffffffu;
@@ -48,12 +48,12 @@ GANTRY_FN ushort gantry__f32_to_f16(float x) {
     return (ushort)(magnitude >= 0x477ff000u ? special : finite | (bits >> 16 & 0x8000u));
 }
 
-/* For a single float16, outside of vector code: the processor's instruction if there is one. */
+/* For a single float16, outside of vector code: the processor's instruction, where there is one. */
 #if defined(__F16C__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 GANTRY_FN float gantry__lone_f16_to_f32(ushort bits) { return _cvtsh_ss(bits); }
 
 GANTRY_FN ushort gantry__lone_f32_to_f16(float x) {
-    return x != x ? (ushort)0x7e00u : _cvtss_sh(x, 0); /* 0: to the nearest */
+    return x != x ? (ushort)0x7e00u : _cvtss_sh(x, 0); /* 0: rounds to the nearest */
 }
 #else
 #define gantry__lone_f16_to_f32 gantry__f16_to_f32
@@ -69,8 +69,8 @@ GANTRY_FN ushort gantry__f32_to_bf16(float x) {
     return (ushort)(x != x ? 0x7fc0u : rounded);
 }
 
-/* x with its lowest `count` bits cleared; a NaN unchanged. Not by x == x, which gcc 12 removes here
- * with -Os. */
+/* Returns x with its lowest `count` bits cleared; a NaN is unchanged. The test is not x == x,
+ * because gcc 12 removes that here with -Os. */
 GANTRY_FN float gantry__f32_without_bits(float x, int count) {
     const uint bits = GANTRY_AS_UINT(x);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties of the processor that this code runs on, by which loops are tuned. No state;
- * thread-safe. */
+/* Properties of the processor that this code runs on, by which loops are tuned. Owner: nothing,
+ * there is no state. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_HOST_PROCESSOR_H
 #define GANTRY_KERNELS_HOST_PROCESSOR_H
 

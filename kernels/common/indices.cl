@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the families that sort, scatter and compact share. Comes after dialect.cl. */
+/* What the families that sort, scatter and compact share. It must come after dialect.cl. */
 #ifndef GANTRY_INDICES_CL
 #define GANTRY_INDICES_CL
 
-/* Indices of 32 or 64 bits. The kernel chooses when it runs, not when it is built: reading an index
- * is cheap compared with its use. `at` points to bytes in global memory. */
+/* Reads an index of 32 or 64 bits. The kernel chooses when it runs, not when it is built, because
+ * reading an index is cheap compared with its use. `at` must point to bytes in global memory. */
 #define GANTRY_GET_INDEX(at, is_wide, i)                      \
     ((is_wide) ? ((GANTRY_GLOBAL const GANTRY_LONG *)(at))[i] \
                : (GANTRY_LONG)((GANTRY_GLOBAL const int *)(at))[i])
@@ -17,7 +17,7 @@
         }                                                                  \
     } while (0)
 
-/* The key of an element, by its size (sort.cl). GANTRY_KEY_OF_T is the key of a T. */
+/* The key of an element, whose type is chosen by its size (sort.cl). GANTRY_KEY_OF_T: of a T. */
 typedef uint gantry__key_i32;
 typedef ulong gantry__key_i64;
 typedef uint gantry__key_b8;
@@ -27,9 +27,9 @@ typedef uint gantry__key_u16;
 /* The key of an update that goes to no slice (scatter.cl). */
 #define GANTRY_NO_SLICE 0xffffffffu
 
-/* Selects a worker's own updates from a block of keys: writes to `picked`, an array of
+/* Selects a worker's own updates from a block of keys: writes to `picked`, which must have room for
  * GANTRY_SELECT_ROOM uints, the places of the keys in [first, first + most) among `some` keys, and
- * their number to `picks`. C may define a faster one before. */
+ * writes their number to `picks`. C may define a faster form before. */
 #define GANTRY_SELECT_BLOCK 256
 #define GANTRY_SELECT_ROOM (GANTRY_SELECT_BLOCK + 16)
 #ifndef GANTRY_SELECT_KEYS

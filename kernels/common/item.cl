@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Items: kernels whose work is so many pieces ("items", most often elements of the output), each
  * done apart from the others and in any order. The text of a family says what one item does, once;
- * here that becomes a kernel of a device's program, and in C a function over a range of items,
- * which the CPU backend gives to its threads. Comes after launch, types and work; the host's side
- * is item_kernel.h.
+ * this file makes a kernel of a device's program of it, and in C a function over a range of items,
+ * which the CPU backend gives to its threads. It must come after launch, types and work; the host's
+ * side is item_kernel.h.
  *
- *     #ifndef GANTRY_BAND_PARAMETERS               what the host fills in; C includes the text for
- *                                                  this alone, too
+ *     #ifndef GANTRY_BAND_PARAMETERS               what the host fills in; C also includes the text
+ *                                                  for only this part
  *     #define GANTRY_BAND_PARAMETERS
  *     typedef struct gantry__band_t { gantry__work_t work; GANTRY_LONG rows; ... } gantry__band_t;
  *     #endif
@@ -22,18 +22,18 @@
  *     #endif
  *
  * GANTRY_ITEMS_<inputs>_<outputs>(name, element types..., parameters): spans are read, or written
- * (and read). The form with an F has a fault slot after the parameters (fault, last but i);
- * GANTRY_ITEM_FAULT writes it. An item may write what no other item of the launch touches, and
- * reads nothing that another writes. GANTRY_NO_ITEM(name) stands for an item that is never launched
- * for the type.
+ * (and read). The form with an F has a fault slot after the parameters (fault, last but i), which
+ * GANTRY_ITEM_FAULT writes. An item may write only what no other item of the launch touches, and
+ * must not read what another one writes. GANTRY_NO_ITEM(name) is an item that is never launched for
+ * the type.
  *
  * Work-groups and local memory are out of reach on purpose: what has to be shared between items
- * goes through a second launch. A family where that costs too much has kernels of its own. */
+ * must go through a second launch. A family where that costs too much has kernels of its own. */
 #define GANTRY_ITEM_TEXT
 #define GANTRY_PARAMETERS(type) const type *
 
-/* The first position of bad data is reported: the first of the launch on devices, of the range in
- * C. */
+/* Notes bad data. The first position is reported: the first of the launch on devices, the first of
+ * the range in C. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 #define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                           \
     gantry__note_fault((GANTRY_GLOBAL uint *)(fault), (uint)(code_), (uint)(input_), \
@@ -51,7 +51,7 @@
     } while (0)
 #endif
 
-/* The most elements of an item that is a run (gantry__runs_t), for arrays of them. */
+/* The most elements of an item that is a run (gantry__runs_t), for arrays of that many. */
 #if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL
 #define GANTRY_RUN_MOST 1
 #else
@@ -144,8 +144,8 @@
 #define GANTRY_CONSTANT static const
 #define GANTRY_ITEM_UNROLLED
 #define GANTRY_ITEM static inline
-/* A pointer to memory that no other pointer reaches. Empty on devices, because Oclgrind does not
- * support what compilers make of it. */
+/* A pointer to memory that no other pointer reaches. It is empty on devices, because Oclgrind does
+ * not support what compilers make of it. */
 #define GANTRY_APART restrict
 #define GANTRY_ITEM_JOIN_(name, t, i) name##_item_##t##_##i
 #define GANTRY_ITEM_JOIN(name, t, i) GANTRY_ITEM_JOIN_(name, t, i)
@@ -154,7 +154,7 @@
 #define GANTRY_ITEM_FN(name) GANTRY_ITEM_JOIN(name, GANTRY_T, GANTRY_I)
 #define GANTRY_RANGE_FN(name) GANTRY_RANGE_JOIN(name, GANTRY_T, GANTRY_I)
 
-/* spans: inputs, outputs, then the fault slot if there is one. */
+/* spans: the inputs, the outputs, then the fault slot if there is one. */
 #define GANTRY_ITEM_RANGE(name, P, ...)                                                          \
     static void GANTRY_RANGE_FN(name)(void *const *spans, const void *parameters, int64_t begin, \
                                       int64_t end) {                                             \

@@ -9,7 +9,8 @@
  *
  * matrix_items.c is a short example, with matrix_cpu.c and kernels/matrix/matrix.cl.
  *
- * Owner: constant data; a launch is the caller's until run returns. Threads: thread-safe. */
+ * Owner: definitions are constant data; a launch, and what its pointers name, is the caller's and
+ * must live until the run returns. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_ITEM_KERNEL_H
 #define GANTRY_KERNELS_ITEM_KERNEL_H
 
@@ -33,29 +34,31 @@ enum { GANTRY_K_ITEM_SPANS = 5 };
 /* One launch of one item over [0, count). */
 typedef struct gantry__k_item_launch_t {
     uint32_t item;      /* its number in the family's list */
-    int32_t t, i;       /* element types T and I of the text; 0 where it has none */
-    int64_t count;      /* at least 1 */
-    int64_t item_bytes; /* written by an item; 0: of a T */
-    bool is_costly;     /* an item is worth dozens of instructions: shorter runs */
-    int64_t elements;   /* cheap elements of an item that is a run; 0: it is none */
-    int64_t grain;      /* items that pay for a thread of a processor; 0: by the fields above */
-    bool can_fail;      /* the text takes a fault slot, which devices report in these words */
-    bool never_fails; /* with can_fail: not in this call, so the slot is memory that nobody reads */
+    int32_t t, i;       /* the element types T and I of the text; 0 where it has none */
+    int64_t count;      /* must be at least 1 */
+    int64_t item_bytes; /* the bytes that an item writes; 0: those of a T */
+    bool is_costly;     /* whether an item is worth dozens of instructions: shorter runs */
+    int64_t elements;   /* the cheap elements of an item that is a run; 0: it is none */
+    int64_t grain;      /* the items that pay for a processor's thread; 0: by the fields above */
+    bool can_fail;      /* whether the text takes a fault slot, reported in these words */
+    bool never_fails;   /* with can_fail: this call cannot, so nothing reads the slot */
     gantry_fault_words_t words;
-    /* On the CPU: makes the message for bad data at that position, of a launch that can fail. */
+    /* Only on the CPU: writes the message for bad data at that position. A launch that can fail
+     * must have it. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
-    void *parameters; /* begins with a gantry__work_t, which run fills in */
+    void *parameters; /* must begin with a gantry__work_t, which the run fills in */
     uint32_t parameter_bytes;
     uint32_t span_count;
-    gantry_span_t spans[GANTRY_K_ITEM_SPANS]; /* inputs, then outputs */
+    gantry_span_t spans[GANTRY_K_ITEM_SPANS]; /* the inputs, then the outputs */
 } gantry__k_item_launch_t;
 
-/* Items [begin, end) in C. spans: addresses of the launch's spans; the fault slot, 16 bytes,
- * after the last. */
+/* Runs items [begin, end) in C. spans: the addresses of the launch's spans, followed by that of the
+ * fault slot, which has 16 bytes. */
 typedef void (*gantry__k_item_fn)(void *const *spans, const void *parameters, int64_t begin,
                                   int64_t end);
 
-/* The functions of a family for one choice of types, in the order of its list. */
+/* The functions of a family for one choice of types, which must be in the order of the family's
+ * list. */
 typedef struct gantry__k_item_row_t {
     int32_t t, i;
     const gantry__k_item_fn *functions;
@@ -65,28 +68,29 @@ typedef struct gantry__k_items_t gantry__k_items_t;
 struct gantry__k_items_t {
     int32_t (*run)(gantry_op_call_t *call, const gantry__k_items_t *items,
                    gantry__k_item_launch_t *launch);
-    const char *const *names;              /* on devices */
-    const gantry_program_source_t *source; /* on devices */
-    /* On the CPU: rows by level (cpu_simd.h), up to an empty row. A level without rows, or without
-     * these types, takes the level below. */
+    const char *const *names;              /* only on devices */
+    const gantry_program_source_t *source; /* only on devices */
+    /* Only on the CPU: the rows of each level (cpu_simd.h), which an empty row must end. A level
+     * without rows, or without these types, takes the level below. */
     const gantry__k_item_row_t *rows[3];
 };
 
-/* The two ways. */
+/* Run the launch on a device that builds programs, and on the CPU. */
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items_t *items,
                                    gantry__k_item_launch_t *launch);
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry__k_items_t *items,
                               gantry__k_item_launch_t *launch);
 
-/* Runs the launch on the call's device. */
+/* Runs the launch on the call's device. Returns the status, whose message is set if bad data was
+ * found. */
 static inline int32_t gantry__k_run_items(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
     const gantry__k_items_t *items = call->kernel->data;
 
     return items->run(call, items, launch);
 }
 
-/* The same with items of another family than the kernel's own: one set for devices, one for the
- * CPU. */
+/* The same with items of another family than the kernel's own: one set is for devices, the other
+ * for the CPU. */
 static inline int32_t gantry__k_run_items_of(gantry_op_call_t *call,
                                              const gantry__k_items_t *on_devices,
                                              const gantry__k_items_t *on_cpu,
@@ -97,17 +101,17 @@ static inline int32_t gantry__k_run_items_of(gantry_op_call_t *call,
     return items->run(call, items, launch);
 }
 
-/* Whether the items run as C. */
+/* Whether the items run as C, on the CPU. */
 static inline bool gantry__k_items_are_c(const gantry_op_call_t *call) {
     const gantry__k_items_t *items = call->kernel->data;
 
     return items->run == gantry__cpu_run_items;
 }
 
-/* elements of an item on a processor: GANTRY_RUN_MOST of item.cl */
+/* the most elements of an item on a processor; must equal GANTRY_RUN_MOST of item.cl */
 enum { GANTRY_K_LONGEST_RUN = 64 };
 
-/* Rows of `size` elements as items that are runs of them. */
+/* Cuts rows of `size` elements into items that are runs of them. */
 static inline gantry__runs_t gantry__k_runs(const gantry_op_call_t *call, int64_t size) {
     const int64_t most = gantry__k_is_serial(call) ? GANTRY_K_LONGEST_RUN : 1,
                   length = size < most ? size : most;
@@ -115,7 +119,7 @@ static inline gantry__runs_t gantry__k_runs(const gantry_op_call_t *call, int64_
     return (gantry__runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
 }
 
-/* Runs the launch over all runs of output 0, which decides its count and item_bytes. */
+/* Runs the launch over all runs of output 0, which decides the launch's count and item_bytes. */
 static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
                                          const gantry__runs_t *runs) {
     launch->count = call->outputs[0]->element_count / runs->size * runs->count;
@@ -127,9 +131,9 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
 
 /* ---- the parts of a family's file, in this order ---- */
 
-/* The family's device text: the common parts, then these; the names of its items, and their numbers
- * ITEM_name. GANTRY_CPU_ITEM_FAMILY (kernels/common/cpu_items.h) defines the CPU's half, in a file
- * of the CPU backend. */
+/* Defines the family's device text (the common parts, then the given ones), the names of its items,
+ * and their numbers ITEM_name. GANTRY_CPU_ITEM_FAMILY (kernels/common/cpu_items.h) defines the
+ * CPU's half, in a file of the CPU backend. */
 #define GANTRY_K_ITEM_NAME(name) #name,
 #define GANTRY_K_ITEM_NUMBER(name) ITEM_##name,
 #define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                  \
@@ -141,7 +145,8 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
         .run = gantry__portable_run_items, .names = family##_names, .source = &family##_source}; \
     extern const gantry__k_items_t gantry__cpu_##family##_items
 
-/* Both definitions of one op, named x_...: type constraints and names of host inputs are arrays. */
+/* Both definitions of one op, named x_...; type constraints and names of host inputs must be
+ * arrays. */
 #define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, flags_, compute_) \
     GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_,        \
                         .flags = flags_, .compute = compute_, .data = items)
@@ -152,14 +157,14 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
         &gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, flags_, compute_)
 #define GANTRY_K_ITEM_KERNEL(x, family, op_, types_, compute_) \
     GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, 0, compute_)
-/* It changes a part of its input 0. */
+/* The same for an op that changes a part of its input 0. */
 #define GANTRY_K_ITEM_KERNEL_IN_PLACE(x, family, op_, types_, compute_) \
     GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, GANTRY_KERNEL_IN_PLACE_FIRST, compute_)
 #define GANTRY_K_ITEM_KERNEL_HOST(x, family, op_, types_, hosts_, compute_) \
     GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, GANTRY_K_COUNT_OF(hosts_), 0, compute_)
 
-/* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. One line
- * of families.def makes both known. */
+/* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. A line of
+ * families.def must name the family, which makes both known. */
 #define GANTRY_K_ON_DEVICES(x) &x##_on_devices,
 #define GANTRY_K_ON_CPU(x) &x##_on_cpu,
 #define GANTRY_K_ITEM_PACK(family, OPS)                                                         \

@@ -18,7 +18,7 @@ static gantry__k_options_t items_device_options_of(const gantry_op_call_t *call,
     return options;
 }
 
-/* The run of items that pays for a work-item of a processor, by the launch's fields. */
+/* The number of items that pays for a work-item of a processor, by the launch's fields. */
 static gantry__k_work_t work_of(const gantry_op_call_t *call,
                                 const gantry__k_item_launch_t *launch) {
     const int64_t bytes =
@@ -34,7 +34,7 @@ static gantry__k_work_t work_of(const gantry_op_call_t *call,
     return work;
 }
 
-/* As large as a fault slot: kernels/common/launch.cl. */
+/* The size of a fault slot (kernels/common/launch.cl). */
 #define UNREAD_SLOT_BYTES 64
 
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items_t *items,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Macros for definitions of kernels and packs. A family that both the CPU backend and the pack for
- * devices have lists its kernels once, beside its shapes; both expand the list.
+ * devices have lists its kernels once, in the header of its shapes; both expand the list.
  *
  * Owner: constant data. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_KERNEL_DEFINITION_H
@@ -8,15 +8,15 @@
 
 #include "kernels/common/kernel_types.h"
 
-/* Type constraints of many kernels. */
+/* The type constraints that many kernels have. */
 static const gantry_type_constraint_t gantry__k_any_type[] = {{"T", GANTRY_DTYPES_ANY}};
 static const gantry_type_constraint_t gantry__k_numeric_type[] = {{"T", GANTRY_DTYPES_NUMERIC}};
 static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_DTYPES_FLOATING}};
 
 #define GANTRY_K_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* The initialiser of a definition. compute, and fields that few have, come last, as `.compute = f`.
- */
+/* The initialiser of a definition. compute, and fields that few definitions have, come last, as
+ * `.compute = f`. */
 #define GANTRY_K_DEFINITION(op_, types_, type_count_, hosts_, host_count_, ...)                    \
     {                                                                                              \
         .struct_size = sizeof(gantry_kernel_def_t), .op = op_, .types = types_,                    \
@@ -40,8 +40,8 @@ static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_
     extern const gantry_kernel_def_t gantry__portable_##stem##_kernel;
 #define GANTRY_K_PORTABLE_KERNEL_POINTER(stem, ...) &gantry__portable_##stem##_kernel,
 
-/* The pack of kernels_, an array of pointers, and gantry_pack_query_<stem>, which the list of
- * packs names. */
+/* Defines the pack of kernels_, an array of pointers, and gantry_pack_query_<stem>, which the list
+ * of packs names. */
 #define GANTRY_K_PACK(stem, name_, kernels_)                                                    \
     static const gantry_kernel_pack_t stem##_pack = {                                           \
         .struct_size = sizeof(gantry_kernel_pack_t),                                            \

@@ -9,7 +9,7 @@
  *     [8, 1, 6, 5] + [6, 5]   ->   dims [8, 30], strides x [30, 1], y [0, 1]
  *
  * The innermost stride of an operand is therefore always 0 or 1 element. Not here: strided views,
- * which Gantry's tensors never are. Owner: plain values of the caller. Threads: thread-safe. */
+ * because Gantry's tensors are none. Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_KERNEL_SHAPE_H
 #define GANTRY_KERNELS_KERNEL_SHAPE_H
 
@@ -24,7 +24,8 @@ typedef struct gantry__k_plan_t {
     int64_t strides[GANTRY_K_MAX_OPERANDS][GANTRY_MAX_RANK]; /* in elements */
 } gantry__k_plan_t;
 
-/* Strides of a dense tensor of `dims` broadcast to an output of out_rank >= rank dimensions. */
+/* Writes the strides of a dense tensor of `dims` that is broadcast to an output of out_rank
+ * dimensions; out_rank must be at least rank. */
 static inline void gantry__k_broadcast_strides(int64_t *strides, int32_t out_rank, int32_t rank,
                                                const int64_t *dims) {
     int64_t step = 1;
@@ -51,7 +52,8 @@ static inline void gantry__k_plan_move(gantry__k_plan_t *plan, int32_t to, int32
     }
 }
 
-/* Removes dimensions of 1 and joins neighbours. dims and strides are set, and no dimension is 0. */
+/* Removes dimensions of 1 and joins neighbours. dims and strides must be set, and no dimension may
+ * be 0. */
 static inline void gantry__k_plan_collapse(gantry__k_plan_t *plan) {
     int32_t last = -1; /* the dimension that grows */
 
@@ -75,7 +77,7 @@ static inline void gantry__k_plan_collapse(gantry__k_plan_t *plan) {
     }
 }
 
-/* The collapsed plan of `count` operands broadcast to out. */
+/* Makes the collapsed plan of `count` operands that are broadcast to out. */
 static inline void gantry__k_plan_broadcast(gantry__k_plan_t *plan, const gantry_arg_t *out,
                                             const gantry_arg_t *const *operands, int32_t count) {
     plan->rank = out->rank;
@@ -98,7 +100,7 @@ static inline int32_t gantry__k_bias_dimension(const gantry_op_call_t *call) {
     return format && format->s && strncmp(format->s, "NC", 2) == 0 ? 1 : call->inputs[0]->rank - 1;
 }
 
-/* The collapsed plan of value (operand 0) and bias (operand 1). */
+/* Makes the collapsed plan of value (operand 0) and bias (operand 1). */
 static inline void gantry__k_plan_bias(gantry__k_plan_t *plan, const gantry_op_call_t *call) {
     const gantry_arg_t *value = call->inputs[0];
     int32_t channel = gantry__k_bias_dimension(call);
@@ -113,12 +115,12 @@ static inline void gantry__k_plan_bias(gantry__k_plan_t *plan, const gantry_op_c
     gantry__k_plan_collapse(plan);
 }
 
-/* An axis that may count from the end. */
+/* The axis counted from the front; a negative `axis` counts from the end. */
 static inline int64_t gantry__k_from_end(int64_t axis, int32_t rank) {
     return axis < 0 ? axis + rank : axis;
 }
 
-/* Elements that the dimensions [first, end) span. */
+/* The number of elements that the dimensions [first, end) span. */
 static inline int64_t gantry__k_extent(const int64_t *dims, int64_t first, int64_t end) {
     int64_t result = 1;
     for (int64_t d = first; d < end; ++d) result *= dims[d];

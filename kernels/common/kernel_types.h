@@ -20,10 +20,11 @@
 #include "ops/type_sets.inc"
 #define GANTRY_ID_none 0
 #define GANTRY_NO_TYPES(ROW)
-/* One type of each size, for bits that are moved: gantry__k_twin. */
+/* One type of each size, which represents all types of that size where bits are moved
+ * (gantry__k_twin). */
 #define GANTRY_BY_SIZE(ROW) ROW(b8) ROW(u16) ROW(i32) ROW(i64)
-/* Floating types, and one integer type of each size: sums of signed and unsigned ones wrap alike.
- */
+/* Floating types, and one integer type of each size, because sums of signed and unsigned integers
+ * wrap alike. */
 #define GANTRY_WRAPPING(ROW) GANTRY_FLOATING(ROW) ROW(u8) ROW(u16) ROW(i32) ROW(i64)
 
 /* The type's short name; "none" for a type that no kernel computes with. */
@@ -37,7 +38,8 @@ static inline const char *gantry__k_short_name(int32_t dtype) {
     }
 }
 
-/* Bytes of one element; 1 for a type that no kernel takes, because callers divide by it. */
+/* The bytes of one element; 1 for a type that no kernel takes, because callers divide by the
+ * result. */
 static inline uint32_t gantry__k_size(int32_t dtype) {
     switch (dtype) {
         case GANTRY_FLOAT32:
@@ -118,7 +120,7 @@ static inline const char *gantry__k_attr_text(const gantry_op_call_t *call, cons
     return attr && attr->s ? attr->s : fallback;
 }
 
-/* The bits of a host-memory scalar. */
+/* The bits of a scalar in host memory. */
 static inline uint64_t gantry__k_host_bits(const gantry_arg_t *arg) {
     uint64_t bits = 0;
 
@@ -127,8 +129,8 @@ static inline uint64_t gantry__k_host_bits(const gantry_arg_t *arg) {
     return bits;
 }
 
-/* Element `index` of a host-memory tensor of integers of 8, 32 or 64 bits; of uint64 the same
- * bits. */
+/* Element `index` of a tensor of integers of 8, 32 or 64 bits in host memory; a uint64 gives the
+ * same bits. */
 static inline int64_t gantry__k_host_int(const gantry_arg_t *arg, int64_t index) {
     switch (arg->dtype) {
         case GANTRY_INT8: return ((const int8_t *)arg->data)[index];

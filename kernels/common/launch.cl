@@ -2,11 +2,11 @@
 /* Declarations of kernels for OpenCL C 1.2 and CUDA C, and their positions. A tensor arrives as two
  * parameters, the base of the region and an offset in bytes (GANTRY_SPAN_...), or as its base only
  * (GANTRY_BASE_...) if the kernel defines the offset: `const ulong x_offset = ...`. GANTRY_IN and
- * GANTRY_OUT make the typed pointer. Work-item numbers have 64 bits. A kernel has at most one
- * GANTRY_SPAN_LOCAL, as its last parameter. */
+ * GANTRY_OUT make the typed pointer. Work-item numbers have 64 bits. A kernel may have one
+ * GANTRY_SPAN_LOCAL, which must be its last parameter. */
 
-/* Before a loop over elements or vectors that shall stay in registers, if every index to them is a
- * constant. A compiler that does not know the pragma ignores it. */
+/* Comes before a loop over elements or vectors that must stay in registers, which they do if every
+ * index to them is a constant. A compiler that does not know the pragma ignores it. */
 #define GANTRY_UNROLLED _Pragma("unroll")
 
 /* Before the loop over a work-item's own elements. NVIDIA's compiler would unroll it and divide to
@@ -49,9 +49,9 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_CONSTANT __constant
 #define GANTRY_LOCAL_ARRAY(T_, name, n) __local T_ name[n]
 #define GANTRY_LOCAL_POINTER(T_) __local T_ *
-/* What a function with a GANTRY_LOCAL_POINTER starts with. Clang writes the array's address into a
- * function whose callers all pass the same one. PoCL 3.1 gives each work-group its own array only
- * in the kernel's body, so a call that remains makes all groups share one. */
+/* A function with a GANTRY_LOCAL_POINTER must start with this. Clang writes the array's address
+ * into a function whose callers all pass the same one. PoCL 3.1 gives each work-group its own array
+ * only in the kernel's body, so a call that is not inlined makes all groups share one. */
 #define GANTRY_LOCAL_FN __attribute__((always_inline)) GANTRY_FN
 #define GANTRY_SPAN_LOCAL(name) __local uchar *name##_local
 #define GANTRY_LOCAL(T_, name) ((__local T_ *)name##_local)
@@ -66,9 +66,9 @@ extern __shared__ ulong gantry__shared_memory[];
 
 #endif
 
-/* A structure with arrays as a parameter by value; the body of the kernel starts with GANTRY_TAKE.
- * Processors whose work-items are lanes get a copy: Mesa's llvmpipe reads a parameter at one lane's
- * index for all lanes, or crashes. */
+/* A structure with arrays as a parameter by value; the body of the kernel must start with
+ * GANTRY_TAKE. Processors whose work-items are lanes get a copy, because Mesa's llvmpipe reads a
+ * parameter at one lane's index for all lanes, or crashes. */
 #if defined(GANTRY_COPY_PARAMETERS)
 #define GANTRY_VALUE(type, name) const type name##_value
 #define GANTRY_TAKE(type, name) const type name = name##_value;
@@ -84,9 +84,9 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_IN(T_, name) ((GANTRY_GLOBAL const T_ *)(name##_base + name##_offset))
 #define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
 
-/* A loop over dimensions of a kernel's parameter, from the last to number 1. OpenCL compilers for
- * GPUs copy a parameter for each work-item into scratch memory where an index is no constant: there
- * the loop goes over `most` dimensions and is unrolled. CUDA indexes parameters where they are. */
+/* A loop over dimensions of a kernel's parameter, from the last to number 1. GPUs' OpenCL compilers
+ * copy a parameter for each work-item into scratch memory where an index is no constant, so there
+ * the loop has `most` rounds and is unrolled. CUDA indexes parameters where they are. */
 #if defined(__OPENCL_VERSION__) && !GANTRY_SERIAL
 #define GANTRY_FOR_DIMS(d, most, rank) \
     GANTRY_UNROLLED for (int d = (most)-1; d > 0; --d) if (d < (rank))
@@ -94,7 +94,7 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_FOR_DIMS(d, most, rank) for (int d = (int)(rank)-1; d > 0; --d)
 #endif
 
-/* The offset of the element with this number in an array of any strides and `most` dimensions. */
+/* The offset of element `number` in an array of any strides and at most `most` dimensions. */
 GANTRY_FN GANTRY_LONG gantry__offset(const int most, const GANTRY_LONG rank,
                                      const GANTRY_LONG *dims, const GANTRY_LONG *strides,
                                      const GANTRY_LONG number) {
@@ -114,7 +114,7 @@ GANTRY_FN GANTRY_LONG gantry__offset(const int most, const GANTRY_LONG rank,
  * left[12]}. All bad elements of one launch give the same code and input; the host reports the
  * first position. left[b] is the distance from the first bad element of block b, of 2^31 positions,
  * to the end of the block. An earlier position gives a larger number, so an atomic maximum of 32
- * bits, which every device has, finds it. Behind the blocks bad elements race for the position. */
+ * bits, which all devices have, finds it. After them bad elements race for the position. */
 #define GANTRY_FAULT(name, code_, input_, position_)                          \
     gantry__note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), \
                        (GANTRY_LONG)(position_))

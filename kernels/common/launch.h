@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short forms for the host side of a kernel for devices: arguments of a launch and 1-D launches. No
- * state, no allocation.
+/* Short forms for the host side of a kernel for devices: arguments of a launch, 1-D launches, and
+ * words for bad data. Nothing here keeps state or allocates.
  *
  * Owner: arguments point into the caller's values, which must live until the launch slot returns.
  * Threads: thread-safe. */
@@ -16,8 +16,8 @@
 /* groups that keep a compute unit busy: 8 of 256 are the 2048 work-items that a large one holds */
 #define GANTRY_K_GROUPS_PER_UNIT 8
 
-/* Whether the device's work-items are loops, not lanes: processors, except those that make lanes of
- * them. */
+/* Whether the device's work-items are loops, not lanes. They are on processors, except for those
+ * that make lanes of them. */
 static inline bool gantry__k_is_serial_device(const gantry_device_info_t *info) {
     return info->type == GANTRY_DEVICE_TYPE_CPU && info->sub_group_size <= 1;
 }
@@ -43,14 +43,14 @@ static inline gantry_launch_arg_t gantry__k_span(const gantry_arg_t *arg) {
     return out;
 }
 
-/* Its region only; the offset is part of a scalar. */
+/* Passes only the region of the tensor, because its offset is part of a scalar. */
 static inline gantry_launch_arg_t gantry__k_base(const gantry_arg_t *arg) {
     gantry_launch_arg_t out = {
         .kind = GANTRY_LAUNCH_BASE, .size_bytes = 0, .as = {.span = arg->span}};
     return out;
 }
 
-/* A span that is not a tensor's: scratch, the fault slot. */
+/* Passes a span that is not a tensor's, such as scratch or the fault slot. */
 static inline gantry_launch_arg_t gantry__k_raw_span(gantry_span_t span) {
     gantry_launch_arg_t out = {.kind = GANTRY_LAUNCH_SPAN, .size_bytes = 0, .as = {.span = span}};
     return out;
@@ -68,7 +68,8 @@ static inline gantry_launch_arg_t gantry__k_local(uint32_t size_bytes) {
     return out;
 }
 
-/* The words for bad data at a place of the first `rank` dimensions of arg. */
+/* The words for bad data at a place of the first `rank` dimensions of arg, which must have as
+ * many. */
 static inline gantry_fault_words_t gantry__k_words(const char *text, const gantry_arg_t *arg,
                                                    int32_t rank) {
     gantry_fault_words_t words = {.struct_size = sizeof words, .text = text, .place_rank = rank};
@@ -89,8 +90,8 @@ static inline gantry_fault_words_t gantry__k_words_up_to(const char *text, const
     return words;
 }
 
-/* The same; value_text is the message if the number at that place is known, an element of the op's
- * input of that number. It equals the CPU backend's message. */
+/* The same; value_text is the message if the number at that place is known, which is an element of
+ * the op's input `input`. It must equal the CPU backend's message. */
 static inline gantry_fault_words_t gantry__k_words_of_value(const char *text,
                                                             const char *value_text,
                                                             const gantry_op_call_t *call,
@@ -102,7 +103,7 @@ static inline gantry_fault_words_t gantry__k_words_of_value(const char *text,
     return words;
 }
 
-/* The fault slot of a call, reported in these words. */
+/* Writes the fault slot of the call, whose faults are reported in these words. */
 static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault_words_t *words,
                                       gantry_span_t *out_span) {
     const gantry_call_services_t *services = call->services;
@@ -113,8 +114,8 @@ static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault
     return GANTRY_OK;
 }
 
-/* Work-items that a group of this kernel may have. A driver may allow a kernel fewer than the
- * device has, by the registers that it takes. */
+/* The number of work-items that a group of this kernel may have. A driver may allow a kernel fewer
+ * than the device has, because of the registers that the kernel takes. */
 static inline uint32_t gantry__k_group_limit(gantry_op_call_t *call,
                                              gantry_backend_kernel_t *kernel) {
     const gantry_call_services_t *services = call->services;
@@ -130,7 +131,7 @@ static inline uint32_t gantry__k_group_limit(gantry_op_call_t *call,
                : most;
 }
 
-/* The same of a kernel that takes groups of any power of two from GANTRY_K_LOCAL to `local`. */
+/* The same for a kernel that takes groups of any power of two from GANTRY_K_LOCAL to `local`. */
 static inline uint32_t gantry__k_local_within(gantry_op_call_t *call,
                                               gantry_backend_kernel_t *kernel, uint32_t local) {
     const uint32_t most = local > GANTRY_K_LOCAL ? gantry__k_group_limit(call, kernel) : local;
@@ -141,7 +142,7 @@ static inline uint32_t gantry__k_local_within(gantry_op_call_t *call,
     return local;
 }
 
-/* Launches groups of `local`, a number that the kernel's text relies on. */
+/* Launches groups of exactly `local` work-items, a number that the kernel's text relies on. */
 static inline int32_t gantry__k_launch_groups(gantry_op_call_t *call,
                                               gantry_backend_kernel_t *kernel, uint64_t groups,
                                               uint32_t local, const gantry_launch_arg_t *args,
@@ -155,8 +156,8 @@ static inline int32_t gantry__k_launch_groups(gantry_op_call_t *call,
     return call->services->launch(call, kernel, &launch);
 }
 
-/* Launches at least `items` work-items in groups of `local`, or of as many as the kernel may have;
- * the text's tail test drops those beyond. */
+/* Launches at least `items` work-items in groups of `local`, or of as many as the kernel may have.
+ * The text must test its position, because the last group may have work-items beyond the end. */
 static inline int32_t gantry__k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
                                           uint64_t items, uint32_t local,
                                           const gantry_launch_arg_t *args, uint32_t arg_count) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacks DEFLATE (RFC 1951). A stream is a row of blocks; a block is stored bytes, or symbols of
- * two prefix codes: literals with lengths of copies, and distances of copies.
+/* Unpacks DEFLATE (RFC 1951). A stream is a sequence of blocks. A block has stored bytes, or
+ * symbols of two prefix codes: literals with lengths of copies, and distances of copies.
  *
  * The lengths of its codes define a prefix code: codes of one length are consecutive numbers in the
  * order of their symbols, and follow all shorter ones. So a code is read bit by bit. A number below
@@ -17,7 +17,7 @@
 #define LITERALS 288
 #define DISTANCES 30
 #define LENGTHS 19 /* symbols of the code in which the other codes' lengths are written */
-#define END 256    /* the literal code's symbol at a block's end */
+#define END 256    /* the literal code's symbol at the end of a block */
 
 typedef struct bits_t {
     const unsigned char *next;
@@ -95,7 +95,7 @@ static char *unpack_symbols(bits_t *bits, const prefix_code_t *literals,
 static char *unpack_stored(bits_t *bits, char *out) {
     const uint32_t length = bits->next[0] | (uint32_t)bits->next[1] << 8;
 
-    memcpy(out, bits->next + 4, length); /* the length stands twice */
+    memcpy(out, bits->next + 4, length); /* the length is there twice */
     *bits = (bits_t){.next = bits->next + 4 + length};
     return out + length;
 }
@@ -111,7 +111,7 @@ static void make_fixed(prefix_code_t *literals, prefix_code_t *distances) {
     make_code(distances, lengths, DISTANCES);
 }
 
-/* The lengths of both codes stand in one row, written by a third code. */
+/* Reads the lengths of both codes, which are one sequence that is written in a third code. */
 static void take_codes(bits_t *bits, prefix_code_t *literals, prefix_code_t *distances) {
     static const uint8_t order[LENGTHS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                            11, 4,  12, 3, 13, 2, 14, 1, 15};

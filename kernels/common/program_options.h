@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build options of a program: definitions of numbers and types, -DGANTRY_SERIAL=1 -DGANTRY_T=f32.
- * Every launch writes them to find its kernel, so they are written by hand: snprintf takes as long
- * as the search.
+/* Build options of a program: definitions of numbers and types, such as -DGANTRY_SERIAL=1
+ * -DGANTRY_T=f32. Every launch makes them in order to find its kernel, so this code writes digits
+ * itself, because snprintf takes as long as the search.
  *
- * Owner: a plain value. Threads: thread-safe. */
+ * Owner: a plain value of the caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_PROGRAM_OPTIONS_H
 #define GANTRY_KERNELS_PROGRAM_OPTIONS_H
 
@@ -16,8 +16,8 @@ typedef struct {
     uint32_t length;
 } gantry__k_options_t;
 
-/* -DGANTRY_name=value. Omits a definition for which there is no room; a program whose text needs it
- * then does not build. */
+/* Adds -DGANTRY_name=value. A definition for which there is no room is omitted; a program whose
+ * text needs it then does not build. */
 static inline void gantry__k_define_text(gantry__k_options_t *options, const char *name,
                                          const char *value, size_t value_length) {
     static const char define[] = "-DGANTRY_";
@@ -51,7 +51,7 @@ static inline void gantry__k_define(gantry__k_options_t *options, const char *na
     gantry__k_define_text(options, name, digits + first, sizeof digits - first);
 }
 
-/* An element type, by its short name (types.cl): letter is T, S or I. */
+/* Defines an element type by its short name (types.cl); letter must be "T", "S" or "I". */
 static inline void gantry__k_define_type(gantry__k_options_t *options, const char *letter,
                                          int32_t dtype) {
     const char *name = gantry__k_short_name(dtype);
@@ -59,7 +59,7 @@ static inline void gantry__k_define_type(gantry__k_options_t *options, const cha
     gantry__k_define_text(options, letter, name, strlen(name));
 }
 
-/* The options of all programs: whether work-items are loops or lanes. */
+/* The options that all programs have: whether work-items are loops or lanes. */
 static inline gantry__k_options_t gantry__k_options(const gantry_op_call_t *call) {
     static const char serial[] = "-DGANTRY_SERIAL=1", lanes[] = "-DGANTRY_SERIAL=0";
     const bool is_serial = gantry__k_is_serial(call);
@@ -82,7 +82,8 @@ static inline gantry__k_options_t gantry__k_options_of_type(const gantry_op_call
     return options;
 }
 
-/* By element size: bytes. index_dtype 0: the program has no index type. */
+/* The options of a program that depends on the element size `bytes`. index_dtype 0: the program has
+ * no index type. */
 static inline gantry__k_options_t gantry__k_size_options(const gantry_op_call_t *call,
                                                          uint32_t bytes, int32_t index_dtype) {
     gantry__k_options_t options = gantry__k_options_of_type(call, gantry__k_twin_of(bytes));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands a failure on to the caller, like base/failure.h of the core: for slots and kernels, whose
- * statuses are int32_t.
+/* Hands a failure on to the caller, as base/failure.h of the core does: for slots and kernels,
+ * whose statuses are int32_t.
  *
  * Owner: nothing is kept. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_TRY_H

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element types, by short names: f32 f64 bf16 f16, i8 i16 i32 i64, u8 u16 u32 u64, and b8 for bool.
  * A program's build options name its types: -DGANTRY_T=bf16 gives T; GANTRY_S and GANTRY_I, where a
- * kernel has a second (source, output) or an index type, give S and I. C code sets the same names
- * by #define before it includes a family's text, once per type (each_type.h): everything that
- * depends on them here is a macro. Comes after dialect.cl and type_table.cl, which the build makes
- * from ops/types.def: a line for each type of all that is pasted together here.
+ * kernel has a second (source, output) or an index type, give S and I. C code must set the same
+ * names by #define before it includes a family's text, once per type (each_type.h); everything here
+ * that depends on them is a macro. It must come after dialect.cl and type_table.cl, which the build
+ * makes from ops/types.def: a line for each type of all that is pasted here.
  *
  *   U   T's twin in which arithmetic wraps: unsigned, of 32 bits at least, for integers; float for
  *       halves; else T
  *   C   the type that T is computed in: float for halves, else T; see half.cl for the way there and
  *       back
  *
- * bool is a uchar that holds 0 or 1; a half is a ushort, its bits. Where bits are moved and never
- * looked at, bool, uint16, int32 and int64 stand for all types of their size.
+ * bool is a uchar that holds 0 or 1; a half is a ushort with its bits. Where bits are only moved,
+ * bool, uint16, int32 and int64 represent all types of their size.
  *
- *     #if GANTRY_T_IS(f64)        one type; in #if alone
+ *     #if GANTRY_T_IS(f64)        one type; only in #if
  *     GANTRY_T_IS_HALF, ...       a class of types; 0 or 1, in #if and in expressions */
 #ifndef GANTRY_TYPES_CL
 #define GANTRY_TYPES_CL
@@ -78,13 +78,13 @@
 #define GANTRY_S_IS_BOOL (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_BOOL)
 #define GANTRY_S_IS_INT (GANTRY_S_IS_SIGNED || GANTRY_S_IS_UNSIGNED)
 
-/* name_1 if the set has T, else name_0. For C only: device programs do not have ops/type_sets.inc.
- */
+/* Gives name_1 if the set has T, else name_0. It is only for C, because device programs do not have
+ * ops/type_sets.inc. */
 #define GANTRY_IF_SET_HAS(set, type, name) \
     GANTRY_PASTE(name##_, GANTRY_PASTE(GANTRY_##set##_HAS_, type))
 #define GANTRY_IF_SET_HAS_T(set, name) GANTRY_IF_SET_HAS(set, GANTRY_T, name)
 
-/* Of a type that is known when the kernel runs, as the number of abi_types.h. */
+/* The class of a type that is known when the kernel runs, as the number of abi_types.h. */
 #define GANTRY_ID_IS_SIGNED(id) \
     ((id) == GANTRY_INT8 || (id) == GANTRY_INT16 || (id) == GANTRY_INT32 || (id) == GANTRY_INT64)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elements of a work-item, for kernels that compute each element apart. Comes after launch.cl.
+/* The elements of a work-item, where each is computed apart. This must come after launch.cl.
  *
  * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of
  * neighbouring elements, which becomes vector code inside the work-item, and writes outputs that
@@ -12,7 +12,7 @@
 typedef struct gantry__work_t {
     GANTRY_LONG count;
     GANTRY_LONG run;    /* elements of a work-item in the serial style, a multiple of 1024 */
-    GANTRY_LONG stream; /* not 0: streaming stores */
+    GANTRY_LONG stream; /* whether not 0: streaming stores */
 } gantry__work_t;
 
 #if GANTRY_SERIAL
@@ -34,7 +34,7 @@ typedef struct gantry__work_t {
 #endif
 #endif
 
-/* A cache line, and its streaming store to an aligned place. */
+/* A cache line, and its streaming store to a place that must be aligned to it. */
 #if defined(__OPENCL_VERSION__)
 typedef uint16 gantry__stream_line_t;
 #if GANTRY_CAN_STREAM
@@ -45,7 +45,7 @@ typedef uint16 gantry__stream_line_t;
 #define GANTRY_STREAM_END()
 #endif
 
-/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i; `want` is
+/* outs[i] = value(i) for the work-item's elements. `value` must be an expression of i, and `want`
  * statements that prefetch the operands of element i. Streaming goes through some lines on the
  * stack: a streaming store of a whole line saves reading the line before it is overwritten, and
  * prefetches overlap with the stores. Names end in _, so that they do not hide names of the
@@ -93,15 +93,15 @@ typedef uint16 gantry__stream_line_t;
 #endif
 
 /* A bool of a processor's loop: 1 where `value` is true, in a way that the compiler does not see (a
- * run is a multiple of 1024). A 1 that it sees LLVM loads under a mask from the program's constants
+ * run is a multiple of 1024). LLVM loads a 1 that it sees under a mask from the program's constants
  * (AVX-512). While no lane is true nothing touches the page of the constants, so it is not in
  * memory, and each load takes a microcode assist: the loop takes eight times as long. */
 #define GANTRY_HIDE_TRUE(p) const int hidden_true = (int)(~(p).run & 1);
 #define GANTRY_HIDDEN_BOOL(value) ((uchar)(-(int)(value)&hidden_true))
-/* Of bools: by bytes; an int would take four times as many registers. */
+/* The same for bools, by bytes, because an int would take four times as many registers. */
 #define GANTRY_HIDDEN_BOOL_OF_BOOLS(value) ((uchar)((uchar) - (uchar)(value) & (uchar)hidden_true))
 
-/* GPUs: elements that are read or written by one memory access. */
+/* Only on GPUs: elements that are read or written by one memory access. */
 #if !GANTRY_SERIAL
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_ALIGNED(bytes) __attribute__((aligned(bytes)))
@@ -118,7 +118,7 @@ typedef uint16 gantry__stream_line_t;
     } name##_word
 /* wide = from[i], and to[i] = wide, of a type above. 16 bytes move as one vector: compilers may
  * split the copy of a struct into accesses to its elements, which touch four times as many lines of
- * memory. No functions, because Oclgrind 21.10 stops at what LLVM makes of inlined structs. */
+ * memory. They are macros, because Oclgrind 21.10 fails at LLVM's inlined structs. */
 #define GANTRY_WIDE_LOAD(name, from, i, to_wide)                    \
     {                                                               \
         name##_word value_;                                         \
@@ -141,8 +141,8 @@ typedef uint16 gantry__stream_line_t;
     }
 #define GANTRY_IS_ALIGNED(pointer, type) (((ulong)(pointer) & (ulong)(sizeof(type) - 1)) == 0)
 
-/* outs[i] = value(x) with x = xs[i], for the work-item's elements; both types hold `elements` of
- * them. */
+/* outs[i] = value(x) with x = xs[i], for the work-item's elements; both types must hold `elements`
+ * of them. */
 #define GANTRY_MAP_ALL(S_, in_type, out_type, elements, xs, outs, p, value)                      \
     {                                                                                            \
         const int aligned = GANTRY_IS_ALIGNED(xs, in_type) && GANTRY_IS_ALIGNED(outs, out_type); \
@@ -165,8 +165,8 @@ typedef uint16 gantry__stream_line_t;
     }
 #endif
 
-/* Operands of one element under broadcasting: offset += coordinate * stride for each of the
- * plan's operands. */
+/* The operands of one element under broadcasting: offset += coordinate * stride for each operand of
+ * the plan. */
 typedef struct gantry__item_plan_t {
     gantry__work_t work;
     GANTRY_LONG rank;
@@ -180,7 +180,7 @@ typedef struct gantry__item_plan_t {
  * and its elements. */
 typedef struct gantry__runs_t {
     GANTRY_LONG size;   /* elements of a row */
-    GANTRY_LONG length; /* of an item; the last of a row may have fewer */
+    GANTRY_LONG length; /* elements of an item; the last of a row may have fewer */
     GANTRY_LONG count;  /* items of a row */
 } gantry__runs_t;
 

@@ -3,21 +3,21 @@
  *
  * On a processor each work-item gets one run of elements, and each core a few runs; on other
  * devices each work-item gets a few elements. The device's type and compute units decide, never its
- * name. No state, no allocation; thread-safe. */
+ * name. Owner: plain values of the caller; nothing is allocated. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_WORK_H
 #define GANTRY_KERNELS_WORK_H
 
 #include "kernels/common/kernel_shape.h"
 #include "kernels/common/launch.h"
 
-/* As gantry__work_t of work.cl. */
+/* Must have the same fields as gantry__work_t of work.cl. */
 typedef struct gantry__k_work_t {
     int64_t count;
     int64_t run;
     int64_t stream;
 } gantry__k_work_t;
 
-/* As gantry__item_plan_t of work.cl: a collapsed plan for a device. */
+/* Must have the same fields as gantry__item_plan_t of work.cl: a collapsed plan for a device. */
 typedef struct gantry__k_device_plan_t {
     gantry__k_work_t work;
     int64_t rank;
@@ -26,35 +26,35 @@ typedef struct gantry__k_device_plan_t {
 } gantry__k_device_plan_t;
 
 #define GANTRY_K_RUN_UNIT 1024 /* runs are multiples of this many elements */
-/* enough that a late core does not delay the rest for long */
+/* enough runs that a late core does not delay the rest for long */
 #define GANTRY_K_RUNS_PER_CORE 4
-/* Of long runs. PoCL gives a thread its whole share of the remaining groups if they are fewer than
- * some hundred for each, and then no thread helps a slow core. */
+/* The same where runs are long. PoCL gives a thread its whole share of the remaining groups if they
+ * are fewer than some hundred for each, and then no thread helps a slow core. */
 #define GANTRY_K_MANY_RUNS_PER_CORE 512
-/* elements: with fewer, the overhead of a work-item exceeds its work */
+/* in elements: with fewer, the overhead of a work-item exceeds its work */
 #define GANTRY_K_SHORTEST_RUN 8192
 /* outputs of this size and more are written by streaming stores */
 #define GANTRY_K_STREAM_BYTES (INT64_C(16) << 20)
-/* of an operand that a work-item of a GPU reads at once */
+/* the bytes of an operand that a work-item of a GPU reads at once */
 #define GANTRY_K_WIDE_BYTES 16
-/* work-items for each compute unit that fill a GPU */
+/* the work-items for each compute unit that fill a GPU */
 #define GANTRY_K_ITEMS_PER_UNIT 4096
-/* the same where an item costs little beside its memory: a loop of several rounds then costs more
- * than new items. An H100 adds 256 MiB 1.05 times as fast with one round. */
+/* the same where an item costs little apart from its memory: a loop of several rounds then costs
+ * more than new items. An H100 adds 256 MiB 1.05 times as fast with one round. */
 #define GANTRY_K_CHEAP_ITEMS_PER_UNIT (64 * GANTRY_K_ITEMS_PER_UNIT)
 
 #define GANTRY_K_MOST_UNITS 64
 
-/* Threads of a processor that share a piece of work: few enough that each may read what the others
- * leave it. */
+/* The threads of a processor that share a piece of work. They are few enough that each may read
+ * what the others leave it. */
 static inline int64_t gantry__k_units(const gantry_op_call_t *call) {
     const uint32_t units = call->device_info->compute_units;
 
     return units < 1 ? 1 : units < GANTRY_K_MOST_UNITS ? units : GANTRY_K_MOST_UNITS;
 }
 
-/* Work over `count` elements of element_bytes. Streaming stores whole vectors, which must be
- * aligned. Costly elements have shorter runs. */
+/* The work over `count` elements of element_bytes each. Streaming needs memory that is aligned to
+ * whole vectors, so it is only used on devices that align it. Costly elements have shorter runs. */
 static inline gantry__k_work_t gantry__k_work(const gantry_op_call_t *call, int64_t count,
                                               int64_t element_bytes, bool costly) {
     const int64_t units =
@@ -75,8 +75,8 @@ static inline gantry__k_work_t gantry__k_work(const gantry_op_call_t *call, int6
                                         call->device_info->base_alignment_bytes >= 64};
 }
 
-/* Lanes of vectors for functions of floats on a processor (GANTRY_MATH_LANES); 1 leaves them to the
- * compiler. */
+/* The lanes of vectors for functions of floats on a processor (GANTRY_MATH_LANES); 1 leaves the
+ * choice to the compiler. */
 static inline uint32_t gantry__k_math_lanes(const gantry_op_call_t *call) {
     const int32_t dtype = call->inputs[0]->dtype;
     const uint32_t lanes =
@@ -88,8 +88,8 @@ static inline uint32_t gantry__k_math_lanes(const gantry_op_call_t *call) {
                : 1;
 }
 
-/* each: elements that a work-item of a GPU takes at once. most: of its work-items for each compute
- * unit. */
+/* each: the elements that a work-item of a GPU takes at once. most: the most work-items for each
+ * compute unit. */
 static inline int32_t gantry__k_launch_items(gantry_op_call_t *call,
                                              gantry_backend_kernel_t *kernel,
                                              const gantry__k_work_t *work, int64_t each,

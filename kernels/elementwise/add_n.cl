@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AddN: first + rest[0] + rest[1] + ..., from left to right, with up to seven of the rest in one
- * launch. The host passes the first again for those that are absent. Comes after dialect, launch,
- * types, half and work. */
+ * launch. The host must pass the first again for those that are absent. It comes after dialect,
+ * launch, types, half and work. */
 typedef struct gantry__add_n_t {
     gantry__work_t work;
     GANTRY_LONG rest; /* 0 to 7 */
@@ -13,7 +13,7 @@ GANTRY_KERNEL add_n(GANTRY_SPAN_IN(first), GANTRY_SPAN_IN(r0), GANTRY_SPAN_IN(r1
     GANTRY_GLOBAL const T *a = GANTRY_IN(T, first);
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
 
-    if (p.rest == 1) { /* the common sum of two */
+    if (p.rest == 1) { /* the frequent sum of two */
         GANTRY_GLOBAL const T *b = GANTRY_IN(T, r0);
 
         GANTRY_ROLLED for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast from S to T. Comes after dialect, launch, types (with GANTRY_S and GANTRY_T), convert, half,
- * work and cast_value. */
+/* Cast from S to T. It must come after dialect, launch, types (with GANTRY_S and GANTRY_T),
+ * convert, half, work and cast_value. */
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)(sizeof(S) > sizeof(T) ? sizeof(S) : sizeof(T)))
 GANTRY_WIDE_TYPE(gantry__wide_in_t, S, GANTRY_ELEMENTS);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GANTRY_CONVERT(x): an S as a T, for Cast. Comes after types (with GANTRY_S and GANTRY_T), convert
- * and half. Macros only, and no guard: a program that casts between several types has this once for
- * each pair. GANTRY_TRUNCATE: float64 to float32 rounds toward zero. float64 to float16, and
- * float32 to both halves, first drop the bits beyond the half's fraction, as in TensorFlow: that
- * rounds toward zero, except for denormal halves and infinity. A half goes through float32 both
- * ways, also from float64 and integers, where that rounds twice. */
+/* GANTRY_CONVERT(x): an S as a T, for Cast. It comes after types (with GANTRY_S and GANTRY_T),
+ * convert and half. It has only macros and no guard, because a program that casts between several
+ * types has it once for each pair. GANTRY_TRUNCATE: float64 to float32 rounds toward zero. float64
+ * to float16, and float32 to both halves, first drop the bits beyond the half's fraction, as in
+ * TensorFlow: that rounds toward zero, except for denormal halves and infinity. A half goes through
+ * float32 both ways, also from float64 and integers, where that rounds twice. */
 #undef GANTRY_FROM
 #undef GANTRY_IS_FROM_FLOAT
 #undef GANTRY_TO

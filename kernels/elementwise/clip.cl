@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ClipByValue. Items are elements of the output. */
+/* ClipByValue. Its items are elements of the output. */
 #ifndef GANTRY_CLIP_PARAMETERS
 #define GANTRY_CLIP_PARAMETERS
-/* The collapsed plan of x (dense), the lower and the upper bound. */
+/* The collapsed plan of x (which must be dense), the lower and the upper bound. */
 typedef gantry__item_plan_t gantry__clip_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* A NaN bounds nothing. If the bounds cross, the lower one wins. */
+/* A bound that is NaN has no effect. If the bounds cross, the lower one wins. */
 GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper) {
     const C low = GANTRY_WIDEN(lower), high = GANTRY_WIDEN(upper);
     C value = GANTRY_WIDEN(x);
@@ -18,7 +18,7 @@ GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper
     return GANTRY_NARROW(value);
 }
 
-/* Bounds of one element: a loop that becomes vector code. */
+/* Both bounds have one element: this loop becomes vector code. */
 GANTRY_ITEM void GANTRY_ITEM_FN(clip_all)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
                                           GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry__clip_t) p,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions between element types that the languages leave open: float to integer saturates, and
- * NaN becomes 0. Comes after dialect.cl; C loops and device text share it. Selects instead of
- * branches, so that a loop over any of these becomes vector code. */
+ * NaN becomes 0. It must come after dialect.cl; C loops and device text share it. It selects
+ * instead of branching, so that a loop over any of these becomes vector code. */
 
 GANTRY_FN int gantry__f32_to_i32(float x) {
     float y = x >= -2147483648.0f ? x : -2147483648.0f;
@@ -26,7 +26,7 @@ GANTRY_FN ulong gantry__f32_to_u64(float x) {
     return y < 18446744073709551616.0f ? r : ~(ulong)0;
 }
 
-/* The narrower integers, through 64 bits. */
+/* The narrower integers go through 64 bits. */
 #define GANTRY_LOWEST_U8 0
 #define GANTRY_HIGHEST_U8 255
 #define GANTRY_LOWEST_I8 -128

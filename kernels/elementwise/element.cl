@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the expressions of ops/elementwise.def for the type T, which GANTRY_T names; C is
- * the type that T is computed in. Macros only, and no guard: the C loops include this once per
- * type. A device program has it once, after types.cl and the math texts. */
+/* The words of the expressions of ops/elementwise.def for the type T, which GANTRY_T must name; C
+ * is the type that T is computed in. It has only macros and no guard: the C loops include it once
+ * per type. A device program has it once, after types.cl and the math texts. */
 #undef GANTRY_RESULT_SAME
 #undef GANTRY_RESULT_BOOL
 #undef GANTRY_MATH
@@ -59,8 +59,8 @@
 #endif
 
 /* x / y for a y at which no machine traps. CPUs divide vectors of doubles, but integers one by one.
- * For 32 bits the quotient of the doubles lies on the same side of every integer as the exact one,
- * so it truncates to x / y too. */
+ * For 32 bits the quotient of the doubles is on the same side of every integer as the exact one, so
+ * it truncates to x / y, too. */
 #if (GANTRY_T_IS(i32) || GANTRY_T_IS(u32)) && GANTRY_HAS_FLOAT64 && \
     (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
 #define GANTRY_QUOTIENT(x, y) ((C)((double)(x) / (double)(y)))
@@ -68,9 +68,9 @@
 #define GANTRY_QUOTIENT(x, y) ((C)((x) / (y)))
 #endif
 
-/* Without a quotient these give 0, and the zero divisor is reported apart. The least integer
- * divided by -1 is itself, because multiplication wraps. A negative shift is one by 0 bits; a shift
- * by all bits or more is one by all but one. */
+/* Without a quotient these give 0, and the zero divisor is reported by the op's check. The least
+ * integer divided by -1 is itself, because multiplication wraps. A negative shift is one by 0 bits;
+ * a shift by all bits or more is one by all but one. */
 #if GANTRY_T_IS_SIGNED
 #define GANTRY_IS_NEGATIVE(x) ((x) < 0)
 #define GANTRY_ABSOLUTE(x) ((x) < 0 ? (C)(-(U)(x)) : (x))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of one op of ops/elementwise.def for one type. Comes after dialect, launch, types, half,
- * the math texts, element, work and the op's own lines, which the host makes from its row:
+/* Kernels of one op of ops/elementwise.def for one type. It must come after dialect, launch, types,
+ * half, the math texts, element, work and the op's own lines, made by the host from its row:
  *
  *     GANTRY_FORM_...               UNARY (also of a VARIANT), BINARY or VALUE: defined
  *     GANTRY_RESULT_IS_...          SAME or BOOL: defined
@@ -13,8 +13,8 @@
  * argument. */
 typedef struct gantry__dense_t {
     gantry__work_t work;
-    ulong offsets[3]; /* bytes; of the operands, then of the result */
-    ulong y;          /* of a VALUE: the bits of a T */
+    ulong offsets[3]; /* in bytes: those of the operands, then that of the result */
+    ulong y;          /* only for a VALUE: the bits of a T */
 } gantry__dense_t;
 
 #define GANTRY_DENSE_UNARY(q)                    \
@@ -83,7 +83,7 @@ GANTRY_LOOSE_TYPE(GANTRY_VECTOR, T, gantry__loose_t);
 
 GANTRY_FN GANTRY_VECTOR gantry__apply(const GANTRY_VECTOR x) { return GANTRY_EXPRESSION; }
 
-/* Fewer than GANTRY_MATH_LANES elements. */
+/* Applies the op to fewer than GANTRY_MATH_LANES elements. */
 GANTRY_FN void gantry__apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs, int count) {
     T few[GANTRY_MATH_LANES];
 
@@ -124,13 +124,13 @@ GANTRY_FN GANTRY_VECTOR gantry__apply(const GANTRY_VECTOR x, const GANTRY_VECTOR
     return GANTRY_EXPRESSION;
 }
 
-/* The operand from element i on: all of it, or a scalar as lanes. */
+/* The operand from element i on: its own elements, or a scalar in all lanes. */
 #define GANTRY_TAKE_EACH(from, i) GANTRY_LOAD(0, from + (i))
 #define GANTRY_TAKE_ONE(from, i) ((GANTRY_VECTOR)(from[0]))
 #define GANTRY_PLACE_EACH(i) (i)
 #define GANTRY_PLACE_ONE(i) 0
 
-/* x and y: EACH or ONE. The last elements, fewer than lanes, are padded with the first of them. */
+/* x_is and y_is must be EACH or ONE. The last elements, fewer than lanes, repeat their first. */
 #define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                      \
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),                 \
                        const gantry__dense_t q) {                                                  \
@@ -254,7 +254,7 @@ GANTRY_DENSE_KERNEL(dense, i, i)
 GANTRY_DENSE_KERNEL(y_scalar, i, 0)
 GANTRY_DENSE_KERNEL(x_scalar, 0, i)
 
-/* Row by row. Innermost strides are 0 or 1, so three loops suffice, which become vector code. */
+/* Row by row: innermost strides are 0 or 1, so three loops suffice, which become vector code. */
 #define GANTRY_ROW(xi, yi)                                                 \
     GANTRY_CHECKED(                                                        \
         e, 0, length, y_at, yi, for (GANTRY_LONG e = 0; e < length; ++e) { \
@@ -313,7 +313,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
 
 #else
 
-/* First 16 bytes at a time, then the rest. */
+/* Takes first 16 bytes at a time, then the rest. */
 GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
                     const gantry__dense_t q GANTRY_FAULT_PARAMETER) {
     GANTRY_DENSE_BINARY(q)
@@ -343,12 +343,12 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
     GANTRY_REPORT(bad >= 0, bad)
 }
 
-/* One operand has the result's shape. Of the other, `size` elements are each repeated `inner`
+/* One operand must have the result's shape. `size` elements of the other are each repeated `inner`
  * times, and all of that over and over: element i of the result takes number i / inner % size. */
 typedef struct gantry__repeat_t {
     gantry__dense_t dense;
     GANTRY_LONG inner, size;
-    GANTRY_LONG is_y; /* y is repeated, not x */
+    GANTRY_LONG is_y; /* whether y is repeated, not x */
 } gantry__repeat_t;
 
 GANTRY_FN GANTRY_LONG gantry__repeat_place(const GANTRY_LONG i, const GANTRY_LONG inner,
@@ -368,7 +368,7 @@ GANTRY_FN GANTRY_LONG gantry__repeat_place(const GANTRY_LONG i, const GANTRY_LON
     }                                                                                             \
     GANTRY_REPORT(bad >= 0, bad)
 
-/* inner is 1: rows of `size` elements. 16 bytes at a time, if none crosses the end of a row. */
+/* For an inner of 1: rows of `size` elements, 16 bytes at a time if none crosses a row's end. */
 GANTRY_KERNEL repeat_rows(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),
                           const gantry__repeat_t r GANTRY_FAULT_PARAMETER) {
     GANTRY_DENSE_BINARY(r.dense)
@@ -396,7 +396,7 @@ GANTRY_KERNEL repeat_rows(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(
     GANTRY_REPEAT_REST(wide * GANTRY_ELEMENTS)
 }
 
-/* Any inner, a scalar included. 16 bytes at a time, if they have one element of the other operand
+/* For any inner, and a scalar. It takes 16 bytes at a time, if they have one element of the other
  * in common. all and few: xs and ys, or ys and xs; X and Y: the operands of an element. */
 #define GANTRY_REPEAT_EACH_KERNEL(name, all, few, X, Y, bad_place)                        \
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),        \
@@ -428,7 +428,7 @@ GANTRY_KERNEL repeat_rows(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(
 GANTRY_REPEAT_EACH_KERNEL(repeat_y, xs, ys, each.e[e], one, at)
 GANTRY_REPEAT_EACH_KERNEL(repeat_x, ys, xs, one, each.e[e], i + e)
 
-/* All other shapes. */
+/* All other shapes take this kernel. */
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
                         GANTRY_VALUE(gantry__item_plan_t, p) GANTRY_FAULT_PARAMETER) {
     GANTRY_TAKE(gantry__item_plan_t, p)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of ops/elementwise.def on the CPU: from a call to its loop. Small calls take the shortest
- * way: the counts of elements tell the dense form from the scalar ones, and the loop runs at once.
- */
+ * way: the numbers of elements show whether the form is dense or has a scalar, and the loop runs at
+ * once. */
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "kernels/elementwise/number_bits.h"
 
-#define SMALL_COUNT 4096 /* so few elements are not split for any op */
+#define SMALL_COUNT 4096 /* so few elements are never split between threads */
 
 typedef struct element_op_t {
     uint32_t row;        /* GANTRY_K_ROW_... */
@@ -48,7 +48,7 @@ static int32_t elementwise_cpu_finish(gantry_op_call_t *call, const element_op_t
     return bad == 0 ? GANTRY_OK : call->services->fail(call, GANTRY_INVALID_ARGUMENT, op->failure);
 }
 
-/* One or two operands of a type without loops of all forms. */
+/* Computes one or two operands of a type that does not have loops of all forms. */
 static int32_t compute_by_blocks(gantry_op_call_t *call, const element_op_t *op,
                                  const gantry_arg_t *const *operands, int32_t count) {
     const gantry_arg_t *out = call->outputs[0];
@@ -97,8 +97,8 @@ static int32_t cpu_compute_choice(gantry_op_call_t *call) {
     return run_unary(call, op + (gantry__k_attr_int(call, "approximate", 0) != 0));
 }
 
-/* The loop for operands that are as large as the output, or scalars; NULL if one is broadcast in
- * another way. */
+/* The loop for operands that are as large as the output, or scalars; NULL if one of them is
+ * broadcast in another way. */
 static gantry__cpu_loop_fn dense_form(const gantry__cpu_loops_t *loops, int64_t x_count,
                                       int64_t y_count, int64_t count) {
     if (x_count == count) {
@@ -147,7 +147,7 @@ static int32_t cpu_compute_binary(gantry_op_call_t *call) {
     return run_binary(call, call->inputs[0], call->inputs[1]);
 }
 
-/* An op whose y is an attribute. */
+/* Computes an op whose y is an attribute. */
 static int32_t cpu_compute_value(gantry_op_call_t *call) {
     uint64_t bits = gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f);
     const gantry_arg_t y = {.struct_size = sizeof y,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vector loops of the elementwise family, and how they run over tensors: shared by the files
- * elementwise_cpu_*.
+/* The vector loops of the elementwise family, and how they run over tensors. The files
+ * elementwise_cpu_* share this header.
  *
  * Not here: the ops' meaning (ops/elementwise.def). Owner: constant data and values of the caller.
  * Threads: thread-safe. */
@@ -11,9 +11,9 @@
 #include "kernels/elementwise/elementwise_kernels.h"
 #include "kernels/common/kernel_shape.h"
 
-/* out[i] = f(x[i], y[i]) for i < count. Returns not 0 if an element was bad; its result is a
- * defined value. x or y may be out itself, without another overlap. A unary loop ignores y; a
- * scalar form reads only the first element of one of the two. */
+/* Computes out[i] = f(x[i], y[i]) for i < count. Returns not 0 if an element was bad, whose result
+ * is a defined value. x or y may be out itself, but must not overlap it otherwise. A unary loop
+ * ignores y; a scalar form reads only the first element of one of the two. */
 typedef int32_t (*gantry__cpu_loop_fn)(const void *x, const void *y, void *out, int64_t count);
 
 typedef struct gantry__cpu_loops_t {
@@ -22,8 +22,8 @@ typedef struct gantry__cpu_loops_t {
     gantry__cpu_loop_fn x_scalar; /* x[0], y[i] */
 } gantry__cpu_loops_t;
 
-/* Columns of the loop tables: first the types that have loops of all forms, then those with the
- * dense form only, then the halves, which are computed in float32's loops. */
+/* The columns of the loop tables: first the types that have loops of all forms, then those that
+ * have only the dense form, then the halves, which are computed in float32's loops. */
 #define GANTRY_CPU_COLUMN(type) GANTRY_CPU_COLUMN_##type,
 enum {
     GANTRY_NUMBERS_BOOL(GANTRY_CPU_COLUMN) GANTRY_CPU_TYPES,
@@ -42,67 +42,70 @@ static inline uint32_t gantry__cpu_type_column(int32_t dtype) {
     }
 }
 
-/* The loops of every op of ops/elementwise.def for the type of a column below GANTRY_CPU_TYPES. */
+/* The loops of every op of ops/elementwise.def for the type of a column, which must be below
+ * GANTRY_CPU_TYPES. */
 GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (uint32_t column));
 /* The dense loop for a rare type, by its column; NULL: the op does not have this type. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, dense_loop, (uint32_t row, uint32_t column));
-/* Converts x of type `from` to out of type `to`, columns; truncate: kernels/elementwise/cast.cl.
- * NULL: the conversion goes through another type (gantry__cpu_convert). */
+/* The loop that converts x of type `from` to out of type `to`, both columns;
+ * kernels/elementwise/cast.cl explains truncate. NULL: the conversion goes through another type
+ * (gantry__cpu_convert). */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to, bool truncate));
 /* The second half of a conversion from a float through int64 to a narrower integer: the nearest
  * value of that type. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, clamp_loop, (uint32_t to));
-/* out[i] = start + (begin + i) * delta; start and delta point to one element of out's type. */
+/* Writes out[i] = start + (begin + i) * delta; start and delta must point to one element of out's
+ * type. */
 GANTRY_CPU_DECLARE(void, range_loop,
                    (uint32_t column, const void *start, const void *delta, int64_t begin, void *out,
                     int64_t count));
-/* out[i] = condition[i] ? x[i] : y[i] for elements of 1, 2, 4 or 8 bytes. */
+/* Writes out[i] = condition[i] ? x[i] : y[i] for elements of 1, 2, 4 or 8 bytes. */
 GANTRY_CPU_DECLARE(void, select_loop,
                    (uint32_t bytes, const uint8_t *condition, const void *x, const void *y,
                     void *out, int64_t count));
-/* Runs `loop` block by block in the first-level cache, and writes the results by streaming stores:
- * for outputs that exceed the caches. x_bytes and y_bytes are the sizes of elements, 0 for a scalar
- * operand. */
+/* Runs `loop` block by block in the first-level cache, and writes the results by streaming stores,
+ * for outputs that exceed the caches. x_bytes and y_bytes are the sizes of elements, and must be 0
+ * for a scalar operand. */
 GANTRY_CPU_DECLARE(int32_t, stream_loop,
                    (gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y,
                     uint32_t y_bytes, char *out, uint32_t out_bytes, int64_t count));
-/* Fills `count` elements of 1, 2, 4 or 8 bytes with the one at value; by streaming stores if
- * `stream`. */
+/* Fills `count` elements of 1, 2, 4 or 8 bytes with the one at value; if `stream`, by streaming
+ * stores. */
 GANTRY_CPU_DECLARE(void, fill_loop,
                    (uint32_t bytes, const void *value, char *out, int64_t count, bool stream));
 
 /* Outputs of this size and more are written by streaming stores. */
 #define GANTRY_CPU_STREAM_BYTES (INT64_C(24) << 20)
-/* So many elements pay for a second thread: for an op of a few instructions per element, and for a
- * costly one. */
+/* So many elements pay for a second thread: the first number is for an op of a few instructions per
+ * element, the second for a costly one. */
 #define GANTRY_CPU_CHEAP_GRAIN INT64_C(32768)
 #define GANTRY_CPU_COSTLY_GRAIN INT64_C(4096)
 
-/* Elements of a row below which a call for each row costs more than gathering. */
+/* The number of elements of a row below which a call for each row costs more than gathering. */
 #define GANTRY_CPU_SHORT_ROW 48
 
-/* One elementwise map over an output of `count` elements: what the parts of a parallel loop need.
- */
+/* One elementwise map over an output of `count` elements: all that the parts of a parallel loop
+ * need. */
 typedef struct gantry__cpu_map_t {
-    gantry__cpu_loop_fn loop; /* of the dense run */
+    gantry__cpu_loop_fn loop; /* the one for the dense run */
     /* NULL for a type without scalar forms, which always goes by blocks */
     const gantry__cpu_loops_t *loops;
-    /* a block of a half's type to float32 and back; NULL for other types */
+    /* converts a block of a half's type to float32 and back; NULL for other types */
     gantry__cpu_loop_fn widen;
     gantry__cpu_loop_fn narrow; /* NULL also if the result is no half */
     const char *x;
     const char *y;
     char *out;
-    uint32_t x_bytes; /* of an element; in a dense run 0 for a scalar operand */
+    uint32_t x_bytes; /* bytes of an element; 0 for a scalar operand in a dense run */
     uint32_t y_bytes;
     uint32_t out_bytes;
     int simd_level;
-    const gantry__k_plan_t *plan; /* of a run over rows */
-    int64_t pattern;              /* length of a repeated y, see elementwise_cpu_map.c */
+    const gantry__k_plan_t *plan; /* only for a run over rows */
+    int64_t pattern;              /* length of a repeated y (elementwise_cpu_map.c) */
 } gantry__cpu_map_t;
 
 /* Finds the loops, conversions, sizes and level of a map for op `row` (GANTRY_K_ROW_...) and x's
- * type; loop is the dense one. */
+ * type; map->loop becomes the dense loop. */
 void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row);
 /* Runs map->loop over [0, count); returns not 0 if an element was bad. */
 int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map,
@@ -119,11 +122,11 @@ void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *sou
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to,
                          void *out, int64_t count, bool truncate);
 
-/* The two loops of a Cast; *out_second is NULL if one is enough. */
+/* Writes the two loops of a Cast; *out_second is NULL if one is enough. */
 void gantry__cpu_cast_loops(int level, int32_t from, int32_t to, bool truncate,
                             gantry__cpu_loop_fn *out_first, gantry__cpu_loop_fn *out_second);
 
-/* Kernels of ops that have no line in ops/elementwise.def. */
+/* The kernels of ops that have no line in ops/elementwise.def. */
 GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_DECLARATION)
 
 #endif

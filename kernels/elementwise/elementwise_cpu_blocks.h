@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the loops over costly functions of floats (elementwise_cpu_loops.h) on whole blocks. A loop
- * that also took the rest, or scalar operands, would hold a second copy of the function for each.
- * elementwise_cpu_simd.c includes this once. */
+/* Runs the loops over costly functions of floats (elementwise_cpu_loops.h) on whole blocks, because
+ * a loop that also took the rest, or scalar operands, would hold another copy of the function for
+ * each. elementwise_cpu_simd.c must include this once. Owner: arrays are the caller's. Threads:
+ * thread-safe. */
 #define GANTRY_BLOCK_LANES 16 /* elements of a block: one vector or more */
 
 enum { FILLED_ELEMENTS = 256 };
 
-/* in_blocks_T: out[i] = f(x[i], y[i]) for i < count. A step of x or y is 1, or 0 for a scalar;
- * loop_T computes multiples of GANTRY_BLOCK_LANES. The last block is padded with its first element.
- */
+/* in_blocks_T computes out[i] = f(x[i], y[i]) for i < count. The step of x or y must be 1, or 0 for
+ * a scalar. loop_T only computes multiples of GANTRY_BLOCK_LANES, so the last block is padded with
+ * its first element. */
 #define IN_BLOCKS(T_)                                                                    \
     typedef void (*loop_##T_)(const T_ *x, const T_ *y, T_ *out, int64_t count);         \
     static void fill_##T_(T_ *values, T_ value, int64_t count) {                         \

@@ -121,7 +121,7 @@ CONVERT(f64, double, f16_truncated, uint16_t,
 CONVERT(f32, float, bf16_truncated, uint16_t,
         gantry__f32_to_bf16(gantry__f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
 
-/* Rarer integers: to and from int64, by its lowest bits (gantry__cpu_convert). */
+/* The rarer integers convert to int64, and from its lowest bits (gantry__cpu_convert). */
 #define CONVERT_RARE(type, S)         \
     CONVERT(type, S, i64, int64_t, x) \
     CONVERT(i64, int64_t, type, S, x)
@@ -145,7 +145,7 @@ CONVERT(u64, uint64_t, f32, float, x)
 CONVERT(u64, uint64_t, f64, double, x)
 CONVERT(f32, float, u64, uint64_t, gantry__f32_to_u64(x))
 CONVERT(f64, double, u64, uint64_t, gantry__f64_to_u64(x))
-/* Pixels. */
+/* This pair is for pixels. */
 CONVERT(u8, uint8_t, f32, float, x)
 
 #define CONVERT_ROW(from)                                \
@@ -159,7 +159,7 @@ CONVERT(u8, uint8_t, f32, float, x)
         [GANTRY_CPU_COLUMN_bf16] = convert_##from##_bf16 \
     }
 
-/* NULL for pairs of types that Truncate does not change. */
+/* Returns NULL for pairs of types that Truncate does not change. */
 static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to) {
     static const gantry__cpu_loop_fn loops[2][GANTRY_CPU_ALL_TYPES] = {
         [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_f16] = convert_f32_f16_truncated,
@@ -170,7 +170,7 @@ static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to) {
     return from <= GANTRY_CPU_COLUMN_f64 ? loops[from][to] : NULL;
 }
 
-/* The pairs that CONVERT_ROW leaves out. */
+/* The loops of pairs that CONVERT_ROW leaves out. */
 static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to) {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
         [GANTRY_CPU_COLUMN_i64] = {[GANTRY_CPU_COLUMN_i8] = convert_i64_i8,

@@ -9,8 +9,8 @@
  *   Lgamma, Digamma         rare are negative ones (math_float32_gamma.cl); half of the cost
  *   FloorMod, TruncateMod   rare are large quotients (math_modulo.cl), computed one by one
  *
- * elementwise_cpu_simd.c includes this once, after the loops of floats, which the blocks with rare
- * arguments take. */
+ * elementwise_cpu_simd.c must include this once, after the loops of floats, which compute the
+ * blocks that have rare arguments. Owner: arrays are the caller's. Threads: thread-safe. */
 enum { NEAR_BLOCK = 256 };
 
 /* Whether all magnitudes are below the limit; false for NaN. */
@@ -25,7 +25,7 @@ static int32_t all_near(const float *x, int64_t count) {
 }
 
 static int32_t all_near_double(const double *x, int64_t count) {
-    uint64_t below = UINT64_MAX; /* highest bit: whether all are */
+    uint64_t below = UINT64_MAX; /* the highest bit says whether all are below */
 
     for (int64_t i = 0; i < count; ++i) {
         below &=
@@ -52,7 +52,7 @@ static int32_t all_positive(const float *x, int64_t count) {
 #define RUN_NEAR(T_, near, x, out, count) near(x, x, out, count)
 #endif
 
-/* name: the op's name with the type, as of the loops; far: computes the blocks with other
+/* name is the op's name with the type, as in the loops' names; far computes the blocks with other
  * arguments. */
 #define NEAR_LOOPS(T_, name, function, is_near, far)                                          \
     static void name##_near(const T_ *x, const T_ *y, T_ *out, int64_t count) {               \
@@ -82,8 +82,8 @@ NEAR_LOOPS(float, Tan_f32, tan_near_f32, all_near, Tan_f32_dense)
 NEAR_LOOPS(float, Lgamma_f32, lgamma_near_f32, all_positive, Lgamma_f32_dense)
 NEAR_LOOPS(float, Digamma_f32, digamma_near_f32, all_positive, Digamma_f32_dense)
 
-/* A better set's far numbers go through the base's loop, and the library omits the set's own. The
- * base cannot do so, nor can a library of one set, whose base it is. */
+/* The far numbers of a better set go through the base's loop, so that the library omits the set's
+ * own. The base itself cannot do so, nor can a library of one set, which is its base. */
 #if defined(GANTRY_BLOCK_LANES) && !defined(GANTRY_CPU_ONLY_SET)
 static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count) {
     gantry__cpu_element_loops_base(GANTRY_CPU_COLUMN_f64)[row].dense(x, y, out, count);
@@ -101,7 +101,7 @@ NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 #endif
 #undef NEAR_LOOPS
 
-/* The loops that stand in the table for them. */
+/* These loops replace the plain ones in the table. */
 #define Sin_f32_dense Sin_f32_blocks
 #define Cos_f32_dense Cos_f32_blocks
 #define Tan_f32_dense Tan_f32_blocks

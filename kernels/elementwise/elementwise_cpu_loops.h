@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of every op of ops/elementwise.def for one type. No guard: each_type.h includes this
- * once per type, with GANTRY_T defined, after types.cl and the math texts. With GANTRY_DENSE_ONLY
- * there are no loops with a scalar operand.
+/* The loops of every op of ops/elementwise.def for one type. This file has no guard, because
+ * each_type.h includes it once per type, with GANTRY_T defined. It must come after types.cl and the
+ * math texts. With GANTRY_DENSE_ONLY there are no loops with a scalar operand.
  *
- * The compiler makes vector code of plain loops. Of costly functions of floats it shall make only
- * that: no scalar copy for the rest, and none per scalar operand. Those go through
- * elementwise_cpu_blocks.h. */
+ * The compiler makes vector code of plain loops. Of costly functions of floats it must make only
+ * that: no scalar copy for the rest, and none for each scalar operand. Those go through
+ * elementwise_cpu_blocks.h.
+ *
+ * Owner: arrays are the caller's. Threads: thread-safe. */
 #include "kernels/elementwise/element.cl"
 
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
@@ -76,7 +78,7 @@
 #endif
 #define IN_BLOCKS_(T_) in_blocks_##T_
 #define IN_BLOCKS(T_) IN_BLOCKS_(T_)
-/* Over whole blocks; ys is xs if there is no y. */
+/* A loop over whole blocks; ys is xs if there is no y. */
 #define LOOP_WHOLE(name, expression)                                                 \
     static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count) { \
         GANTRY_INDEPENDENT                                                           \
@@ -121,7 +123,7 @@
 #define LENGTH_FUNCTIONS LONG
 #define LENGTH_ERROR LONG
 #define LENGTH_ACTIVATION LONG
-#if GANTRY_T_IS(f64) /* mostly calls of the C library */
+#if GANTRY_T_IS(f64) /* most of these call the C library */
 #define LENGTH_LIBRARY SHORT
 #else
 #define LENGTH_LIBRARY LONG

@@ -15,14 +15,14 @@
  *     x [1000, 3]  + y [3]        pattern y y y y ...        rows of many times 3
  *     x [1000, 3]  + y [1000, 1]  blocks of gathered y       0 0 0 1 1 1 2 2 2
  *
- * An element depends on its own operands only, so all ways and all splits give the same bits. */
+ * An element depends only on its own operands, so all ways and all splits give the same bits. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/common/cpu_copy.h"
 #include "kernels/elementwise/elementwise_cpu.h"
 
-#define PATTERN_BYTES 8192 /* of a repeated y */
+#define PATTERN_BYTES 8192 /* bytes of a repeated y */
 #define GATHER_ELEMENTS 512
 
 typedef struct map_job_t {
@@ -81,10 +81,10 @@ int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t
 /* ---- a position in a plan ---- */
 
 typedef struct cursor_t {
-    int64_t at[GANTRY_MAX_RANK]; /* coordinates of all but the innermost dimension */
+    int64_t at[GANTRY_MAX_RANK]; /* the coordinates of all dimensions but the innermost one */
     /* elements from each operand's start to the row's start */
     int64_t offset[GANTRY_K_MAX_OPERANDS];
-    int64_t within; /* coordinate of the innermost dimension */
+    int64_t within; /* the coordinate of the innermost dimension */
 } cursor_t;
 
 static void cursor_seek(cursor_t *cursor, const gantry__k_plan_t *plan, int64_t position) {
@@ -182,7 +182,8 @@ static void pattern_part(void *context, int64_t begin, int64_t end) {
 
 /* ---- blocks ---- */
 
-/* Copies elements [begin, begin + count) that are adjacent, or one element count times. */
+/* Copies elements [begin, begin + count) if they are adjacent (a step of 1), or one element count
+ * times (a step of 0). */
 static void copy_or_fill(char *target, const char *source, uint32_t bytes, int64_t step,
                          int64_t begin, int64_t count) {
     if (step == 0) {
@@ -192,7 +193,7 @@ static void copy_or_fill(char *target, const char *source, uint32_t bytes, int64
     }
 }
 
-/* Short runs: fixed-size copies, which the compiler turns into single moves. */
+/* Gathers short runs by copies of fixed size, which the compiler turns into single moves. */
 #define GATHER(B)                                                                         \
     static void gather_##B(const gantry__k_plan_t *plan, int32_t k, const B *source,      \
                            int64_t begin, int64_t count, B *target) {                     \
@@ -204,7 +205,7 @@ static void copy_or_fill(char *target, const char *source, uint32_t bytes, int64
             const int64_t length = at_most(plan->dims[inner] - cursor.within, count - i); \
             const B *from = source + cursor.offset[k] + cursor.within * step;             \
             B *to = target + i;                                                           \
-            if (step == 0) { /* loops of their own become vectors */                      \
+            if (step == 0) { /* separate loops become vector code */                      \
                 const B value = *from;                                                    \
                 for (int64_t e = 0; e < length; ++e) to[e] = value;                       \
             } else if (step == 1) {                                                       \
@@ -247,14 +248,14 @@ static bool is_dense(const gantry__k_plan_t *plan, int32_t k) {
     return true;
 }
 
-/* Room for an operand that a loop cannot read where it lies. */
+/* Room for an operand that a loop cannot read in place. */
 typedef struct block_t {
     _Alignas(64) char gathered[GATHER_ELEMENTS * 8];
     _Alignas(64) char wide[GATHER_ELEMENTS * 4];
 } block_t;
 
-/* Elements [begin, begin + count) of operand k, as the output sees them and in the type of the
- * loop. */
+/* Returns elements [begin, begin + count) of operand k, as the output sees them and in the type of
+ * the loop. */
 static const char *operand_of(const gantry__cpu_map_t *map, int32_t k, int64_t begin, int64_t count,
                               bool dense, block_t *block) {
     const uint32_t bytes = k == 0 ? map->x_bytes : map->y_bytes;

@@ -5,14 +5,15 @@
 
 #include "kernels/elementwise/elementwise_cpu.h"
 
-#define BLOCK_ELEMENTS 2048 /* of AddN, LinSpace and Select: fits in the first-level cache */
-#define CAST_ELEMENTS 1024  /* of a Cast in two steps */
+#define BLOCK_ELEMENTS 2048 /* for AddN, LinSpace and Select: fits in the first-level cache */
+#define CAST_ELEMENTS 1024  /* for a Cast in two steps */
 
 /* ---- Cast ----
  *
- * Most pairs of types have a loop. The rarer integers go through int64, block by block: into it
- * with their sign, out of it by their lowest bits, or by the nearest value if a float was converted
- * to int64. uint64 has loops of its own from and to floats, so halves meet it in float32. */
+ * Most pairs of types have a loop. The rarer integers go through int64, block by block: their sign
+ * is kept on the way to it, and on the way back they take its lowest bits, or the nearest value if
+ * a float was converted to int64. uint64 has loops of its own from and to floats, so halves are
+ * converted to it by way of float32. */
 
 typedef struct cast_t {
     gantry__cpu_loop_fn first;
@@ -89,16 +90,16 @@ static int32_t cpu_compute_cast(gantry_op_call_t *call) {
 /* ---- Select ---- */
 
 typedef struct select_t {
-    gantry__k_plan_t plan; /* condition, x, y */
+    gantry__k_plan_t plan; /* its operands are condition, x, y */
     const gantry_arg_t *inputs[3];
     char *out;
-    uint32_t bytes; /* of an element of out */
+    uint32_t bytes; /* bytes of an element of out */
     int level;
     bool is_dense[3];
 } select_t;
 
-/* The operand's elements [begin, begin + count) as the output sees them: in place, or gathered into
- * block. */
+/* Returns the operand's elements [begin, begin + count) as the output sees them: in place, or
+ * gathered into block. */
 static const char *select_operand(const select_t *select, int32_t k, int64_t begin, int64_t count,
                                   char *block) {
     const uint32_t bytes = k == 0 ? 1 : select->bytes;
@@ -226,10 +227,10 @@ typedef union computed_t {
 } computed_t;
 
 typedef struct lin_space_t {
-    range_t range; /* of the type that is computed in */
+    range_t range; /* range_t of the type that is computed in */
     char *out;
     uint32_t bytes;
-    gantry__cpu_loop_fn narrow; /* NULL: range makes out's type */
+    gantry__cpu_loop_fn narrow; /* NULL: the range has out's type */
 } lin_space_t;
 
 static void lin_space_part(void *context, int64_t begin, int64_t end) {
@@ -288,7 +289,7 @@ typedef struct add_n_t {
     gantry__cpu_map_t add;
 } add_n_t;
 
-/* `source` in the type of the loop. */
+/* Returns `source` in the type of the loop. */
 static const char *widened(const gantry__cpu_map_t *add, const char *source, char *block,
                            int64_t count) {
     if (!add->widen) return source;
@@ -301,7 +302,7 @@ static void add_n_part(void *context, int64_t begin, int64_t end) {
     const gantry__cpu_map_t *add = &job->add;
     const uint32_t inputs = job->call->input_count;
     char *out = job->call->outputs[0]->data;
-    /* the output may be an input that comes later */
+    /* the output may be an input that is read later */
     _Alignas(64) char sum[BLOCK_ELEMENTS * 8];
     _Alignas(64) char rounded[BLOCK_ELEMENTS * 2];
     _Alignas(64) char wide[BLOCK_ELEMENTS * 4];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of elementwise ops for types that are rarer than int32 and int64, for one instruction
- * set (cpu_simd.h): the dense form only. */
+ * set (cpu_simd.h). They have only the dense form. */
 #include "kernels/elementwise/elementwise_cpu.h"
 
 #include "kernels/common/dialect.cl"

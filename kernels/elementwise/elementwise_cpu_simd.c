@@ -80,7 +80,7 @@ void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, cons
 
 /* ---- streaming stores ---- */
 
-#define BLOCK_BYTES 512 /* few enough that reads and writes of memory overlap */
+#define BLOCK_BYTES 512 /* small enough that reads and writes of memory overlap */
 
 /* The number of elements before out reaches a line's boundary; all of them if it never does. */
 static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count) {
@@ -92,8 +92,8 @@ static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count) 
 }
 
 /* Writes a block, and prefetches the operands of the next one from `ahead` and `beside`; their
- * steps are the bytes that make a line of the output. A prefetch past an operand's end has no
- * effect. Step 0: there is no second operand. */
+ * steps must be the bytes that make a line of the output, or 0 if there is no second operand. A
+ * prefetch past an operand's end has no effect. */
 static void stream_block(char *out, const char *block, uintptr_t ahead, uint32_t ahead_step,
                          uintptr_t beside, uint32_t beside_step) {
     for (int64_t b = 0; b < BLOCK_BYTES; b += GANTRY__CPU_LINE_BYTES) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the loops of elementwise_cpu_loops.h for one type: an element for each row of
- * ops/elementwise.def. No guard: each_type.h includes this once per type, with GANTRY_T defined. It
- * comes after the loops of that type, and after the macros that replace a loop. With
- * GANTRY_DENSE_ONLY an element is the dense loop. */
+ * ops/elementwise.def. This file has no guard, because each_type.h includes it once per type, with
+ * GANTRY_T defined. It must come after the loops of that type, and after the macros that replace a
+ * loop. With GANTRY_DENSE_ONLY an element is the dense loop. Owner: constant data. Threads:
+ * thread-safe. */
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
 #define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
 #define LOOP(name, form) LOOP_PASTE(name, GANTRY_T, form)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of ops/elementwise.def on every device that builds programs. Each op has a program of its
- * own, whose text is made from its row. A program is built for a type and a style; it holds all
- * forms: dense, broadcast, and a scalar on either side; on GPUs an operand that is repeated in
- * rows, or element by element, a scalar included. */
+ * own, whose text is made from its row. A program is built for a type and a style. It holds all
+ * forms: dense, broadcast, and a scalar on either side; on GPUs also an operand that is repeated in
+ * rows, or element by element, as a scalar is. */
 
 #include "kernels/elementwise/number_bits.h"
 #include "kernels/elementwise/elementwise_device.h"
@@ -10,11 +10,11 @@
 
 typedef struct portable_op_t {
     const gantry_program_source_t *source;
-    int32_t fault_code; /* of bad integers, or 0 */
+    int32_t fault_code; /* the code for bad integers, or 0 */
     bool costly;        /* a function of floats: several dozen instructions */
 } portable_op_t;
 
-/* As gantry__dense_t of elementwise.cl. */
+/* Must have the same fields as gantry__dense_t of elementwise.cl. */
 typedef struct dense_t {
     gantry__k_work_t work;
     uint64_t offsets[3];
@@ -43,7 +43,7 @@ static int32_t add_fault(gantry_op_call_t *call, bool can_fail, gantry_launch_ar
     return GANTRY_OK;
 }
 
-/* y: the bits of a value that is not a tensor, or 0. */
+/* y must be the bits of a value that is not a tensor, or 0. */
 static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_op_t *op,
                                          const char *kernel_name,
                                          const gantry__k_options_t *options, uint64_t y) {
@@ -72,14 +72,14 @@ static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_
 static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op,
                             const char *kernel_name) {
     const int32_t dtype = call->inputs[0]->dtype;
-    /* see math_float64_library.cl */
+    /* math_float64_library.cl says why */
     const bool in_lanes = call->input_count == 1 || dtype == GANTRY_FLOAT32;
     const gantry__k_options_t options = elementwise_device_options_of(call, op->costly && in_lanes);
 
     return elementwise_device_launch(call, op, kernel_name, &options, 0);
 }
 
-/* As gantry__repeat_t of elementwise.cl. */
+/* Must have the same fields as gantry__repeat_t of elementwise.cl. */
 typedef struct repeat_t {
     dense_t dense;
     int64_t inner, size, is_y;
@@ -177,7 +177,7 @@ static int32_t device_compute_choice(gantry_op_call_t *call) {
     return launch_dense(call, op + (gantry__k_attr_int(call, "approximate", 0) != 0), "dense");
 }
 
-/* An op whose y is an attribute: a program of one kernel, which gets the value's bits. */
+/* Computes an op whose y is an attribute: a program of one kernel, which gets the value's bits. */
 static int32_t device_compute_value(gantry_op_call_t *call) {
     const gantry__k_options_t options = elementwise_device_options_of(call, 0);
 
@@ -188,7 +188,7 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 
 /* ---- one program and one kernel per line of ops/elementwise.def ---- */
 
-/* A program holds the functions of its own type only. */
+/* A program holds only the functions of its own type. */
 #define IF_FLOAT64 "#if GANTRY_T_IS(f64)\n"
 #define IF_FLOAT32 "#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF\n"
 #define IF_INTEGER "#else\n"
@@ -255,7 +255,7 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 
 const gantry_program_source_t *const gantry__portable_add_source = &source_Add;
 
-/* In the order of ops/elementwise.def. */
+/* Must be in the order of ops/elementwise.def. */
 static const portable_op_t ops[] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     {&source_##name, FAULT_##check, GANTRY_K_COSTLY_##math},

@@ -6,8 +6,8 @@
 #include "kernels/elementwise/elementwise_device.h"
 #include "kernels/common/device_kernel.h"
 
-/* Builds or finds the kernel for type T and launches it over the work; on a GPU `each` elements at
- * once. */
+/* Builds or finds the kernel for type T and launches it over the work; a work-item of a GPU takes
+ * `each` elements at once. */
 static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t *source,
                            int32_t type, const char *name, const gantry__k_work_t *work,
                            int64_t each, const gantry_launch_arg_t *args, uint32_t arg_count) {
@@ -31,7 +31,7 @@ static int32_t elementwise_device_other_launch(gantry_op_call_t *call,
 GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__text_half,
                  gantry__text_work, gantry__text_cast_value, gantry__text_cast);
 
-/* Whether attribute Truncate makes a difference. */
+/* Whether the attribute Truncate makes a difference. */
 static bool truncates(int32_t from, int32_t to) {
     return from == GANTRY_FLOAT64 ? to == GANTRY_FLOAT32 || to == GANTRY_FLOAT16
                                   : from == GANTRY_FLOAT32 && gantry__k_is_half(to);
@@ -93,7 +93,7 @@ static int32_t device_compute_select(gantry_op_call_t *call) {
 
 GANTRY_K_PROGRAM(fill_source, "portable/fill", gantry__text_work, gantry__text_fill);
 
-/* nothing is read, so the caches hold larger outputs than of other ops */
+/* nothing is read, so the caches hold larger outputs than those of other ops */
 #define FILL_STREAM_BYTES (INT64_C(24) << 20)
 
 static gantry__k_work_t fill_work(const gantry_op_call_t *call) {
@@ -115,13 +115,13 @@ static int32_t device_compute_fill(gantry_op_call_t *call) {
                                            &work, args, 3);
 }
 
-/* As gantry__fill_t of fill.cl. */
+/* Must have the same fields as gantry__fill_t of fill.cl. */
 typedef struct fill_scalars_t {
     gantry__k_work_t work;
     uint64_t bits;
 } fill_scalars_t;
 
-/* below, a runtime's own fill costs less than a launch on more than one core */
+/* below this, a runtime's own fill costs less than a launch on more than one core */
 #define FILL_BYTES (INT64_C(1) << 20)
 
 static int32_t elementwise_device_other_fill_with(gantry_op_call_t *call, uint64_t bits) {
@@ -151,7 +151,7 @@ static int32_t device_compute_ones_like(gantry_op_call_t *call) {
 GANTRY_K_PROGRAM(range_source, "portable/range", gantry__text_half, gantry__text_work,
                  gantry__text_range);
 
-/* As gantry__range_t of range.cl. */
+/* Must have the same fields as gantry__range_t of range.cl. */
 typedef struct range_scalars_t {
     gantry__k_work_t work;
     uint64_t start;
@@ -195,13 +195,14 @@ static int32_t device_compute_lin_space(gantry_op_call_t *call) {
 GANTRY_K_PROGRAM(add_n_source, "portable/add_n", gantry__text_half, gantry__text_work,
                  gantry__text_add_n);
 
-/* As gantry__add_n_t of add_n.cl. */
+/* Must have the same fields as gantry__add_n_t of add_n.cl. */
 typedef struct add_n_scalars_t {
     gantry__k_work_t work;
     int64_t rest;
 } add_n_scalars_t;
 
-/* The first input with up to seven more, then the output so far with up to seven more. */
+/* Adds the first input with up to seven more, then the output so far with up to seven more, until
+ * none is left. */
 static int32_t device_compute_add_n(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     add_n_scalars_t scalars = {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the elementwise family, defined once for the CPU backend and for devices.
  *
- * A file that defines the ops of ops/elementwise.def has functions <side>_compute_unary, _choice,
- * _binary and _value (GANTRY_K_SIDE), and ops[] with an element for each row. Macros and constant
- * data only; thread-safe. */
+ * A file that defines the ops of ops/elementwise.def must have functions <side>_compute_unary,
+ * _choice, _binary and _value (GANTRY_K_SIDE), and ops[] with an element for each row. Owner:
+ * macros and constant data. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 #define GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 
 #include "kernels/common/kernel_definition.h"
 
-/* Lines of ops/elementwise.def. */
+/* The numbers of the lines of ops/elementwise.def. */
 enum {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     GANTRY_K_ROW_##name,
@@ -40,7 +40,7 @@ enum {
 #define GANTRY_K_COMPUTE_EQUALITY GANTRY_K_COMPUTE_BINARY
 #define GANTRY_K_COMPUTE_VALUE GANTRY_K_SIDE(compute_value)
 
-/* The constraint of each set, constraint_<SET>; rows of one set share it. */
+/* The type constraint of each set, constraint_<SET>, which all rows of the set share. */
 #define GANTRY_ELEMENT_TYPE(name, dtype, class_, type, wrapping, computed)
 #define GANTRY_TYPE_SET(set, text, members) \
     static const gantry_type_constraint_t constraint_##set[] = {{"T", GANTRY_MASK_##set}};
@@ -53,11 +53,11 @@ enum {
                                     expression)                                                 \
     static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                       \
         #name, GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS ? constraint_##types_ : NULL,          \
-        GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS, /* such an op takes bool alone */            \
+        GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS, /* false for an op that takes only bool */   \
         NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,           \
         .data = &ops[GANTRY_K_ROW_##name]);
 
-/* The GANTRY_ELEMENTWISE that lists pointers to them. A variant is not an op. */
+/* The GANTRY_ELEMENTWISE that lists pointers to them, but for variants, which are no ops. */
 #define GANTRY_K_ELEMENTWISE_POINTER(name, function, summary, form, types, result, check, math, \
                                      expression)                                                \
     GANTRY_K_POINTER_##form(name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fill: one element of T's size everywhere (uchar, ushort, int or long stand for all types). Comes
- * after dialect, launch, types and work. */
+/* Fill: one element of T's size everywhere (uchar, ushort, int or long represent all types). It
+ * must come after dialect, launch, types and work. */
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))
@@ -31,8 +31,8 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry__wo
 
 #if GANTRY_SERIAL
 
-/* The same with a value from the host, on processors: a driver's own fill uses one core, and no
- * streaming stores. */
+/* The same with a value from the host, on processors, because a driver's own fill uses only one
+ * core, and no streaming stores. */
 typedef struct gantry__fill_t {
     gantry__work_t work;
     ulong bits;

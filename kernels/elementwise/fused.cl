@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of the text that fused_text.c makes from a program. Macros only. Comes after dialect,
- * launch, types, convert, half and work. */
+/* Words of the text that fused_text.c makes from a program. It has only macros, and must come after
+ * dialect, launch, types, convert, half and work. */
 
-/* A row of ops/elementwise.def for the type T, as a function of stored elements; `expression` is of
- * x and y. */
+/* A row of ops/elementwise.def for the type T, as a function of stored elements; `expression` must
+ * be one of x and y. */
 #define GANTRY_FUSED_SAME(name, expression)    \
     GANTRY_FN T name(const T a, const T b) {   \
         const C x = GANTRY_WIDEN(a);           \
@@ -34,8 +34,8 @@
 #define GANTRY_FUSED_STORED_BOOL(value) (value)
 #endif
 
-/* Before a loop over elements on a processor: an element of an output may lie over the same element
- * of an input, but over no other, so no iteration reads what another writes.
+/* Comes before a loop over elements on a processor: an element of an output may be in the same
+ * memory as the same element of an input, but of no other, so no iteration reads another's output.
  *
  * With GANTRY_LOOP_LANES, the loop becomes one of vectors of that many lanes. Otherwise LLVM takes
  * half of the registers of AVX-512. It also splits longer vectors into two, unless the kernel calls

@@ -17,9 +17,9 @@
 #include "kernels/common/cpu_copy.h"
 #include "kernels/elementwise/fused_cpu.h"
 
-#define SCRATCH_BYTES 24576 /* most of a first-level cache */
-#define LONGEST_BLOCK 1024  /* elements */
-#define SHORT_ROW 256       /* elements */
+#define SCRATCH_BYTES 24576 /* most of a first-level cache, in bytes */
+#define LONGEST_BLOCK 1024  /* in elements */
+#define SHORT_ROW 256       /* in elements */
 #define LEAST_GRAIN GANTRY__CPU_FUSED_LEAST_GRAIN
 
 typedef gantry__cpu_fused_job_t job_t;
@@ -35,7 +35,7 @@ typedef struct block_of_part_t {
     const gantry_op_call_t *call;
     char *at[GANTRY__CPU_FUSED_PLACES];
     int64_t begin, count;
-    int64_t most; /* the most elements of a block of the part */
+    int64_t most; /* the most elements that a block of the part has */
 } part_t;
 
 static const char *input_address(const part_t *part, uint32_t k) {
@@ -70,7 +70,7 @@ static void load(part_t *part, const gantry__cpu_fused_load_t *load) {
     }
     gantry__k_plan_broadcast(&plan, part->call->outputs[0], &input, 1);
     if (load->once) {
-        /* whole rows: the vector again and again, from where the part begins */
+        /* the rows are the vector again and again, from where the part begins */
         gantry__k_plan_t rows = {.rank = 2,
                                  .operands = 1,
                                  .dims = {INT64_MAX / 2, job->plan.dims[1]},
@@ -129,7 +129,7 @@ static void copy_out(const part_t *part, const gantry__cpu_fused_copy_t *copy) {
 
 /* ---- a part ---- */
 
-/* Elements from `begin` to the end of its block. */
+/* The number of elements from `begin` to the end of its block. */
 static int64_t block_length(const job_t *job, int64_t begin, int64_t end) {
     int64_t most = fused_cpu_at_most(job->block, end - begin);
 
@@ -186,7 +186,8 @@ void gantry__cpu_fused_part_of(const gantry__cpu_fused_job_t *job, const gantry_
 
 /* ---- the call ---- */
 
-/* As many elements as the slots have room for; whole rows if a vector along them is loaded once. */
+/* Chooses as many elements as the slots have room for, and whole rows if a vector along them is
+ * loaded once. */
 static int64_t choose_block(const job_t *job, int64_t count) {
     const int64_t room = job->slot_count > 0
                              ? SCRATCH_BYTES / ((int64_t)job->slot_count * job->slot_bytes)
@@ -204,7 +205,7 @@ static bool has_long_rows(const gantry__k_fused_plan_t *plan) {
     return plan->rank == 1 || plan->dims[plan->rank - 1] >= SHORT_ROW;
 }
 
-/* Finding chains takes the time that they gain over some hundred elements, or over few steps. */
+/* Finding chains takes the time that they save over some hundred elements, or over few steps. */
 void gantry__cpu_fused_choose_chains(gantry__cpu_fused_job_t *job) {
     const int64_t count = job->call->outputs[0]->element_count;
 
@@ -235,7 +236,7 @@ void gantry__cpu_fused_prepare(gantry__cpu_fused_job_t *job, const gantry_op_cal
     (void)gantry__cpu_fused_compile(job);
     job->block = choose_block(job, count);
     if (!job->by_rows && job->plan.rank == 2 && job->block < job->plan.dims[1]) {
-        job->by_rows = true; /* a vector that is loaded once has no room */
+        job->by_rows = true; /* no room for a vector that is loaded once */
         (void)gantry__cpu_fused_compile(job);
         job->block = choose_block(job, count);
     }

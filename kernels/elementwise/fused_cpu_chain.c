@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains: steps of which each reads the result of the one before it. A loop per step would load and
- * store each result in the first-level cache. A chain carries it in registers, tile by tile:
+/* Chains: steps each of which reads the result of the one before it. A loop for each step would
+ * load and store each result in the first-level cache. A chain carries the result in registers,
+ * tile by tile:
  *
  *     steps    Mul  x, y    -> slot 0        links    load  x
  *              Add  slot 0, x -> slot 1               mul   y
@@ -9,17 +10,18 @@
  *                                                     ...
  *                                                     store output 0
  *
- * for each tile of 128 elements (AVX-512) all links run, which a switch tells apart. Links are the
- * cheap ops of float32. A result that a later step needs, too, is stored as well. Elements behind
- * the last whole tile of a block take the steps, which have the same bits. */
+ * For each tile of 128 elements (AVX-512) all links run, which a switch distinguishes. Links are
+ * the cheap ops of float32. A result that a later step needs, too, is stored as well. The elements
+ * after the last whole tile of a block take the steps, which give the same bits. */
 #include "kernels/elementwise/fused_cpu.h"
 
 typedef gantry__cpu_fused_step_t step_t;
 
-/* Fewer steps do not pay for the switch. Reading memory at full speed needs the wider blocks. */
+/* Fewer steps do not pay for the switch. Memory is read at full speed only with the wider blocks of
+ * the loops, so there a chain needs more steps. */
 enum { LEAST_STEPS = 4, LEAST_STEPS_FROM_MEMORY = 5 };
 
-/* A row's links, by the operand that is the value carried; 0: the row is in no chain. */
+/* The links of a row, by the operand that is the carried value; 0: the row is in no chain. */
 typedef struct row_links_t {
     uint8_t as_x, as_y;
 } row_links_t;
@@ -46,7 +48,7 @@ static bool may_chain(const step_t *step) {
 
 static bool is_unary(const step_t *step) { return row_links[step->row].as_y == 0; }
 
-/* Whether the operand is the result of the step before. */
+/* Whether the operand is the result of the step before it. */
 static bool carries_x(const step_t *step, uint8_t place) {
     return step->x == place && (step->form & GANTRY__CPU_FUSED_X_SINGLE) == 0;
 }
@@ -80,7 +82,7 @@ static void add_operation(gantry__cpu_fused_job_t *job, gantry__cpu_fused_chain_
     }
 }
 
-/* The links of a step behind the first one, whose result is at `place`. */
+/* Adds the links of a step after the first one, whose result is at `place`. */
 static void add_next(gantry__cpu_fused_job_t *job, gantry__cpu_fused_chain_t *chain,
                      const step_t *step) {
     const uint8_t place = step[-1].out;

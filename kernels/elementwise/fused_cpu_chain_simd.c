@@ -60,7 +60,7 @@ static inline vector_t chain_smaller(vector_t x, vector_t y) {
 #undef TWO
 #undef ONE
 
-/* The tile is eight variables: an array would lie in memory. */
+/* The tile is eight variables, because an array would be in memory. */
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define BLOCK(k) chain_load(place, i + (k)*LANES)
 #define DECLARE(k) vector_t v##k = {0};

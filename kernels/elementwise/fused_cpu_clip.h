@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of ClipByValue for one type (kernels/elementwise/clip.cl has its meaning), with bounds
- * for each element. No guard: each_type.h includes this once per type, with GANTRY_T defined. */
+/* The loop of ClipByValue for one type, with bounds for each element; kernels/elementwise/clip.cl
+ * has its meaning. This file has no guard, because each_type.h includes it once per type, with
+ * GANTRY_T defined. Owner: arrays are the caller's. Threads: thread-safe. */
 static void GANTRY_PASTE(clip_, GANTRY_T)(const void *xs, const void *lowers, const void *uppers,
                                           void *out, int64_t count) {
     GANTRY_INDEPENDENT

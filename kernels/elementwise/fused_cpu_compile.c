@@ -2,16 +2,16 @@
 /* From the instructions of a fused program to steps over blocks.
  *
  * Each instruction becomes the loop that its op's own kernel runs, so results have the same bits.
- * An instruction on halves becomes several: operands widened to float32, the loop, the result
- * narrowed. Results lie in slots, which are allocated as registers are: the slot of a result is
- * free behind its last use.
+ * An instruction on halves becomes several: its operands are widened to float32, the loop runs, and
+ * the result is narrowed. Results are kept in slots, which are allocated as registers are: the slot
+ * of a result is free after its last use.
  *
  *     x * exp(x) + b    Exp  input 0           -> slot 0
  *                       Mul  input 0, slot 0   -> slot 1      slot 0 is free from here on
  *                       Add  slot 1, input 1   -> output 0    no slot for the last result
  *
- * A result gets its slot before the slots of its operands are free: operands of another size must
- * not overlap it. One pass finds the last uses, a second one makes the steps.
+ * A result gets its slot before the slots of its operands are free, because operands of another
+ * size must not overlap it. One pass finds the last uses, a second one makes the steps.
  *
  * A program over rows (job->rows) has two kinds of slots: wide ones with all elements of the rows
  * of a block, and narrow ones with one element for each row. A loop over a wide operand takes a
@@ -24,24 +24,25 @@ _Static_assert(GANTRY__CPU_FUSED_PLACES < NO_PLACE, "places are numbers of 8 bit
 
 typedef struct compiler_t {
     gantry__cpu_fused_job_t *job;
-    uint8_t last_use[GANTRY_K_FUSED_MOST_INSTRUCTIONS];  /* instruction; NEVER_FREE for outputs */
-    uint8_t place[GANTRY_K_FUSED_MOST_INSTRUCTIONS];     /* of results */
-    uint8_t output_of[GANTRY_K_FUSED_MOST_INSTRUCTIONS]; /* the first output that it is */
+    uint8_t last_use[GANTRY_K_FUSED_MOST_INSTRUCTIONS];  /* instructions; NEVER_FREE for outputs */
+    uint8_t place[GANTRY_K_FUSED_MOST_INSTRUCTIONS];     /* the places of results */
+    uint8_t output_of[GANTRY_K_FUSED_MOST_INSTRUCTIONS]; /* the first output that the result is */
     uint8_t loaded[GANTRY_K_FUSED_MOST_INPUTS];          /* the place of an input's copy */
     uint8_t wide[3];                                     /* slots for operands as float32 */
-    uint8_t free[2][GANTRY__CPU_FUSED_PLACES];           /* stacks of slots; 1: narrow ones */
+    uint8_t free[2][GANTRY__CPU_FUSED_PLACES];           /* stacks of free slots; [1]: narrow */
     uint32_t free_count[2];
-    uint8_t filled[3]; /* slots that hold narrow operands of one instruction */
+    uint8_t filled[3]; /* slots with filled narrow operands of one instruction */
     uint32_t filled_count;
-    bool is_narrow;                   /* the instruction's result */
-    const gantry__cpu_loops_t *loops; /* of the column below */
+    bool is_narrow;                   /* whether the instruction's result is narrow */
+    const gantry__cpu_loops_t *loops; /* those of the column below */
     uint32_t column;
 } compiler_t;
 
 #define NEVER_FREE UINT8_MAX
-/* A function that small calls spend their time in: a program is compiled for each call. */
+/* Marks a function in which small calls spend their time, because a program is compiled for each
+ * call. */
 #define HOT static inline __attribute__((always_inline))
-#define SHORT_ROW 256 /* elements: a vector is repeated in a slot rather than read row by row */
+#define SHORT_ROW 256 /* elements; a vector is repeated in a slot where rows are shorter */
 
 /* ---- slots ---- */
 
@@ -62,7 +63,7 @@ HOT void free_result(compiler_t *c, int64_t operand, uint32_t k) {
     const uint32_t number = (uint32_t)(-1 - operand);
     if (c->last_use[number] != k || c->place[number] < GANTRY__CPU_FUSED_SLOT) return;
     free_slot(c, c->place[number]);
-    c->last_use[number] = NEVER_FREE; /* an instruction may have it as two operands */
+    c->last_use[number] = NEVER_FREE; /* two operands of an instruction may be this one */
 }
 
 HOT void note_bytes(compiler_t *c, int32_t dtype) {
@@ -79,13 +80,14 @@ static uint8_t wide_slot(compiler_t *c, uint32_t which) {
 
 /* ---- operands ---- */
 
-/* Of rows: what of a row the operand has. */
+/* What the operand has of a row, in a program over rows. */
 static uint8_t form_of(const compiler_t *c, int64_t operand) {
     return c->job->form[operand >= 0 ? operand : c->place[-1 - operand]];
 }
 
-/* The kernels of single ops gather an operand with one element for each short row. So must a
- * program: of two NaN operands, the loops with a scalar may take the other one's payload. */
+/* The kernels of single ops gather an operand with one element for each short row. A program must
+ * do so, too, because the loops with a scalar may take the payload of the other one of two NaN
+ * operands. */
 static bool gathers_narrow(const gantry__k_rows_t *rows) {
     return rows->length < GANTRY_CPU_SHORT_ROW && rows->rows > 1;
 }
@@ -96,7 +98,7 @@ static bool is_single_in_row(const compiler_t *c, int64_t operand) {
            (form == GANTRY__CPU_FUSED_NARROW && !c->is_narrow && !gathers_narrow(c->job->rows));
 }
 
-/* Whether the operand's address has one element for each call of a loop. */
+/* Whether the operand's address has a single element for each call of a loop. */
 HOT bool is_single(const compiler_t *c, int64_t operand) {
     if (c->job->rows) return is_single_in_row(c, operand);
     if (operand < 0) return false;
@@ -106,7 +108,7 @@ HOT bool is_single(const compiler_t *c, int64_t operand) {
     return c->job->by_rows ? !(varies >> (plan->rank - 1) & 1) : varies == 0;
 }
 
-/* Whether its elements lie side by side, in the output's order. */
+/* Whether the operand's elements are adjacent, in the output's order. */
 static bool is_adjacent(const compiler_t *c, int64_t operand) {
     if (operand < 0) return true;
     const gantry__k_fused_plan_t *plan = &c->job->plan;
@@ -115,12 +117,12 @@ static bool is_adjacent(const compiler_t *c, int64_t operand) {
                            : plan->varies[operand] == gantry__k_fused_all(plan);
 }
 
-/* A vector that repeats within a block, as in [N, C] + [C]. */
+/* Whether the input is a vector that repeats within a block, as in [N, C] + [C]. */
 static bool is_pattern(const gantry__k_fused_plan_t *plan, uint8_t varies) {
     return plan->rank == 2 && varies == 2;
 }
 
-/* Of rows: the slot with an input's elements for the rows of a block. */
+/* The slot with an input's elements for the rows of a block, in a program over rows. */
 static uint8_t gathered_place(compiler_t *c, int64_t input) {
     gantry__cpu_fused_job_t *job = c->job;
     if (c->loaded[input] == NO_PLACE) {
@@ -136,7 +138,7 @@ static uint8_t gathered_place(compiler_t *c, int64_t input) {
     return c->loaded[input];
 }
 
-/* Of rows: where the operand lies as it is. */
+/* Where the operand is as the program has it, over rows. */
 static uint8_t own_place(compiler_t *c, int64_t operand) {
     if (operand < 0) return c->place[-1 - operand];
     const uint8_t varies = c->job->rows->lead.varies[operand];
@@ -144,7 +146,7 @@ static uint8_t own_place(compiler_t *c, int64_t operand) {
     return is_regular ? (uint8_t)operand : gathered_place(c, operand);
 }
 
-/* A wide slot that a step fills with a narrow operand, or a narrow one that it fills with a
+/* A wide slot that a step fills with a narrow operand, or a narrow slot that it fills with a
  * scalar. */
 static uint8_t filled_place(compiler_t *c, int64_t operand, uint8_t from) {
     const int32_t dtype = operand >= 0
@@ -176,7 +178,7 @@ static uint8_t dense_row_place(compiler_t *c, int64_t operand) {
     return filled_place(c, operand, place);
 }
 
-/* The place where the operand is dense. */
+/* The place where the operand is dense; adds the load or the steps that make it so. */
 HOT uint8_t dense_place(compiler_t *c, int64_t operand) {
     gantry__cpu_fused_job_t *job = c->job;
     if (job->rows) return dense_row_place(c, operand);
@@ -204,8 +206,8 @@ static uint8_t operand_place_in_row(compiler_t *c, int64_t operand) {
     return is_single(c, operand) || is_long_vector ? place : dense_row_place(c, operand);
 }
 
-/* The place where its single element is if is_single; or where its elements are adjacent for each
- * call of a loop that takes a row at a time. */
+/* The place where the operand's single element is, if is_single, or where its elements are adjacent
+ * for each call of a loop that takes a row at a time. */
 HOT uint8_t operand_place(compiler_t *c, int64_t operand) {
     if (c->job->rows) return operand_place_in_row(c, operand);
     return is_single(c, operand) ? (uint8_t)operand : dense_place(c, operand);
@@ -213,7 +215,8 @@ HOT uint8_t operand_place(compiler_t *c, int64_t operand) {
 
 /* ---- steps ---- */
 
-/* How many elements a call of a step of the instruction takes, with operands in these places. */
+/* How many elements a call of a step of the instruction takes, with operands in these places:
+ * GANTRY__CPU_FUSED_ELEMENTS and so on. */
 static uint8_t span_of(const compiler_t *c, uint8_t x, uint8_t y) {
     const uint8_t *form = c->job->form;
     if (c->is_narrow) return GANTRY__CPU_FUSED_ONE_PER_ROW;
@@ -263,7 +266,7 @@ static const gantry__cpu_loops_t *loops_of(compiler_t *c, uint32_t column, int64
     return &c->loops[row];
 }
 
-/* What chains must know (fused_cpu_chain.c). */
+/* What chains must know of the step (fused_cpu_chain.c). */
 static inline uint8_t loop_form(const compiler_t *c, const gantry__k_instruction_t *in,
                                 uint32_t column, bool x_single, bool y_single) {
     const ptrdiff_t k = in - c->job->program.instructions;
@@ -274,7 +277,7 @@ static inline uint8_t loop_form(const compiler_t *c, const gantry__k_instruction
                      (c->last_use[k] != k + 1 ? GANTRY__CPU_FUSED_IS_KEPT : 0));
 }
 
-/* Of rows: what a step needs that takes a row at a time. */
+/* Notes what a step needs that takes a row at a time, in a program over rows. */
 static void note_row_step(const compiler_t *c, const gantry__k_instruction_t *in) {
     gantry__cpu_fused_step_t *step = &c->job->steps[c->job->step_count - 1];
 
@@ -282,14 +285,14 @@ static void note_row_step(const compiler_t *c, const gantry__k_instruction_t *in
     step->out_bytes = (uint8_t)gantry__k_size(gantry__k_fused_result(in));
 }
 
-/* A row of ops/elementwise.def for a type that has loops with a scalar operand. */
+/* Adds a row of ops/elementwise.def for a type that has loops with a scalar operand. */
 static void add_common_row(compiler_t *c, const gantry__k_instruction_t *in, uint32_t column,
                            uint32_t operands, uint8_t out) {
     const gantry__cpu_loops_t *loops = loops_of(c, column, in->id);
     const int64_t first = in->operands[0], second = in->operands[operands - 1];
     const bool y_single = operands == 2 && is_single(c, second);
     const bool x_single = operands == 2 && !y_single && is_single(c, first);
-    /* one operand of two may be single */
+    /* only one operand of two may be single */
     const bool fills_x = !x_single && (!c->job->rows || is_single(c, first));
     const uint8_t x = fills_x ? dense_place(c, first) : operand_place(c, first);
     const uint8_t y = operands == 1 ? x : operand_place(c, second);
@@ -384,7 +387,7 @@ static void add_reduction(compiler_t *c, const gantry__k_instruction_t *in, uint
     reduction->way = gantry__reduce_way(reduction_rows[in->id - GANTRY_K_FUSED_COUNT - 1],
                                         (int32_t)in->dtype, job->rows->length);
     (void)gantry__cpu_reduce_find(job->level, &reduction->way, &reduction->loops);
-    c->is_narrow = false; /* its operand */
+    c->is_narrow = false; /* so is its operand */
     const uint8_t x = dense_place(c, in->operands[0]);
     job->steps[job->step_count++] =
         (gantry__cpu_fused_step_t){.kind = GANTRY__CPU_FUSED_REDUCE,
@@ -434,7 +437,7 @@ static void find_last_uses(compiler_t *c) {
         const gantry__k_instruction_t *in = &program->instructions[k];
         const uint32_t operands = gantry__k_fused_rows[in->id].operands;
 
-        c->last_use[k] = (uint8_t)k; /* a result that nothing uses */
+        c->last_use[k] = (uint8_t)k; /* no instruction uses the result */
         c->output_of[k] = NO_PLACE;
         for (uint32_t i = 0; i < operands; ++i) {
             if (in->operands[i] < 0) c->last_use[-1 - in->operands[i]] = (uint8_t)k;
@@ -446,7 +449,7 @@ static void find_last_uses(compiler_t *c) {
     }
 }
 
-/* Outputs that no step writes. */
+/* Adds copies for outputs that no step writes. */
 static void add_copies(compiler_t *c) {
     gantry__cpu_fused_job_t *job = c->job;
 
@@ -459,8 +462,8 @@ static void add_copies(compiler_t *c) {
     }
 }
 
-/* Takes the instruction's place, adds its steps, and gives places back that it was the last to
- * use. */
+/* Takes the instruction's place, adds its steps, and gives back the places whose last use it
+ * was. */
 HOT void compile_instruction(compiler_t *c, uint32_t k) {
     gantry__cpu_fused_job_t *job = c->job;
     const gantry__k_instruction_t *in = &job->program.instructions[k];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The links of chains: what a chain does to the value that it carries in registers
- * (fused_cpu_chain.c). Links with an operand have two codes: it is a block, or one element.
+ * (fused_cpu_chain.c). Links with an operand have two codes, for an operand that is a block, and
+ * for one that is a single element.
  *
- *     TWO(name, x, y, expression)    x: the value carried, y: the operand
+ *     TWO(name, x, y, expression)    x: the carried value, y: the operand
  *     ONE(name, x, expression)
  *
- * Expressions are over vectors of float32 (fused_cpu_chain_simd.c) and give the bits of the rows of
- * ops/elementwise.def. No guard: included once per list that is made from it. */
+ * Expressions are over vectors of float32 (fused_cpu_chain_simd.c), and must give the bits of the
+ * rows of ops/elementwise.def. This file has no guard: it is included once per list that is made
+ * from it. Owner: nothing. Threads: thread-safe. */
 #ifdef TWO
 TWO(add, x, y, x + y)
 TWO(mul, x, y, (x * y))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused programs over a few elements: the loops take less time than making steps, so instructions
- * run as they are read. Each result has a slot of its own, and outputs are copied at the end: until
- * then nothing is written that another way could not write again. */
+/* Fused programs over a few elements: their loops take less time than making steps, so instructions
+ * run as they are read. Each result has a slot of its own, and outputs are copied at the end, so
+ * nothing is written before that, and another way can still run the program. */
 #include "kernels/elementwise/fused_cpu.h"
 
 enum {
@@ -10,10 +10,10 @@ enum {
     VALUES = INSTRUCTIONS + GANTRY_K_FUSED_MOST_INPUTS
 };
 
-/* Values by their operand numbers: results lie below the middle, inputs above it. */
+/* Values by their operand numbers: results are below the middle, inputs above it. */
 typedef struct values_t {
     const void *at[VALUES];
-    bool is_single[VALUES]; /* one element, where the output has more */
+    bool is_single[VALUES]; /* whether it has one element, while the output has more */
 } values_t;
 
 static void set_inputs(values_t *values, const gantry_op_call_t *call, int64_t count) {
@@ -23,7 +23,7 @@ static void set_inputs(values_t *values, const gantry_op_call_t *call, int64_t c
     }
 }
 
-/* The loop for the operands; NULL: another way must run the program. */
+/* The loop for the operands. NULL: another way must run the program. */
 static inline gantry__cpu_loop_fn small_loop(const gantry__cpu_loops_t *loops, bool is_unary,
                                              bool x_single, bool y_single) {
     if (!x_single) return is_unary || !y_single ? loops->dense : loops->y_scalar;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* _FusedElementwise, _FusedParts and _FusedRows on every device that builds programs: one kernel
- * for each program, whose text fused_text.c makes. The core keeps it by the program and the way its
- * inputs broadcast, by the number of parts, and of rows by the order of their length; sizes and
- * addresses are arguments. */
+ * for each program, whose text fused_text.c makes. The core keeps the kernel by the program and by
+ * the way its inputs broadcast, by the number of parts, and for rows by the order of their length;
+ * sizes and addresses are arguments. */
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
 #include "kernels/elementwise/fused_text.h"
 #include "kernels/reduce/reduce_device.h"
 
 #define MOST_ARGUMENTS (GANTRY_K_FUSED_MOST_INPUTS + GANTRY_K_FUSED_MOST_OUTPUTS + 1)
-/* work, dimensions and offsets, 64 bits each */
+/* work, dimensions and offsets, of 64 bits each */
 #define MOST_NUMBERS \
     (3 + GANTRY_MAX_RANK + GANTRY_K_FUSED_MOST_INPUTS + GANTRY_K_FUSED_MOST_OUTPUTS)
-/* The same of parts. */
+/* The same for parts. */
 #define MOST_PART_ARGUMENTS (GANTRY_K_FUSED_MOST_PART_TENSORS + 1)
 #define MOST_PART_NUMBERS (3 + 2 * GANTRY_K_FUSED_MOST_PARTS + GANTRY_K_FUSED_MOST_PART_TENSORS)
 
@@ -46,7 +46,8 @@ static void write_key(gantry__k_fused_key_t *key, const gantry_op_call_t *call,
 }
 
 /* Adds the bases of inputs and outputs to the arguments, and their offsets to the numbers, of which
- * `used` are set. The last argument is the structure of the numbers. Returns how many there are. */
+ * `used` are already set. The last argument is the structure of the numbers. Returns the number of
+ * arguments. */
 static uint32_t add_tensors(const gantry_op_call_t *call, int64_t *numbers, uint32_t used,
                             gantry_launch_arg_t *args) {
     uint32_t count = 0;
@@ -119,8 +120,9 @@ static int32_t device_compute_fused(gantry_op_call_t *call) {
 
 /* ---- parts ---- */
 
-/* Work-groups of all parts, of `local` work-items that each take `each` elements at once, or of one
- * that takes a run; sets the part's elements and the work-group that ends it. */
+/* Returns the work-groups of all parts, which have `local` work-items that each take `each`
+ * elements at once, or one work-item that takes a run. Sets each part's elements and the work-group
+ * that ends it. */
 static int64_t set_part_groups(const gantry_op_call_t *call, const gantry__k_parts_t *parts,
                                int64_t group_elements, int64_t most_groups, int64_t *numbers) {
     int64_t all = 0, end = 0;
@@ -219,8 +221,8 @@ static int32_t device_compute_fused_rows(gantry_op_call_t *call) {
     return gantry__k_launch_1d(call, kernel, items, gantry__k_local_for(call, items), args, count);
 }
 
-/* A program within the limits of devices, of types that this one computes with. numbers: that it
- * takes beside an address and an offset for each tensor. */
+/* Accepts a program within the limits of devices whose types the device computes with. numbers: how
+ * many the kernel takes, apart from an address and an offset for each tensor. */
 static int32_t device_takes_program(const gantry_op_call_t *call, uint32_t numbers) {
     const gantry__k_fused_t program = gantry__k_fused(call);
     const uint32_t most = call->device_info->parameter_bytes;
@@ -246,14 +248,14 @@ static int32_t device_takes_fused_parts(const gantry_op_call_t *call) {
     return device_takes_program(call, 3 + 2 * (uint32_t)call->attrs[2]->i);
 }
 
-/* Whether the input has elements of its own for each row, or the same ones for all. */
+/* Whether the input has elements of its own for each row, or the same elements for all rows. */
 static bool is_regular(const gantry__k_rows_t *rows, uint32_t input) {
     return rows->lead.varies[input] == 0 ||
            rows->lead.varies[input] == gantry__k_fused_all(&rows->lead);
 }
 
-/* Output 0 with one element for each row must not lie over an input that is read in another order.
- */
+/* Whether output 0, with one element for each row, may have the memory of the input. It must not if
+ * the input is read in another order. */
 static bool may_lie_over(const gantry_op_call_t *call, const gantry__k_rows_t *rows,
                          uint32_t input) {
     const bool is_same = !rows->is_wide[input] && rows->lead.varies[input] != 0;

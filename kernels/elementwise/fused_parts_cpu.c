@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _FusedParts on the CPU: one parallel loop over the elements of all parts, one behind another.
+/* _FusedParts on the CPU: one parallel loop over the elements of all parts, one part after
+ * another.
  *
  *     part 0 of 1500 elements    0 .......... 1499 (to 2047: nothing)
  *     part 1 of 4000             2048 .................. 6047
@@ -9,7 +10,7 @@
 #include "kernels/elementwise/fused_cpu.h"
 
 typedef struct parts_job_t {
-    gantry__cpu_fused_job_t job; /* of the largest part */
+    gantry__cpu_fused_job_t job; /* made for the largest part */
     uint32_t count;
     int64_t begins[GANTRY_K_FUSED_MOST_PARTS];
     gantry_op_call_t calls[GANTRY_K_FUSED_MOST_PARTS];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of the text that fused_rows_text.c makes from a program over rows. Macros only. Comes after
- * fused.cl.
+/* Words of the text that fused_rows_text.c makes from a program over rows. It has only macros, and
+ * must come after fused.cl.
  *
- *                  processors (GANTRY_SERIAL)           other devices
- *     a row        one work-item, some rows by turns    64 work-items, one for each lane
- *     ROWS_AT      an array of the row                  each item's elements, 64 apart
- *     ROWS_LANE    an array of 64 lanes                 a variable
+ *              processors (GANTRY_SERIAL)           other devices
+ * a row        one work-item, some rows by turns    64 work-items, one for each lane
+ * ROWS_AT      an array of the row                  each item's elements, 64 apart
+ * ROWS_LANE    an array of 64 lanes                 a variable
  *
  * Reductions follow the tree of kernels/reduce/reduce.cl: lane l takes elements l, l + 64, ...,
  * then the lanes are folded. Names: n is the length of the row, e an element in a loop, l its
@@ -22,7 +22,7 @@
 
 #if GANTRY_SERIAL
 
-/* Vectors of an array must not lie across two cache lines. */
+/* Vectors of an array must not cross the border of two cache lines. */
 #define ROWS_ARRAY(type, name, length) type name[length] __attribute__((aligned(64)));
 #define ROWS_BEGIN(q)                                                          \
     GANTRY_FULL_WIDTH                                                          \
@@ -44,7 +44,7 @@
             GANTRY_FUSED_LOOP                          \
             for (int l = 0; l < ROWS_LANES; ++l) {     \
                 const int e = i + l;
-/* between two copies of the loop's body */
+/* this is between two copies of the loop's body */
 #define ROWS_REST                     \
     }                                 \
     }                                 \
@@ -62,8 +62,8 @@
 
 #else
 
-#define ROWS_ITEMS 256 /* of a group, at most */
-/* An item without a row only takes part in the barriers. */
+#define ROWS_ITEMS 256 /* most items of a group */
+/* An item without a row only takes part in the barriers, which all items must reach. */
 #define ROWS_BEGIN(q)                                                                      \
     const int item = (int)GANTRY_LOCAL_ID(0);                                              \
     const int lane = item % ROWS_LANES;                                                    \

@@ -12,13 +12,14 @@
 #include "kernels/common/cpu_prefetch.h"
 #include "kernels/elementwise/fused_cpu.h"
 
-/* What the rows of a block may take: most of a first-level cache; less if the rows come from beyond
- * the caches, since the hardware prefetcher then follows shorter blocks better. */
+/* The room that the rows of a block may take: most of a first-level cache. It is less if the rows
+ * come from beyond the caches, because the hardware prefetcher then follows shorter blocks
+ * better. */
 #define CACHE_BYTES 24576
 #define FAR_CACHE_BYTES 16384
 #define FAR_BYTES (INT64_C(4) << 20)
-#define SCRATCH_BYTES 65536 /* of slots; a long row exceeds the first-level cache */
-#define MOST_ROWS 64        /* of a block */
+#define SCRATCH_BYTES 65536 /* all slots'; a long row exceeds the first-level cache */
+#define MOST_ROWS 64        /* most of a block */
 #define LINE_BYTES 64
 
 typedef gantry__cpu_fused_job_t job_t;
@@ -26,13 +27,13 @@ typedef gantry__cpu_fused_job_t job_t;
 typedef struct rows_part_t {
     const job_t *job;
     char *at[GANTRY__CPU_FUSED_PLACES];
-    int64_t row, count; /* of the block */
+    int64_t row, count; /* rows of the block */
     gantry__cpu_reduce_plan_t plans[GANTRY__CPU_FUSED_REDUCTIONS];
 } part_t;
 
 /* ---- steps ---- */
 
-/* Bytes from one row to the next in a place. */
+/* The bytes from one row to the next in a place. */
 static int64_t row_bytes(const job_t *job, uint8_t place, int64_t bytes) {
     switch (job->form[place]) {
         case GANTRY__CPU_FUSED_WIDE: return job->rows->length * bytes;
@@ -41,7 +42,7 @@ static int64_t row_bytes(const job_t *job, uint8_t place, int64_t bytes) {
     }
 }
 
-/* Loops and fills alone take a row at a time. */
+/* Runs a step row by row. Only loops and fills may take a row at a time. */
 static void run_by_row(const part_t *part, const gantry__cpu_fused_step_t *step) {
     const job_t *job = part->job;
     const int64_t length = job->rows->length, x_bytes = row_bytes(job, step->x, step->bytes),
@@ -66,7 +67,8 @@ static void run_reduction(part_t *part, const gantry__cpu_fused_step_t *step) {
     gantry__cpu_reduce_units(&part->job->reductions[step->reduction].loops, plan, 0, part->count);
 }
 
-/* All but the addresses: the last block has fewer rows, and so takes fewer units. */
+/* Plans all but the addresses again, because the last block has fewer rows, and so takes fewer
+ * units. */
 static void plan_reductions(part_t *part) {
     const job_t *job = part->job;
 
@@ -85,8 +87,8 @@ static void plan_reductions(part_t *part) {
     }
 }
 
-/* Prefetches the inputs of the next block, a part of them at each step: all at once they would wait
- * for each other. */
+/* Prefetches the inputs of the next block, a part of them at each step, because all at once they
+ * would wait for each other. */
 static void prefetch_next(const part_t *part, int64_t step) {
     const job_t *job = part->job;
     const int64_t steps = job->step_count;
@@ -123,7 +125,7 @@ static void rows_run_steps(part_t *part) {
 
 /* ---- a part ---- */
 
-/* Elements of an input in a row. */
+/* The number of elements that an input has in a row. */
 static int64_t input_length(const job_t *job, uint32_t k) {
     return job->rows->is_wide[k] ? job->rows->length : 1;
 }
@@ -149,7 +151,7 @@ static void rows_set_addresses(part_t *part) {
     }
 }
 
-/* Copies an input's elements for `count` rows from the block's first on. */
+/* Copies an input's elements for `count` rows, from the block's first row on. */
 static void rows_load(const part_t *part, const gantry__cpu_fused_load_t *load, int64_t count) {
     const job_t *job = part->job;
     const int64_t bytes =
@@ -174,7 +176,7 @@ static void rows_copy_out(const part_t *part, const gantry__cpu_fused_copy_t *co
                            bytes);
 }
 
-/* Bytes of a slot for so many rows, and its padding. */
+/* The bytes of a slot for so many rows, with its padding. */
 static int64_t bytes_of_slot(const job_t *job, uint32_t slot, int64_t rows) {
     const bool is_wide = job->form[GANTRY__CPU_FUSED_SLOT + slot] == GANTRY__CPU_FUSED_WIDE;
     const int64_t bytes = rows * (is_wide ? job->rows->length : 1) * job->slot_bytes;
@@ -218,7 +220,7 @@ static int64_t slots_bytes(const job_t *job, int64_t rows) {
     return bytes;
 }
 
-/* Bytes of a row in slots and inputs: what later steps read again. */
+/* The bytes of a row in slots and inputs, which later steps read again. */
 static int64_t bytes_of_row(const job_t *job) {
     int64_t bytes = slots_bytes(job, 1);
 
@@ -232,7 +234,7 @@ static bool rows_are_far(const job_t *job) {
     return job->rows->rows * bytes_of_row(job) > FAR_BYTES;
 }
 
-/* Rows of a block; 0: not even one has room. */
+/* The number of rows of a block; 0: not even one has room. */
 static int64_t rows_of_block(const job_t *job) {
     const int64_t bytes = bytes_of_row(job);
     int64_t rows = (rows_are_far(job) ? FAR_CACHE_BYTES : CACHE_BYTES) / bytes;
@@ -257,7 +259,7 @@ static void set_input_forms(job_t *job) {
     }
 }
 
-/* Compiles the program, and chooses the block. Returns false if a row is too long for it. */
+/* Compiles the program, and chooses the block. Returns false if a row is too long for a block. */
 static bool prepare(job_t *job, gantry__k_rows_t *rows, const gantry_op_call_t *call, int level,
                     bool streams) {
     job->call = call;
@@ -274,8 +276,8 @@ static bool prepare(job_t *job, gantry__k_rows_t *rows, const gantry_op_call_t *
     return job->block > 0;
 }
 
-/* An output with one element for each row may lie in the memory of an input that is read in another
- * order. Then the input is copied first. */
+/* An output with one element for each row may have the memory of an input that is read in another
+ * order. Such an input is copied first. */
 static int32_t keep_inputs(gantry_op_call_t *call, job_t *job) {
     for (uint32_t k = 0; k < call->input_count; ++k) {
         const gantry_arg_t *input = call->inputs[k];
@@ -320,7 +322,7 @@ static int32_t cpu_compute_fused_rows(gantry_op_call_t *call) {
     return GANTRY_OK;
 }
 
-/* A row has room in the slots, whatever the call's memory is. */
+/* A row must have room in the slots, whatever the call's memory is. */
 static int32_t cpu_takes_fused_rows(const gantry_op_call_t *call) {
     gantry__k_rows_t rows;
     job_t job;

@@ -8,25 +8,25 @@
  *     fold       v3 = r3
  *     loop 2     v2 = s2, v4 = v2 / v3; an output
  *
- * An instruction stands in the first loop in which all its operands are known. A later loop that
- * needs its result computes it again if that takes few instructions; else an array keeps it. Wide
- * outputs are written in the last loop only, since they may lie over an input. */
+ * An instruction is in the first loop in which all its operands are known. A later loop that needs
+ * its result computes it again if that takes few instructions; else an array keeps it. Wide outputs
+ * are written only in the last loop, because they may have the memory of an input. */
 #include "kernels/elementwise/fused_text.h"
 
 #define PUT gantry__k_fused_put
 #define FORMAT gantry__k_fused_format
 
-enum { MOST_AGAIN = 4 }; /* instructions that are computed again */
+enum { MOST_AGAIN = 4 }; /* the most instructions that are computed again */
 
 typedef struct rows_writer_t {
     gantry__k_fused_writer_t *w;
     const gantry__k_fused_key_t *key;
-    uint32_t last;                                          /* loop */
+    uint32_t last;                                          /* the last loop */
     uint8_t level[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS]; /* the first loop that can have it */
-    uint8_t again[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS]; /* instructions to compute it again */
+    uint8_t again[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS]; /* instructions that make it again */
     bool is_wide[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS];
     bool is_kept[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS];
-    bool is_needed[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS]; /* in the loop that is written */
+    bool is_needed[GANTRY_K_FUSED_MOST_DEVICE_INSTRUCTIONS]; /* whether the loop needs it */
     bool needs_input[GANTRY_K_FUSED_MOST_INPUTS];
 } rows_writer_t;
 
@@ -80,7 +80,7 @@ static bool is_read(const rows_writer_t *r, uint32_t k, uint32_t loop) {
     return r->level[k] < loop && r->again[k] > MOST_AGAIN;
 }
 
-/* Sets what the loop needs, and is_kept of what it reads: later loops come first. */
+/* Sets what the loop needs, and is_kept of what it reads. Later loops must come first. */
 static void find_needs(rows_writer_t *r, uint32_t loop) {
     memset(r->is_needed, 0, sizeof r->is_needed);
     memset(r->needs_input, 0, sizeof r->needs_input);
@@ -102,7 +102,7 @@ static void find_needs(rows_writer_t *r, uint32_t loop) {
 /* ---- reductions ---- */
 
 static const struct {
-    const char *op, *identity; /* identity: with the type behind it */
+    const char *op, *identity; /* identity: the type's name follows it */
 } trees[] = {
     [GANTRY_K_FUSED_Sum - GANTRY_K_FUSED_COUNT] = {"ROWS_SUM", "ROWS_ZERO_"},
     [GANTRY_K_FUSED_Mean - GANTRY_K_FUSED_COUNT] = {"ROWS_SUM", "ROWS_ZERO_"},
@@ -185,7 +185,7 @@ static void put_body(const rows_writer_t *r, uint32_t loop) {
     if (loop == r->last) rows_put_outputs(r, true);
 }
 
-/* Narrow results whose operands are known behind the loop. */
+/* Writes narrow results whose operands are known after the loop. */
 static void put_narrow(const rows_writer_t *r, uint32_t level) {
     for (uint32_t k = 0; k < r->key->instruction_count; ++k) {
         if (r->is_wide[k] || r->level[k] != level) continue;
@@ -212,7 +212,7 @@ static void put_loop(rows_writer_t *r, uint32_t loop) {
     put_narrow(r, loop + 1);
 }
 
-/* Addresses of the row, narrow inputs, and arrays. */
+/* Writes the addresses of the row, narrow inputs, and arrays. */
 static void put_row(const rows_writer_t *r) {
     for (uint32_t i = 0; i < r->key->input_count; ++i) {
         const char *type = gantry__k_short_name(r->key->input_types[i]);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of _FusedElementwise, _FusedParts and _FusedRows as kernels read them, and how their
- * inputs broadcast. src/op has checked the program: nothing is checked here. src/op/fused_program.h
- * explains its form.
+ * inputs broadcast. Nothing is checked here, because src/op has checked the program.
+ * src/op/fused_program.h explains its form.
  *
- * Owner: plain values of the caller; instructions are the attribute's own. Threads: thread-safe. */
+ * Owner: plain values of the caller; the instructions are the attribute's, which must outlive them.
+ * Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_FUSED_SHAPE_H
 #define GANTRY_KERNELS_FUSED_SHAPE_H
 
@@ -15,7 +16,7 @@ enum {
 #define GANTRY_FUSED_OTHER(name) GANTRY_K_FUSED_##name,
 #include "ops/fused.def"
 #undef GANTRY_FUSED_OTHER
-    GANTRY_K_FUSED_COUNT, /* of _FusedElementwise */
+    GANTRY_K_FUSED_COUNT, /* the instructions that _FusedElementwise may have */
 #define GANTRY_FUSED_REDUCTION(name) GANTRY_K_FUSED_##name,
 #include "ops/fused.def"
 #undef GANTRY_FUSED_REDUCTION
@@ -31,8 +32,8 @@ enum {
 typedef struct gantry__k_instruction_t {
     int64_t id;
     int64_t dtype;
-    /* >= 0: an input; -1 - k: the result of instruction k. Of a Cast the second is the type of the
-     * result and the third Truncate. */
+    /* An operand >= 0 is an input, -1 - k is the result of instruction k. The second one of a Cast
+     * is the type of the result, and the third is Truncate. */
     int64_t operands[3];
 } gantry__k_instruction_t;
 
@@ -58,9 +59,9 @@ static inline gantry__k_fused_t gantry__k_fused(const gantry_op_call_t *call) {
 
 /* Properties of instructions. */
 typedef struct gantry__k_fused_row_t {
-    uint8_t operands; /* tensors: 1 to 3 */
+    uint8_t operands; /* how many are tensors: 1 to 3 */
     bool is_bool;     /* the result is bool, whatever the operands are */
-    bool costly;      /* stands for several dozen machine instructions */
+    bool costly;      /* the row takes several dozen machine instructions */
 } gantry__k_fused_row_t;
 
 #define GANTRY_K_FUSED_OPERANDS_UNARY 1
@@ -119,7 +120,7 @@ static inline bool gantry__k_fused_varies(const gantry_arg_t *input, int32_t out
     return own >= 0 && input->dims[own] != 1;
 }
 
-/* The shapes broadcast to out, which is not empty. */
+/* Makes the plan of shapes that broadcast to out, which must not be empty. */
 static inline void gantry__k_fused_plan(gantry__k_fused_plan_t *plan, const gantry_arg_t *out,
                                         const gantry_arg_t *const *inputs, uint32_t count) {
     int32_t last = -1;
@@ -153,8 +154,8 @@ static inline void gantry__k_fused_plan(gantry__k_fused_plan_t *plan, const gant
     }
 }
 
-/* The element of an input at the start of a row, a run along the last dimension; rows are counted
- * through the output. */
+/* The element of an input at the start of a row, which is a run along the last dimension; rows are
+ * counted through the output. */
 static inline int64_t gantry__k_fused_row_start(const gantry__k_fused_plan_t *plan, uint8_t varies,
                                                 int64_t row) {
     const int32_t inner = plan->rank - 1;
@@ -177,7 +178,7 @@ static inline int64_t gantry__k_fused_row_start(const gantry__k_fused_plan_t *pl
  * them, and of the results, have all elements of a row. */
 typedef struct gantry__k_rows_t {
     int64_t rows, length;
-    gantry__k_fused_plan_t lead; /* of rows */
+    gantry__k_fused_plan_t lead; /* how the rows broadcast */
     bool is_wide[GANTRY_K_FUSED_MOST_INPUTS];
     bool makes_wide[GANTRY_K_FUSED_MOST_INSTRUCTIONS];
 } gantry__k_rows_t;
@@ -190,7 +191,8 @@ static inline bool gantry__k_rows_is_wide(const gantry__k_rows_t *rows, int64_t 
     return operand >= 0 ? rows->is_wide[operand] : rows->makes_wide[-1 - operand];
 }
 
-/* The shape of all inputs but for its last dimension; out->dims has room. */
+/* Writes the shape to which all inputs broadcast without their last dimension; dims must have room
+ * for the largest rank. */
 static inline void gantry__k_rows_lead(const gantry_arg_t *leads, uint32_t count, gantry_arg_t *out,
                                        int64_t *dims) {
     out->rank = 0;
@@ -236,7 +238,7 @@ static inline void gantry__k_rows(gantry__k_rows_t *rows, const gantry_op_call_t
     }
 }
 
-/* Where the row of an input lies, counted in the input's own rows. */
+/* The row of an input that the output's row reads, counted in the input's own rows. */
 static inline int64_t gantry__k_rows_of_input(const gantry__k_rows_t *rows, uint32_t input,
                                               int64_t row) {
     const gantry__k_fused_plan_t *lead = &rows->lead;
@@ -256,13 +258,13 @@ static inline int64_t gantry__k_rows_of_input(const gantry__k_rows_t *rows, uint
 
 /* ---- parts ----
  *
- * The calls of _FusedElementwise that a call of _FusedParts stands for. */
+ * The calls of _FusedElementwise that a call of _FusedParts replaces. */
 typedef struct gantry__k_parts_t {
     uint32_t count;
     uint32_t shared;  /* inputs of the program that are the same for all parts: the first ones */
     uint32_t own;     /* its other inputs */
     uint32_t largest; /* the part with the most elements */
-    gantry__k_fused_t program; /* of one part */
+    gantry__k_fused_t program; /* the program of one part */
 } gantry__k_parts_t;
 
 static inline int64_t gantry__k_part_elements(const gantry__k_parts_t *parts,
@@ -293,7 +295,8 @@ static inline uint32_t gantry__k_part_input(const gantry__k_parts_t *parts, uint
     return i < parts->shared ? i : i + part * parts->own;
 }
 
-/* The call of a part; inputs has room for those of the program. */
+/* Makes the call of a part; inputs must have room for those of the program, and outlive the
+ * call. */
 static inline gantry_op_call_t gantry__k_part_call(const gantry__k_parts_t *parts,
                                                    const gantry_op_call_t *call, uint32_t part,
                                                    const gantry_arg_t **inputs) {
@@ -309,7 +312,7 @@ static inline gantry_op_call_t gantry__k_part_call(const gantry__k_parts_t *part
     return own;
 }
 
-/* The ops of the kernels of both sides. */
+/* The names of the ops whose kernels both sides have. */
 #define GANTRY_K_FUSED_OP "_FusedElementwise"
 #define GANTRY_K_FUSED_PARTS_OP "_FusedParts"
 #define GANTRY_K_FUSED_ROWS_OP "_FusedRows"

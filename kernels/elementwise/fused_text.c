@@ -16,8 +16,8 @@
  *     }
  *     GANTRY_KERNEL fused(...)         loops that load, apply and store: fused_text_loops.c
  *
- * A half is rounded behind each instruction, as the ops one by one round it. The text is made
- * twice: for its length, and into memory of that length. */
+ * A half is rounded after each instruction, as the single ops round it. The text is made twice: for
+ * its length, and into memory of that length. */
 #include "kernels/elementwise/fused_text.h"
 
 #include <stdarg.h>
@@ -68,7 +68,7 @@ enum {
     MATH_ACTIVATION = 1 << 7,
     MATH_GAMMA = 1 << 8,
     MATH_POWER = 1 << 9,
-    MATH_FLOATS = 0x3fc, /* all from FUNCTIONS on */
+    MATH_FLOATS = 0x3fc, /* all of them from FUNCTIONS on */
     MATH_PAIRS = MATH_SPECIAL | MATH_ERROR | MATH_ACTIVATION | MATH_GAMMA | MATH_POWER,
     MATH_LIBRARY = MATH_FLOATS & ~(MATH_FUNCTIONS | MATH_ERROR)
 };
@@ -76,7 +76,7 @@ enum {
 static const struct {
     const void *text;
     int of;   /* classes of types */
-    int math; /* of rows that need it */
+    int math; /* those of the rows that need it */
 } math_texts[] = {
     {gantry__text_math_float32, OF_FLOAT32, MATH_FLOATS},
     {gantry__text_math_float32_pair, OF_FLOAT32, MATH_PAIRS},
@@ -135,7 +135,8 @@ static void put_math(gantry__k_fused_writer_t *w) {
     }
 }
 
-/* Whether no word before number k is the same but for its operands: a function is made once. */
+/* Whether no word before number k is the same but for its operands, because a function is made
+ * once. */
 static bool is_first(const gantry__k_fused_key_t *key, uint32_t k) {
     const gantry__k_fused_word_t *word = &key->words[k];
     const bool is_cast = word->id == GANTRY_K_FUSED_Cast;
@@ -151,7 +152,7 @@ static bool is_first(const gantry__k_fused_key_t *key, uint32_t k) {
     return true;
 }
 
-/* Functions of the rows and clips of one type. */
+/* Writes the functions of the rows and clips of one type. */
 static void put_type(gantry__k_fused_writer_t *w, int32_t dtype) {
     const char *type = gantry__k_short_name(dtype);
     bool has_words = false;

@@ -7,8 +7,9 @@
  *
  *     parts         one of the above over the part of the work-group
  *
- * Rows: some input is neither dense nor a scalar. Names: x and y are addresses of inputs and
- * outputs, e and z those of a row; i is the position in the output, s a result. */
+ * Rows are for programs of which some input is neither dense nor a scalar. Names: x and y are
+ * addresses of inputs and outputs, e and z those of a row; i is the position in the output, s a
+ * result. */
 #include <stdio.h>
 
 #include "kernels/common/launch.h"
@@ -19,13 +20,13 @@
 
 typedef gantry__k_fused_writer_t writer_t;
 
-enum { MOST_WIDE_WEIGHT = 64 }; /* of a program that is unrolled, in cheap instructions */
+enum { MOST_WIDE_WEIGHT = 64 }; /* most of a program that is unrolled, in cheap instructions */
 
 static bool fused_text_is_dense(const gantry__k_fused_key_t *key, uint32_t i) {
     return key->varies[i] == (1u << key->rank) - 1;
 }
 
-/* Whether its elements are adjacent along the last dimension. */
+/* Whether the input's elements are adjacent along the last dimension. */
 static bool is_along_row(const gantry__k_fused_key_t *key, uint32_t i) {
     return (key->varies[i] >> (key->rank - 1) & 1) != 0;
 }
@@ -62,7 +63,8 @@ int64_t gantry__k_fused_width(const gantry__k_fused_key_t *key) {
     return 16 / (int64_t)widest;
 }
 
-/* Bytes of an element that the program computes with: halves are computed in float32. */
+/* The bytes of an element that the program computes with, because halves are computed in
+ * float32. */
 static uint32_t computed_bytes(int32_t dtype) {
     return gantry__k_is_half(dtype) ? 4 : gantry__k_size(dtype);
 }
@@ -83,7 +85,7 @@ uint32_t gantry__k_fused_lanes(const gantry__k_fused_key_t *key, const gantry_de
 
 /* ---- the call of gantry__apply ---- */
 
-/* Where an element of the loop lies. */
+/* Where an element of the loop is. */
 typedef enum place_t { IN_RUN, IN_ROW, AT_POSITION, IN_WORD } place_t;
 
 static void put_argument(writer_t *w, uint32_t i, place_t place) {
@@ -116,7 +118,7 @@ static const char *stored(const writer_t *w, uint32_t i) {
     return type_of_output(w->key, i) == GANTRY_BOOL ? "GANTRY_FUSED_STORED_BOOL" : "";
 }
 
-/* Computes and stores one element; the statements stand in a block of their own. */
+/* Computes and stores one element; the statements are a block of their own. */
 static void put_element(writer_t *w, place_t place) {
     for (uint32_t i = 1; i < w->key->output_count; ++i) {
         FORMAT(w, "gantry__type_%s s%u; ", output_type_name(w, i), i);
@@ -136,7 +138,7 @@ static void put_element(writer_t *w, place_t place) {
 
 /* ---- rows ---- */
 
-/* Declares row and within of position i, and the coordinates c0, c1, ... of the row. */
+/* Declares row and within of position i, and the row's coordinates c0, c1, ... */
 static void put_coordinates(writer_t *w) {
     const int inner = w->key->rank - 1;
 
@@ -156,7 +158,7 @@ static void put_coordinates(writer_t *w) {
     FORMAT(w, "        const GANTRY_LONG c0 = %s;\n", inner > 1 ? "n1" : "row");
 }
 
-/* The position in input i of the coordinates above. */
+/* Writes the position in input i of the coordinates above. */
 static void put_position(writer_t *w, uint32_t i) {
     const int inner = w->key->rank - 1;
     char text[200] = "", longer[200];
@@ -247,7 +249,7 @@ static void put_serial_run(writer_t *w) {
     PUT(w, "))\n");
 }
 
-/* Types of words: once for each element type. */
+/* Writes the types of words, once for each element type. */
 static void put_word_types(writer_t *w, int64_t width) {
     uint64_t types = 0;
 
@@ -265,8 +267,8 @@ static void put_word_types(writer_t *w, int64_t width) {
     }
 }
 
-/* Declares wide, the number of words: 0 if one would not be aligned, or would end in another
- * row. */
+/* Declares wide, the number of words, which is 0 if one would not be aligned, or would end in
+ * another row. */
 static void put_word_count(writer_t *w, int64_t width) {
     PUT(w, "    const int aligned = ");
     if (w->key->rank > 1) {
@@ -324,7 +326,8 @@ static void put_wide_loop(writer_t *w, int64_t width) {
     PUT(w, "    }\n");
 }
 
-/* Words, and the elements behind them; or elements alone. */
+/* Writes the loop over words and the one over the elements after them; or only a loop over
+ * elements. */
 static void put_words(writer_t *w, int64_t width) {
     if (width > 1) put_wide_loop(w, width);
     FORMAT(
@@ -342,7 +345,8 @@ static void put_words(writer_t *w, int64_t width) {
 
 /* ---- the kernel ---- */
 
-/* Inputs and outputs of the op: of several parts more than the program has. */
+/* The number of inputs and outputs of the op, which are more than the program's if there are
+ * several parts. */
 static uint32_t count_inputs(const gantry__k_fused_key_t *key) {
     return key->parts == 0 ? key->input_count
                            : key->shared + key->parts * (uint32_t)(key->input_count - key->shared);
@@ -365,7 +369,7 @@ static void put_parameters(writer_t *w) {
     PUT(w, "} gantry__fused_t;\n");
 }
 
-/* The address of input i of the program: input `from` of the op. */
+/* Writes the address of input i of the program, which is input `from` of the op. */
 static void put_input_address(writer_t *w, uint32_t i, uint32_t from) {
     FORMAT(w, "x%u = (GANTRY_GLOBAL const gantry__type_%s *)(i%u_base + q.i%u);\n", i,
            input_type(w, i), from, from);
@@ -387,8 +391,8 @@ static void put_addresses(writer_t *w) {
     }
 }
 
-/* Puts the part of the work-group in the place of the first one, whose work-groups are the first:
- * addresses, elements, and what a work-item does of them. */
+/* Replaces the first part's values, whose work-groups are the first, by those of the work-group's
+ * own part: addresses, elements, and which of them a work-item does. */
 static void put_part(writer_t *w) {
     const uint32_t shared = w->key->shared, own = w->key->input_count - shared;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LinSpace: start + i * ((stop - start) / last), each step rounded once; halves are computed in
  * float32, and the sum is rounded once more. The ends are start and stop themselves, however the
- * steps between them round. Comes after dialect, launch, types, half and work. */
+ * steps between them round. It must come after dialect, launch, types, half and work. */
 #define LIN_SPACE_VALUE(place) \
     i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)(place)*step)
 

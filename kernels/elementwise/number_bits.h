@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A number of an attribute as an element of a tensor's type.
  *
- * Not here: conversion of tensors (Cast). No state; thread-safe. */
+ * Not here: conversion of tensors (Cast). Owner: nothing, there is no state. Threads:
+ * thread-safe. */
 #ifndef GANTRY_KERNELS_NUMBER_BITS_H
 #define GANTRY_KERNELS_NUMBER_BITS_H
 
@@ -11,8 +12,8 @@
 
 #include "kernels/common/half.cl"
 
-/* The bits of `value` in dtype, a floating type, lowest byte first. As in TensorFlow it is a
- * float32 first. */
+/* The bits of `value` in dtype, which must be a floating type, lowest byte first. As in TensorFlow,
+ * the value is rounded to a float32 first. */
 static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
     const float single = (float)value;
     const double wide = (double)single;

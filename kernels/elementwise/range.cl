@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Range: start + i * delta, each step rounded once; halves are computed in float32, and the sum is
- * rounded once more. Comes after dialect, launch, types, half and work. start and delta arrive as
+ * rounded once more. It comes after dialect, launch, types, half and work. start and delta must be
  * the bits of T, widened to 64 bits. */
 typedef struct gantry__range_t {
     gantry__work_t work;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long stand
- * for all types). Comes after dialect, launch, types and work. */
+/* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long
+ * represent all types). It must come after dialect, launch, types and work. */
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))
@@ -42,7 +42,7 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
     }
 }
 
-/* Operands 0, 1, 2 of the plan are condition, x, y. */
+/* Operands 0, 1, 2 of the plan must be condition, x, y. */
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y),
                         GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__item_plan_t, p)) {
     GANTRY_TAKE(gantry__item_plan_t, p)

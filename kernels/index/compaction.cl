@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops whose data decides the length of the result: Where, Unique, UniqueWithCounts. By element
- * size.
+/* Ops whose data decides the length of the result: Where, Unique, UniqueWithCounts. They are built
+ * for each element size.
  *
  * Three steps: count the elements that go into the result, turn the counts into places by a scan,
  * write each element to its place. The scan works on chunks of 64 numbers, level by level. An item
@@ -25,11 +25,11 @@
 
 typedef struct gantry__scan_t {
     gantry__work_t work;
-    GANTRY_LONG count;    /* of numbers, in chunks */
+    GANTRY_LONG count;    /* numbers, in chunks */
     GANTRY_LONG has_base; /* 0: the only chunk starts at 0 */
 } gantry__scan_t;
 
-/* Elements in chunks. An element is true if it has a bit of mask. */
+/* The elements, in chunks. An element is true if it has a bit of mask. */
 typedef struct gantry__where_t {
     gantry__work_t work;
     GANTRY_LONG count;
@@ -42,10 +42,10 @@ typedef struct gantry__unique_t {
     gantry__work_t work;
     GANTRY_LONG count;
     GANTRY_LONG is_float; /* the largest key is NaN, which equals no other */
-    GANTRY_LONG is_wide;  /* indices of 64 bits */
+    GANTRY_LONG is_wide;  /* whether indices have 64 bits */
 } gantry__unique_t;
 
-/* Sorted elements in parts. One array holds values + 1 heads, then their positions, then their
+/* The sorted elements, in parts. One array holds values + 1 heads, then their positions, then their
  * numbers. */
 typedef struct gantry__heads_t {
     gantry__work_t work;
@@ -59,7 +59,7 @@ typedef struct gantry__heads_t {
 
 #define K GANTRY_KEY_OF_T
 
-/* The end of the chunk. */
+/* The end of the chunk, which is `count` for the last one. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_end)(const GANTRY_LONG chunk,
                                                   const GANTRY_LONG count) {
     const GANTRY_LONG end = (chunk + 1) * GANTRY_SCAN_CHUNK;
@@ -200,7 +200,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys,
 }
 GANTRY_ITEMS_3_1(unique_counts, K, int, GANTRY_LONG, uchar, gantry__unique_t)
 
-/* ranks has one more number than there are elements: the number of values. */
+/* ranks must have one more number than there are elements: the number of values. */
 GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x,
                                                GANTRY_GLOBAL const GANTRY_LONG *ranks,
                                                GANTRY_GLOBAL T *out,
@@ -233,7 +233,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys,
 }
 GANTRY_ITEMS_1_1(heads_count, K, GANTRY_LONG, gantry__heads_t)
 
-/* The number of heads in the parts before. */
+/* The number of heads in the parts before this one. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(heads_before)(GANTRY_GLOBAL const GANTRY_LONG *counts,
                                                      const GANTRY_LONG part) {
     GANTRY_LONG sum = 0;
@@ -267,7 +267,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys,
 }
 GANTRY_ITEMS_3_1(heads_write, K, int, GANTRY_LONG, uint, gantry__heads_t)
 
-/* order: heads sorted by position. An item is a value. */
+/* order must be the heads sorted by position. An item is a value. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_number)(GANTRY_GLOBAL const int *order,
                                               GANTRY_GLOBAL uint *heads,
                                               GANTRY_PARAMETERS(gantry__heads_t) p,

@@ -15,7 +15,8 @@ static int64_t chunks_of(int64_t count) {
 
 /* ---- counts become places ---- */
 
-/* Runs an item for each chunk of `count` numbers. Sums or bases have one number for each chunk. */
+/* Runs an item for each chunk of `count` numbers. Sums or bases must have one number for each
+ * chunk. */
 static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int64_t count,
                           bool has_base, gantry_span_t first, gantry_span_t second) {
     gantry__scan_t parameters = {.count = count, .has_base = has_base};
@@ -32,8 +33,8 @@ static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int6
     return gantry__k_run_items(call, &launch);
 }
 
-/* Each of `count` 64-bit numbers becomes the sum of those before it. *out_total is the sum of all;
- * reading it waits for the device. t: a type that the call's programs have. */
+/* Replaces each of `count` 64-bit numbers by the sum of those before it. *out_total is the sum of
+ * all; reading it waits for the device. t must be a type that the call's programs have. */
 static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, int64_t count,
                     int64_t *out_total) {
     gantry_span_t levels[MOST_LEVELS] = {numbers}, rest;
@@ -59,7 +60,7 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
 
 /* ---- Where ---- */
 
-/* The bits that make an element true: all bits but the signs of zeros. */
+/* The bits that make an element true, which are all bits but the signs of zeros. */
 static uint64_t truth_mask(int32_t dtype) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
@@ -118,7 +119,7 @@ static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_by
     return gantry__k_run_items(call, &launch);
 }
 
-/* Numbers the values by the position of their first element. ranks[i] of another element is the
+/* Numbers the values by the position of their first element. ranks[i] of any other element is the
  * number of the next new value. ranks has one more number than there are elements. */
 static int32_t rank_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                            gantry_span_t *ranks, int64_t *out_values) {
@@ -154,15 +155,15 @@ static int32_t write_outputs(gantry_op_call_t *call, const gantry__k_sort_t *sor
 
 /* ---- Unique on processors ---- */
 
-#define LEAST_PART INT64_C(16384) /* elements that pay for a thread */
+#define LEAST_PART INT64_C(16384) /* so many elements pay for a thread */
 
 typedef struct heads_t {
     gantry__heads_t parameters;
-    gantry__k_sort_t elements, stand; /* sorted */
-    gantry_span_t counts, lists;      /* of parts (gantry__heads_t) */
+    gantry__k_sort_t elements, stand; /* sorted, and sorted heads */
+    gantry_span_t counts, lists;      /* what the parts have (gantry__heads_t) */
 } heads_t;
 
-/* count: items; grain: items that pay for a thread. */
+/* Runs `count` items; `grain` items pay for a thread. */
 static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, int64_t count,
                          int64_t grain, const gantry_span_t *spans, uint32_t span_count) {
     gantry__k_item_launch_t launch = {.item = item,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size: T is uchar, ushort,
- * int or long, and stands for all types of that size. Indices have the type I. An index outside [0,
- * limit) gives 0 and is reported by its position in indices (input 1). Comes after dialect, launch,
- * types and work. */
+ * int or long, and represents all types of that size. Indices have the type I. An index outside [0,
+ * limit) gives 0 and is reported by its position in indices (input 1). It must come after dialect,
+ * launch, types and work. */
 typedef struct gantry__gather_t {
     gantry__work_t work; /* over the output's elements */
     GANTRY_LONG outer;
     GANTRY_LONG limit;
     GANTRY_LONG picks;
     GANTRY_LONG inner;
-    /* prefetch on processors: cache lines of a row, and how many rows ahead */
+    /* for prefetch on processors: cache lines of a row, and how many rows ahead */
     GANTRY_LONG lines, ahead;
 } gantry__gather_t;
 
@@ -25,7 +25,7 @@ typedef int16 gantry__many_t;
 typedef long16 gantry__many_t;
 #endif
 
-/* `count` elements of a row, or zeros. */
+/* Copies `count` elements of a row, or writes zeros. */
 GANTRY_FN void gantry__copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs,
                                 const GANTRY_LONG count, const int is_there) {
     GANTRY_LONG e = 0;
@@ -47,8 +47,8 @@ GANTRY_FN void gantry__copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *out
 
 #define GANTRY_SINGLES 64
 
-/* `count` rows of one element each, prefetched one block ahead. Returns the position of the first
- * bad index, or -1; it searches a block only after it has seen a bad index there. */
+/* Copies `count` rows of one element each, prefetched one block ahead. Returns the position of the
+ * first bad index, or -1; it searches a block only after it has seen a bad index there. */
 GANTRY_FN GANTRY_LONG gantry__pick_singles(GANTRY_GLOBAL const T *ins,
                                            GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,
                                            const GANTRY_LONG count, const GANTRY_LONG limit) {

@@ -2,8 +2,8 @@
 /* Gather and OneHot on the CPU.
  *
  * Gather copies rows of `inner` elements of params. The caller's data names the rows, so each index
- * is compared with the axis' size before use. All rows are tried: a bad index gives zeros, and the
- * first bad position becomes one message. */
+ * must be compared with the axis' size before it is used. All rows are tried: a bad index gives
+ * zeros, and the first bad position becomes one message. */
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 #include "kernels/common/place_text.h"
 #include "kernels/index/gather_shape.h"
 
-#define GRAIN_BYTES 65536 /* of output: a part of a parallel loop */
+#define GRAIN_BYTES 65536 /* of output: as many make a part of a parallel loop */
 #define NO_POSITION INT64_MAX
 #define LINE_BYTES 64
 
@@ -48,9 +48,10 @@ static void copy_row(char *out, const char *in, size_t bytes) {
     }
 }
 
-/* Rows of one element, prefetched PICKS_AHEAD rows ahead. A prefetch never faults, so an index is
- * not checked before. Returns not 0 if an index is out of range. Aligned, because a small loop that
- * begins late in a cache line takes 20 % more time on an AMD EPYC. */
+/* Copies rows of one element, prefetched PICKS_AHEAD rows ahead. A prefetch never faults, so an
+ * index is not checked before it. Returns not 0 if an index is out of range. The function is
+ * aligned, because a small loop that begins late in a cache line takes 20 % more time on an AMD
+ * EPYC. */
 #define PICKS_AHEAD 64
 #define PICK_SINGLES(bits, index_type)                                                      \
     static __attribute__((aligned(64))) int pick_##bits##_##index_type(                     \
@@ -81,7 +82,8 @@ PICK_SINGLES(16, int64_t)
 PICK_SINGLES(32, int64_t)
 PICK_SINGLES(64, int64_t)
 
-/* `run` single elements of one matrix. Searches for a bad index only if the loop has seen one. */
+/* Copies `run` single elements of one matrix. It searches for a bad index only if the loop has seen
+ * one. */
 static void gather_singles(gather_job_t *job, const char *params, int64_t position, int64_t run,
                            char *out) {
     static int (*const loops[2][4])(const void *, const void *, void *, int64_t, int64_t) = {
@@ -102,14 +104,14 @@ static void gather_singles(gather_job_t *job, const char *params, int64_t positi
     }
 }
 
-/* A prefetch never faults, whatever the index. */
+/* Prefetches a row. A prefetch never faults, so any index is allowed. */
 static void want_row(const gather_job_t *job, const char *params, int64_t index) {
     const uintptr_t from = (uintptr_t)params + (uintptr_t)index * job->row_bytes;
     for (int64_t line = 0; line < job->shape.lines; ++line)
         __builtin_prefetch((const void *)(from + (uintptr_t)line * LINE_BYTES));
 }
 
-/* Rows [begin, end) of the output, in order. */
+/* Writes rows [begin, end) of the output, in order. */
 static void gather_rows(void *context, int64_t begin, int64_t end) {
     gather_job_t *job = context;
     const gantry__gather_shape_t *shape = &job->shape;
@@ -180,7 +182,8 @@ typedef struct one_hot_job_t {
     void *out;
 } one_hot_job_t;
 
-/* Rows [begin, end) of [prefix * depth, suffix], or, where suffix is 1, of [prefix, depth]. */
+/* Writes rows [begin, end) of [prefix * depth, suffix], or, where suffix is 1, of [prefix,
+ * depth]. */
 #define ONE_HOT_LOOP(bytes, type)                                                            \
     static void one_hot_rows_##bytes(void *context, int64_t begin, int64_t end) {            \
         const one_hot_job_t *job = context;                                                  \

@@ -4,7 +4,8 @@
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
 
-/* As gantry__gather_t of gather.cl and gantry__one_hot_t of one_hot.cl. */
+/* Must have the same fields as gantry__gather_t of gather.cl and gantry__one_hot_t of
+ * one_hot.cl. */
 typedef struct device_gather_t {
     gantry__k_work_t work;
     int64_t outer, limit, picks, inner;
@@ -19,9 +20,9 @@ typedef struct device_one_hot_t {
 GANTRY_K_PROGRAM(gather_source, "portable/gather", gantry__text_work, gantry__text_gather);
 GANTRY_K_PROGRAM(one_hot_source, "portable/one_hot", gantry__text_work, gantry__text_one_hot);
 
-/* On GPUs a work-item moves one element. Rows of bools and halves become rows of fewer, larger
- * elements if their length and the spans allow. Returns the bytes of an element; divides the counts
- * of elements in shape and count. */
+/* A work-item of a GPU moves one element. Rows of bools and halves become rows of fewer, larger
+ * elements if their length and the spans allow it. Returns the bytes of an element, and divides the
+ * counts of elements in shape and count. */
 static uint32_t merge_elements(const gantry_op_call_t *call, gantry__gather_shape_t *shape,
                                int64_t *count) {
     const gantry_span_t *params = &call->inputs[0]->span, *out = &call->outputs[0]->span;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers of Gather and OneHot that follow from a call (gather_shape.h). */
 #include "kernels/index/gather_shape.h"
 
-/* Prefetches at most LINES_AHEAD lines at a time: of at most ROWS_AHEAD rows, and ROW_LINES lines
- * of a row. The hardware prefetcher follows with the rest of a row. */
+/* A prefetch takes at most LINES_AHEAD lines at a time: those of at most ROWS_AHEAD rows, and
+ * ROW_LINES lines of a row. The hardware prefetcher follows with the rest of a row. */
 #define LINE_BYTES 64
 #define ROW_LINES 8
 #define LINES_AHEAD 128

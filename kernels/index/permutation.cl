@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InvertPermutation, in three launches: unset, invert, check. Without equal elements each place is
- * written once. Of two equal elements one finds the other's number in its place; an element that is
- * no index finds none. T is int or long. */
+/* InvertPermutation, in three launches, in this order: unset, invert, check. Without equal elements
+ * each place is written once. Of two equal elements one finds the other's number in its place; an
+ * element that is no index finds none. T is int or long. */
 #ifndef GANTRY_PERMUTATION_PARAMETERS
 #define GANTRY_PERMUTATION_PARAMETERS
-/* Equal elements write one place from several threads. Any of their numbers may win. */
+/* Equal elements write one place from several threads, and any of their numbers may win. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 #define GANTRY_PUT_NUMBER(place, number) (*(place) = (number))
 #else

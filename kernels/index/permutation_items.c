@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InvertPermutation. */
+/* InvertPermutation: three launches of items, and the message for an element that is no index or is
+ * there twice. */
 #include <inttypes.h>
 #include <stdio.h>
 

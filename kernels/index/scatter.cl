@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where indices lead: the slices that GatherNd takes, and the keys by which updates are put in
+/* Where indices point: the slices that GatherNd takes, and the keys by which updates are put in
  * order for ScatterNd, the TensorScatter ops and the segment ops. A key is the number of the slice
- * that an update goes to, or NO_SLICE: it goes nowhere. Sorted stably by key (sort.cl), all updates
- * of a slice lie side by side in their order, so that one item per element of a slice can walk
- * them: no atomics, and the same bits everywhere.
+ * that an update goes to, or NO_SLICE: it goes nowhere. After a stable sort by key (sort.cl) all
+ * updates of a slice are neighbours, in their order, so that one item per element of a slice can
+ * walk them, without atomics, and with the same bits everywhere.
  *
  *     indices   2 0 2 1        keys, sorted   0 1 2 2        the item at the first 2 does slice 2
  *                              positions      1 3 0 2
  *
- * Processors leave updates in their own order where the types allow; see segment.cl.
+ * Processors leave updates in their own order where the types allow it (segment.cl).
  *
  * gather_nd, scatter_last and scatter_direct are made by element size. */
 #ifndef GANTRY_SCATTER_PARAMETERS
 #define GANTRY_SCATTER_PARAMETERS
 
-/* Rows of `depth` indices, which lead to slices of inner elements in a tensor that begins with
+/* Rows of `depth` indices, which name slices of inner elements in a tensor that begins with
  * dims. */
 typedef struct gantry__slices_t {
     gantry__work_t work;
     GANTRY_LONG depth, inner;
     GANTRY_LONG dims[8];
-    GANTRY_LONG is_wide;     /* indices of 64 bits */
-    GANTRY_LONG ignores_bad; /* rows outside the tensor */
-    GANTRY_LONG count;       /* of rows; of slice_keys_run */
+    GANTRY_LONG is_wide;     /* whether indices have 64 bits */
+    GANTRY_LONG ignores_bad; /* whether rows may be outside the tensor */
+    GANTRY_LONG count;       /* rows, for slice_keys_run */
     GANTRY_LONG input;       /* the indices' place among the op's inputs */
 } gantry__slices_t;
 
@@ -30,14 +30,14 @@ typedef struct gantry__slices_t {
 typedef struct gantry__segments_t {
     gantry__work_t work;
     GANTRY_LONG limit, per_row;
-    GANTRY_LONG count; /* of ids; of segment_keys_run */
+    GANTRY_LONG count; /* ids, for segment_keys_run */
     GANTRY_LONG is_wide;
-    GANTRY_LONG drops_negative, drops_large; /* ids outside [0, limit); else a fault */
+    GANTRY_LONG drops_negative, drops_large; /* drops ids outside [0, limit), else faults them */
     GANTRY_LONG is_sorted;                   /* a smaller id after a larger one is a fault */
     GANTRY_LONG input;
 } gantry__segments_t;
 
-#define GANTRY_KEYS_RUN 1024 /* keys of an item on a processor */
+#define GANTRY_KEYS_RUN 1024 /* the keys of an item on a processor */
 
 /* `count` numbers in parts; each part has bins of its own. */
 typedef struct gantry__bin_parts_t {
@@ -51,14 +51,14 @@ typedef struct gantry__bin_parts_t {
 typedef struct gantry__scatter_last_t {
     gantry__work_t work;
     GANTRY_LONG count, inner;
-    GANTRY_LONG slices, rows, columns; /* of scatter_direct: boxes, as in segment.cl */
+    GANTRY_LONG slices, rows, columns; /* boxes, only for scatter_direct (segment.cl) */
 } gantry__scatter_last_t;
 
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* The slice that a row of indices names, or -1. */
+/* Returns the slice that a row of indices names, or -1. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *indices,
                                                    GANTRY_PARAMETERS(gantry__slices_t) p,
                                                    const GANTRY_LONG row) {
@@ -119,8 +119,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids,
 GANTRY_ITEMS_1_1F(segment_keys, uchar, uint, gantry__segments_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
-/* Keys that equal their indices, for indices in [0, limit). Returns not 0 if an index is outside.
- */
+/* Writes keys that equal their indices, for indices in [0, limit). Returns not 0 if one is
+ * outside. */
 #define GANTRY_PLAIN_KEYS(name, X)                                                                 \
     GANTRY_ITEM int GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const X *indices, GANTRY_GLOBAL uint *keys, \
                                          const GANTRY_LONG count, const GANTRY_LONG limit) {       \
@@ -149,8 +149,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(plain_keys)(GANTRY_GLOBAL const uchar *indices,
                                                 keys + begin, end - begin, limit);
 }
 
-/* slice_keys and segment_keys for processors. An item does a run of keys. The fast loop serves runs
- * in which every key equals its index. */
+/* slice_keys and segment_keys for processors, where an item does a run of keys. The fast loop is
+ * for runs in which every key equals its index. */
 GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indices,
                                                 GANTRY_GLOBAL uint *keys,
                                                 GANTRY_PARAMETERS(gantry__slices_t) p,
@@ -185,7 +185,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids
 }
 GANTRY_ITEMS_1_1F(segment_keys_run, uchar, uint, gantry__segments_t)
 
-/* Counts numbers in two tables by turns, so that equal neighbours do not wait for each other.
+/* Counts numbers in two tables, by turns, so that equal neighbours do not wait for each other.
  * Returns the position of the first negative number, or -1. Numbers beyond the bins are not
  * counted. */
 #define GANTRY_COUNT_NUMBERS(name, X)                                                   \
@@ -245,7 +245,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers,
 GANTRY_ITEMS_1_1F(bin_parts, uchar, uint, gantry__bin_parts_t)
 #endif
 
-/* The last of a slice's updates stays. */
+/* Keeps the last of a slice's updates. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys,
                                               GANTRY_GLOBAL const int *positions,
                                               GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,
@@ -261,7 +261,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys,
 GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry__scatter_last_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
-/* The same for processors: updates in their own order, one after the other. */
+/* The same for processors, where updates are in their own order, one after the other. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys,
                                                 GANTRY_GLOBAL const T *updates,
                                                 GANTRY_GLOBAL T *out,

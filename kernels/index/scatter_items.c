@@ -7,7 +7,7 @@
 
 #include "kernels/sort/sort_items.h"
 
-#define MOST_SLICES INT64_C(0xffffffff) /* keys can number; one is kept for "no slice" */
+#define MOST_SLICES INT64_C(0xffffffff) /* numbers that a key has, but for one, "no slice" */
 
 GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter);
 
@@ -23,7 +23,7 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
                is_new = strcmp(call->op, "ScatterNd") == 0;
     const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
     const gantry_arg_t *indexed = is_gather ? call->inputs[0] : call->outputs[0];
-    const int64_t depth = indices->dims[indices->rank - 1]; /* at most indexed's rank */
+    const int64_t depth = indices->dims[indices->rank - 1]; /* at most the indexed tensor's */
     int64_t index[GANTRY_MAX_RANK];
     char place[GANTRY_K_PLACE_BYTES], values[GANTRY_K_PLACE_BYTES], shape[GANTRY_K_PLACE_BYTES];
 
@@ -57,8 +57,8 @@ static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t i
     return words;
 }
 
-/* The slices of a tensor of `shape` that rows of the op's input name; *out_slices is their number.
- */
+/* The slices of a tensor of `shape` which rows of the op's input name; *out_slices is their
+ * number. */
 static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
                                   const gantry_arg_t *shape, int64_t *out_slices) {
     const gantry_arg_t *indices = call->inputs[input];
@@ -95,8 +95,8 @@ static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
                                       "more than 4294967294 slices or segments cannot be numbered");
 }
 
-#define LEAST_SHARE INT64_C(8192) /* elements of updates that pay for a worker */
-#define LEAST_COLUMNS 16          /* of a worker */
+#define LEAST_SHARE INT64_C(8192) /* so many elements of updates pay for a worker */
+#define LEAST_COLUMNS 16          /* the least that a worker has */
 
 void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry__k_updates_t *updates,
                            int64_t *out_rows, int64_t *out_columns,
@@ -124,7 +124,7 @@ static int32_t sort_updates(gantry_op_call_t *call, gantry__k_updates_t *updates
     return GANTRY_OK;
 }
 
-/* Makes the keys of all updates, in their order. */
+/* Makes the keys of all updates, in the updates' order. */
 static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
                          gantry__k_updates_t *updates) {
     GANTRY__TRY(call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys));

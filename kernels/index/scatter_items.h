@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/index/scatter.cl, and the order of updates by slice, which other families
- * use too.
+ * use, too.
  *
- * Owner: keys and positions lie in the call's scratch and end with the call. Threads: thread-safe.
- */
+ * Owner: keys and positions are in the call's scratch and end with the call. Threads:
+ * thread-safe. */
 #ifndef GANTRY_KERNELS_SCATTER_ITEMS_H
 #define GANTRY_KERNELS_SCATTER_ITEMS_H
 
@@ -21,24 +21,24 @@
     ITEM(segment_keys_run)         \
     ITEM(bin_parts)
 
-/* Updates, sorted by their slices or in their own order. */
+/* Updates, either sorted by their slices or in their own order. */
 typedef struct gantry__k_updates_t {
-    /* set by the caller: updates keep their order, and there are no positions */
+    /* The caller must set this: updates keep their order, and there are no positions. */
     bool stay;
     int64_t slices; /* slices of the output */
     int64_t count;  /* at least 1 */
-    int64_t inner;  /* elements of a slice, at least 1 */
-    /* uint32 and int32. No positions where the updates themselves are in order */
+    int64_t inner;  /* elements of a slice; at least 1 */
+    /* uint32 and int32. There are no positions where the updates themselves are in order. */
     gantry_span_t keys, positions;
 } gantry__k_updates_t;
 
-/* Makes keys of rows of indices, which are the op's input of that number and name slices of a
- * tensor of `shape`. Sets count and inner, too. A row outside the tensor is a fault, unless the
- * attribute bad_indices_policy is "IGNORE". */
+/* Makes keys of rows of indices, which are the op's input `input` and name slices of a tensor of
+ * `shape`. It sets count and inner, too. A row outside the tensor is a fault, unless the attribute
+ * bad_indices_policy is "IGNORE". */
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry__k_updates_t *updates);
 
-/* The message for a bad id. The CPU calls explain. Devices print `words`, of a position and the
+/* The message for a bad id. The CPU calls explain. Devices print `words`, with a position and the
  * limit, or `value_words` where the id is known. inside_words replaces value_words for an id that
  * is not negative. */
 typedef struct gantry__k_bad_ids_t {
@@ -46,8 +46,8 @@ typedef struct gantry__k_bad_ids_t {
     const char *words, *value_words, *inside_words;
 } gantry__k_bad_ids_t;
 
-/* Makes keys of segment ids. The caller sets the parameters but is_wide, count and the data of
- * input, and updates->count. */
+/* Makes keys of segment ids. The caller must set updates->count, and all parameters but is_wide,
+ * count and the data of input. */
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *parameters,
                                     const gantry__k_bad_ids_t *bad, gantry__k_updates_t *updates);
 
@@ -58,7 +58,8 @@ void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry__k_updates
                            gantry__k_item_launch_t *launch);
 
 /* Counts the numbers of the input in `bins` bins; a negative number is a fault. *out_counts holds
- * *out_tables tables of uint32, whose sum is the result. */
+ * *out_tables tables of uint32, which the caller must add up. gantry__scatter_can_count must be
+ * true for the call. */
 int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins,
                               const gantry__k_bad_ids_t *bad, gantry_span_t *out_counts,
                               int64_t *out_tables);

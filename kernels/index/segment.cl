@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Combines the updates of each slice, by element type. Two ways give the same bits:
+/* Combines the updates of each slice, for each element type. Two ways give the same bits:
  *
  *   combine_   takes updates that are sorted by their slice (scatter.cl). The item of a slice's
  *              first update does all of them. Halves are summed as float32 and rounded once
@@ -12,13 +12,13 @@
 #ifndef GANTRY_SEGMENT_PARAMETERS
 #define GANTRY_SEGMENT_PARAMETERS
 
-/* `count` updates of `inner` elements each; a launch does those from begin to end. */
+/* `count` updates of `inner` elements each; a launch does the updates from begin to end. */
 typedef struct gantry__combine_t {
     gantry__work_t work;
     GANTRY_LONG count, inner;
     GANTRY_LONG begin, end;
-    GANTRY_LONG carry_from, carry_to; /* where the halves of carry begin */
-    GANTRY_LONG is_sorted;            /* the updates are sorted: no positions */
+    GANTRY_LONG carry_from, carry_to; /* where the two halves of carry begin */
+    GANTRY_LONG is_sorted;            /* whether the updates are sorted: no positions */
     GANTRY_LONG takes_first;          /* starts from the first update, not from the output */
 } gantry__combine_t;
 
@@ -36,7 +36,7 @@ typedef struct gantry__direct_t {
     GANTRY_LONG slices;
     GANTRY_LONG rows, columns;
     GANTRY_LONG takes_first; /* as above */
-    GANTRY_LONG is_binary;   /* of counts */
+    GANTRY_LONG is_binary;   /* for counts */
 } gantry__direct_t;
 
 /* An item adds the counts of some neighbouring bins over all parts. */
@@ -50,8 +50,8 @@ typedef struct gantry__join_counts_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* How many keys from `first` on are equal. Most runs are short, so the step doubles from 1; a
- * binary search finds the end. */
+/* Returns how many keys from `first` on are equal. Most runs are short, so the step doubles from 1;
+ * a binary search finds the end. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *keys,
                                                     const GANTRY_LONG first,
                                                     const GANTRY_LONG count) {
@@ -72,7 +72,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
     return low - first;
 }
 
-/* The number of keys before `first` that equal the key there, found in the same way. */
+/* Returns the number of keys before `first` that equal the key there, found in the same way. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *keys,
                                                      const GANTRY_LONG first) {
     const uint key = keys[first];
@@ -93,8 +93,8 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
     return low;
 }
 
-/* C combines directly. It takes sorted keys only where a sum is wider than its type: sums of
- * halves, and means of integers. */
+/* C combines directly. It takes sorted keys only where a sum is wider than its type, as in sums of
+ * halves and means of integers. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || GANTRY_T_IS_HALF
 #define GANTRY_COMBINE GANTRY_COMBINE_SORTED
 #else
@@ -105,8 +105,8 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
 #else
 #define GANTRY_COMBINE_MEAN GANTRY_COMBINE
 #endif
-/* Updates that an item of a GPU asks for before it uses the first: one after the other each would
- * wait for memory. A slice with very many, such as the padding of texts, is one item's. */
+/* Updates that a GPU's item loads before it uses the first, because one by one they would each wait
+ * for memory. One item does all of a slice's, however many (padding of texts). */
 #define GANTRY_COMBINE_AT_ONCE 8
 #define GANTRY_COMBINE_MOST_AT_ONCE 32
 #if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL
@@ -126,10 +126,10 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
 #endif
 #define GANTRY_UPDATE_AT(k) \
     ((p->is_sorted ? first + (k) : (GANTRY_LONG)positions[first + (k)]) * p->inner + e)
-/* sum = step, for each x, computed in the type A; the result is made of sum and the number of
- * updates, n. A launch does a range of the updates: what a slice has when the range ends, in carry,
- * the next launch goes on with. Two launches in turn use the halves of carry, so that none reads
- * what it writes. */
+/* sum = step, for each x, computed in the type A; `result` must be made of sum and the number of
+ * updates, n. A launch does a range of the updates: what a slice has when the range ends is in
+ * carry, and the next launch goes on with it. Two launches in turn use the halves of carry, so that
+ * none reads what it writes. */
 #define GANTRY_COMBINE_SORTED(name, A, step, result)                                               \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                         \
         GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,                        \
@@ -185,7 +185,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
 #elif GANTRY_T_IS_HALF
 #define GANTRY_DIRECT(name, A, step) GANTRY_NO_ITEM(name)
 #else
-/* bytes ahead that updates are prefetched, where their slices seem to follow each other */
+/* prefetches updates so many bytes ahead, where their slices seem to follow each other */
 #define GANTRY_DIRECT_AHEAD 4096
 /* Works on blocks of updates. Selects the updates of the box without a branch, then applies them.
  * The key GANTRY_NO_SLICE is in no box. Neighbours with one key are combined before the result is
@@ -280,7 +280,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *k
     GANTRY_ITEMS_2_1(name, uint, T, T, gantry__direct_t)
 #endif
 
-/* segment_items.c (direct_alike) names the items that integers share. */
+/* segment_items.c (direct_alike) names the items which integers share. */
 #if GANTRY_T_IS_UNSIGNED
 GANTRY_NO_ITEM(direct_sum)
 GANTRY_NO_ITEM(direct_difference)
@@ -304,10 +304,10 @@ GANTRY_COMBINE(combine_sum, U, sum + x, sum)
 GANTRY_COMBINE(combine_difference, U, sum - x, sum)
 GANTRY_COMBINE(combine_product, U, sum *x, sum)
 GANTRY_COMBINE_MEAN(combine_mean, U, sum + x, GANTRY_MEAN(sum, n))
-/* As TensorFlow has them: a NaN stays until the next number. */
+/* As TensorFlow has it, a NaN is kept until the next number. */
 GANTRY_COMBINE(segment_larger, C, sum > x ? sum : x, sum)
 GANTRY_COMBINE(segment_smaller, C, sum < x ? sum : x, sum)
-/* Here what the tensor held stays, if it is NaN, and NaN updates go. */
+/* Here a NaN that the tensor held is kept, and NaN updates are dropped. */
 GANTRY_COMBINE(scatter_larger, C, sum < x ? x : sum, sum)
 GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 
@@ -318,7 +318,7 @@ GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 #undef GANTRY_UPDATE_AT
 #undef GANTRY_DIRECT
 
-/* How many updates a slice has, or 1. */
+/* Writes how many updates a slice has, or 1. */
 GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
                                                GANTRY_PARAMETERS(gantry__count_t) p,
                                                const GANTRY_LONG i) {
@@ -350,7 +350,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GA
 }
 GANTRY_ITEMS_1_1(direct_count, uint, T, gantry__direct_t)
 
-/* Sums of floats become means: item i is a slice. */
+/* Makes means of sums of floats: item i is a slice. */
 #if GANTRY_T_IS_FLOAT
 GANTRY_ITEM void GANTRY_ITEM_FN(direct_mean)(GANTRY_GLOBAL const int *counts, GANTRY_GLOBAL T *out,
                                              GANTRY_PARAMETERS(gantry__combine_t) p,
@@ -367,7 +367,7 @@ GANTRY_NO_ITEM(direct_mean)
 #endif
 #undef GANTRY_MEAN
 
-/* What bin_parts of scatter.cl counted. */
+/* Adds up what bin_parts of scatter.cl counted. */
 GANTRY_ITEM void GANTRY_ITEM_FN(join_counts)(GANTRY_GLOBAL const uint *counts, GANTRY_GLOBAL T *out,
                                              GANTRY_PARAMETERS(gantry__join_counts_t) p,
                                              const GANTRY_LONG i) {

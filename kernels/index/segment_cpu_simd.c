@@ -9,7 +9,8 @@
 #define GANTRY_ITEM_TEXT_FILE "kernels/index/segment.cl"
 #define GANTRY_ITEM_LIST GANTRY_SEGMENT_ITEMS
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
-/* Of halves each sum is rounded, one by one; the other integers are rare. */
+/* Halves are left out, because each of their sums is rounded, one by one; the other integers are
+ * rare. */
 #define GANTRY_ITEM_TYPES GANTRY_NUMBERS
 #else
 #define GANTRY_ITEM_TYPES GANTRY_NUMERIC

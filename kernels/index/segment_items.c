@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max and
- * Min; SegmentSum and its kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount and
- * DenseBincount. */
+ * Min; SegmentSum and its variants, over sorted ids; UnsortedSegmentSum and its variants; Bincount
+ * and DenseBincount. */
 #include "kernels/index/segment_items.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ GANTRY_K_ITEM_TEXTS(segment, GANTRY_SEGMENT_ITEMS, gantry__text_indices, gantry_
 
 #define NO_ITEM UINT32_MAX
 
-/* How an op combines, sorted and directly, and the result of no updates. */
+/* How an op combines, sorted and directly, and the result where there are no updates. */
 typedef struct way_t {
     const char *op;
     uint32_t item, direct;
@@ -82,8 +82,8 @@ static int32_t segment_fill(gantry_op_call_t *call, const way_t *way) {
     return call->services->fill(call, &out->span, pattern, bytes);
 }
 
-/* Directly on processors, for types whose sums have the type itself. Means of integers divide a
- * wider sum. */
+/* Whether updates are combined directly: on processors, for types whose sums have the type itself.
+ * Means of integers divide a wider sum. */
 static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
     const int32_t dtype = call->outputs[0]->dtype;
 
@@ -91,7 +91,7 @@ static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
     return way->item != ITEM_combine_mean || (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATS) != 0;
 }
 
-/* Counts the updates of each slice into `counts`, which is zero before. */
+/* Counts the updates of each slice into `counts`, which must be zero before. */
 static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates,
                               gantry_span_t counts, int32_t dtype, bool is_binary) {
     gantry__direct_t parameters = {
@@ -109,7 +109,7 @@ static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t 
     return gantry__k_run_items(call, &launch);
 }
 
-/* Divides sums by the number of updates. */
+/* Divides the sums by the number of updates. */
 static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
     static const unsigned char zero[4] = {0};
     const gantry_arg_t *out = call->outputs[0];
@@ -140,8 +140,8 @@ static int32_t signed_twin(int32_t dtype) {
 }
 
 /* The direct item of the way, and its type. Items with equal results exist once: a bool is the
- * larger of bytes, wrapping sums and products do not depend on the sign, and only a NaN tells
- * scatter_ from segment_. */
+ * larger of bytes, wrapping sums and products do not depend on the sign, and scatter_ differs from
+ * segment_ only for a NaN. */
 static gantry__k_item_launch_t direct_alike(const way_t *way, int32_t dtype) {
     if (dtype == GANTRY_BOOL)
         return (gantry__k_item_launch_t){.item = ITEM_direct_segment_larger, .t = GANTRY_UINT8};
@@ -183,11 +183,11 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
                                                                  : status;
 }
 
-/* Updates that one launch does on a GPU. They may all go to one slice, which is then one
- * work-item's: it shall not run for seconds, which drivers of desktops take for a crash. */
+/* The most updates that one launch does on a GPU. They may all go to one slice, which is then one
+ * work-item's; that must not run for seconds, because desktop drivers take it for a crash. */
 #define MOST_UPDATES (INT64_C(1) << 18)
 
-/* Launches over all updates. On processors nobody ends a long one. */
+/* Launches over all updates. On processors that is one launch, because nothing ends a long one. */
 static int32_t combine_by_ranges(gantry_op_call_t *call, gantry__combine_t *parameters,
                                  gantry__k_item_launch_t *launch) {
     const int64_t most = gantry__k_is_serial(call) ? parameters->count : MOST_UPDATES;
@@ -210,7 +210,7 @@ static int32_t combine_by_ranges(gantry_op_call_t *call, gantry__combine_t *para
     return status;
 }
 
-/* values: the updates, one slice each. */
+/* values must be the updates, one slice each. */
 static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k_updates_t *updates,
                        const gantry_span_t *values, bool is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
@@ -229,7 +229,7 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
         .spans = {updates->keys, updates->positions, *values, out->span, out->span},
         .span_count = 5};
 
-    if (out->dtype == GANTRY_BOOL) { /* a sum of truths is true if one is */
+    if (out->dtype == GANTRY_BOOL) { /* a sum of bools is true if one of them is */
         launch.item = ITEM_segment_larger;
         launch.t = GANTRY_UINT8;
     }
@@ -291,8 +291,8 @@ static void explain_sorted(const gantry_op_call_t *call, int64_t position, char 
                    id);
 }
 
-/* The largest number of segments of which a tensor of data's rows may consist. A dimension without
- * elements counts as 1. */
+/* The largest number of segments that the ids of data's rows may name. A dimension without elements
+ * counts as 1. */
 static int64_t most_segments(const gantry_arg_t *data) {
     int64_t most = INT64_MAX / 16;
 
@@ -302,7 +302,7 @@ static int64_t most_segments(const gantry_arg_t *data) {
     return most;
 }
 
-/* Makes the output. The last id, which is read back, gives the number of segments. */
+/* Makes the output. The number of segments follows from the last id, which is read back. */
 static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const uint32_t bytes = gantry__k_size(ids->dtype);
@@ -363,9 +363,9 @@ static void explain_bin(const gantry_op_call_t *call, int64_t position, char *te
 static const gantry__k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non-negative! arr@",
                                              "Input arr must be non-negative! arr@ = $", NULL};
 
-#define LEAST_BINS INT64_C(1024) /* that pay for a thread */
+#define LEAST_BINS INT64_C(1024) /* so many pay for a thread */
 
-/* For fewer bins than numbers: each part of the numbers is counted for itself. */
+/* Counts each part of the numbers for itself, for fewer bins than numbers. */
 static int32_t count_parts(gantry_op_call_t *call, int64_t bins, bool is_binary) {
     const int64_t units = gantry__k_units(call), worth = bins / LEAST_BINS + 1;
     gantry__join_counts_t parameters = {
@@ -383,7 +383,7 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, bool is_binary)
     return gantry__k_run_items(call, &launch);
 }
 
-/* float32 counts exactly up to 2^24. */
+/* Whether counts may be made in the output's type; float32 counts exactly up to 2^24. */
 static bool counts_directly(const gantry_op_call_t *call, int64_t count) {
     return gantry__k_is_serial(call) &&
            (call->outputs[0]->dtype != GANTRY_FLOAT32 || count < 1 << 24);
@@ -410,7 +410,7 @@ static int32_t count_bins(gantry_op_call_t *call, const gantry__k_updates_t *upd
 
 static int32_t compute_bins(gantry_op_call_t *call) {
     const gantry_arg_t *in = call->inputs[0], *weights = call->inputs[2], *out = call->outputs[0];
-    const bool has_rows = out->rank == 2; /* DenseBincount's */
+    const bool has_rows = out->rank == 2; /* only DenseBincount has them */
     const bool is_binary = gantry__k_attr_int(call, "binary_output", 0) != 0;
     const way_t *way = way_of(call);
     gantry__segments_t parameters = {.limit = gantry__k_host_int(call->inputs[1], 0),

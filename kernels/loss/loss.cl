@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SparseSoftmaxCrossEntropyWithLogits from softmax and its logarithm. An item is an element of the
- * gradient, which is softmax, less 1 at the row's label. The first item of a row also writes the
- * row's loss. A label out of range makes both NaN and is reported. */
+ * gradient, which is softmax, with 1 subtracted at the row's label. The first item of a row also
+ * writes the row's loss. A label out of range makes both NaN and is reported. */
 #ifndef GANTRY_LOSS_PARAMETERS
 #define GANTRY_LOSS_PARAMETERS
 typedef struct gantry__loss_t {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SparseCrossEntropyRows. */
+/* SparseCrossEntropyRows: one launch of items, and the message for a label that is out of range. */
 #include <inttypes.h>
 #include <stdio.h>
 

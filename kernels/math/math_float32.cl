@@ -24,16 +24,16 @@
  *
  * How it works. exp: x = n ln 2 + r, |r| <= ln(2) / 2, exp(x) = 2^n (1 + r + r^2 P(r)). The integer
  * n is found by adding 1.5 * 2^23, which leaves it in the low bits of the sum. r is kept as a high
- * part that is exact and the rest. 2^n may lie outside float's range though the result does not, so
- * it is applied in two halves; only the second can round, in the denormal range.
+ * part that is exact and the rest. 2^n may be outside float's range though the result is not, so it
+ * is applied in two halves; only the second can round, in the denormal range.
  *   log: x = 2^k m, sqrt(1/2) <= m < sqrt(2), f = m - 1, log(x) = k ln 2 + f - f^2 / 2 + f^3 P(f),
  * where the rounding error of k ln 2 + f is added back.
  *   tanh: a polynomial of its own up to 0.55, where it is 1/2. Beyond, 1 - 2 e / (1 + e) with e =
  * exp(-2 a), where the quotient is below 1/2 and loses little. One exponential for both would cost
  * a fifth more, because near 0 it needs a numerator of its own.
  *   sigmoid: v = 1 / (1 + exp(|x|)) for negative x and 1 - v for the others. v must be right to
- * half a place though it has a division behind a sum, so the sum is kept as d + d_low and the
- * quotient's second half comes from the residual 1 - q (d + d_low), whose first product is exact.
+ * half a place though it divides by a sum, so the sum is kept as d + d_low and the quotient's
+ * second half comes from the residual 1 - q (d + d_low), whose first product is exact.
  *   sin and cos: v = n pi/2 + r with r as a sum of two. pi/2 has three parts, of 24, 14 and 24
  * bits. v - n times the first is exact (a multiple of 2^-24 below 1). n times the second is exact,
  * too, and below 2^-15, so that what its subtraction rounds is a float.
@@ -85,12 +85,12 @@
 #define GANTRY_NAN_F32 GANTRY_AS_FLOAT(0x7fc00000u)
 #define GANTRY_INFINITY_F32 GANTRY_AS_FLOAT(0x7f800000u)
 
-/* x / ln 2 rounded to an integer n, as the float 1.5 * 2^23 + n. */
+/* Returns x / ln 2 rounded to an integer n, as the float 1.5 * 2^23 + n. */
 GANTRY_FN GANTRY_F32 gantry__exp_shifted_f32(GANTRY_F32 x) {
     return GANTRY_FMA_F32(x, GANTRY_LOG2E_F32, GANTRY_ROUNDER_F32);
 }
 
-/* x minus the high part of n ln 2, which is exact, for the n of shifted = 1.5 * 2^23 + n, |n| <=
+/* Returns x minus the high part of n ln 2, which is exact. shifted must be 1.5 * 2^23 + n, |n| <=
  * 255. */
 GANTRY_FN GANTRY_F32 gantry__exp_high_f32(GANTRY_F32 x, GANTRY_F32 shifted) {
     return GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, -GANTRY_LN2_HI_F32, x);
@@ -105,7 +105,7 @@ GANTRY_FN GANTRY_F32 gantry__exp_terms_f32(GANTRY_F32 r) {
     return GANTRY_FMA_F32(p, r, GANTRY_EXP_0_F32);
 }
 
-/* exp(high - rest) - 1 - high, for a rest far below high or a high of 0.4 and less. */
+/* exp(high - rest) - 1 - high. rest must be far below high, or high at most 0.4. */
 GANTRY_FN GANTRY_F32 gantry__exp_rest_f32(GANTRY_F32 high, GANTRY_F32 rest) {
     GANTRY_F32 r = high - rest;
 
@@ -117,8 +117,8 @@ GANTRY_FN GANTRY_F32 gantry__exp_low_f32(GANTRY_F32 high, GANTRY_F32 shifted) {
     return gantry__exp_rest_f32(high, (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32);
 }
 
-/* 2^n as two factors: the float whose exponent is half of n, and the other half. -254 <= n <=
- * 254. */
+/* 2^n as two factors: the float whose exponent is half of n, and the other half. n must be in
+ * [-254, 254]. */
 GANTRY_FN GANTRY_U32 gantry__exp_biased_f32(GANTRY_F32 shifted) {
     return GANTRY_AS_UINT(shifted) - (0x4b400000u - 254u);
 }
@@ -131,21 +131,21 @@ GANTRY_FN GANTRY_F32 gantry__exp_second_f32(GANTRY_U32 biased) {
     return GANTRY_AS_FLOAT((biased - (biased >> 1)) << 23);
 }
 
-/* 2^-n for the n of shifted, 0 <= n <= 254; denormal beyond 126, which is why it is made of two
- * factors. */
+/* 2^-n for the n of shifted, which must be in [0, 254]; denormal beyond 126, which is why it is
+ * made of two factors. */
 GANTRY_FN GANTRY_F32 gantry__exp_inverse_f32(GANTRY_F32 shifted) {
     GANTRY_U32 biased = (0x4b400000u + 254u) - GANTRY_AS_UINT(shifted);
 
     return gantry__exp_first_f32(biased) * gantry__exp_second_f32(biased);
 }
 
-/* 1 / (d + d_low) as q + the result, where q = 1 / d rounded; d_low is below d's last place. */
+/* 1 / (d + d_low) as q + the result. q must be 1 / d rounded, and d_low below d's last place. */
 GANTRY_FN GANTRY_F32 gantry__reciprocal_rest_f32(GANTRY_F32 d, GANTRY_F32 d_low, GANTRY_F32 q) {
     return q * GANTRY_FMA_F32(-q, d_low, GANTRY_FMA_F32(-q, d, 1.0f));
 }
 
 GANTRY_FN GANTRY_F32 gantry__exp_f32(GANTRY_F32 x) {
-    /* -104, by bits: of two selects of floats gcc makes four comparisons */
+    /* -104, by bits, because gcc makes four comparisons of two selects of floats */
     GANTRY_U32 bits = GANTRY_AS_UINT(x) > 0xc2d00000u ? 0xc2d00000u : GANTRY_AS_UINT(x);
     GANTRY_F32 low = GANTRY_AS_FLOAT(bits);
     GANTRY_F32 bounded = low > 89.0f ? 89.0f : low;
@@ -160,7 +160,7 @@ GANTRY_FN GANTRY_F32 gantry__exp_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* k ln 2 + log(1 + f) + correction, for sqrt(1/2) <= 1 + f < sqrt(2). */
+/* k ln 2 + log(1 + f) + correction; 1 + f must be in [sqrt(1/2), sqrt(2)). */
 GANTRY_FN GANTRY_F32 gantry__log_parts_f32(GANTRY_F32 k, GANTRY_F32 f, GANTRY_F32 correction) {
     GANTRY_F32 square = f * f;
     GANTRY_F32 sum = GANTRY_FMA_F32(k, GANTRY_LN2_HI_F32, f);
@@ -253,19 +253,19 @@ GANTRY_FN GANTRY_F32 gantry__sigmoid_f32(GANTRY_F32 x) {
 GANTRY_FN GANTRY_F32 gantry__sqrt_f32(GANTRY_F32 x) {
     GANTRY_U32 bits = GANTRY_AS_UINT(GANTRY_SQRT_F32(x));
 
-    /* Selected as bits: compilers may replace one NaN by another, and then drop a select of
+    /* Selected as bits, because compilers may replace one NaN by another, and then drop a select of
      * floats. */
     return GANTRY_AS_FLOAT((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits);
 }
 
-/* v - n pi/2 for the n of shifted = 1.5 * 2^23 + n, |n| <= 8. */
+/* v - n pi/2 for the n of shifted = 1.5 * 2^23 + n; |n| must be at most 8. */
 GANTRY_FN GANTRY_F32 gantry__quarter_high_f32(GANTRY_F32 v, GANTRY_F32 shifted) {
     GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
 
     return GANTRY_FMA_F32(n, -GANTRY_PIO2_MID_F32, GANTRY_FMA_F32(n, -GANTRY_PIO2_HI_F32, v));
 }
 
-/* The rounding error of gantry__quarter_high_f32(v, shifted) = high. */
+/* The rounding error of gantry__quarter_high_f32(v, shifted), which `high` must be. */
 GANTRY_FN GANTRY_F32 gantry__quarter_low_f32(GANTRY_F32 v, GANTRY_F32 shifted, GANTRY_F32 high) {
     GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
     GANTRY_F32 first = GANTRY_FMA_F32(n, -GANTRY_PIO2_HI_F32, v);
@@ -274,7 +274,7 @@ GANTRY_FN GANTRY_F32 gantry__quarter_low_f32(GANTRY_F32 v, GANTRY_F32 shifted, G
     return GANTRY_FMA_F32(n, -GANTRY_PIO2_LO_F32, rest);
 }
 
-/* sin(high + low) for |high| <= pi/4 and low far below high */
+/* sin(high + low); |high| must be at most pi/4 and low far below high */
 GANTRY_FN GANTRY_F32 gantry__sin_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_F32 u = high * high;
     GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_SIN_2_F32, GANTRY_SIN_1_F32);
@@ -283,7 +283,7 @@ GANTRY_FN GANTRY_F32 gantry__sin_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
     return high + GANTRY_FMA_F32(high * u, p, low);
 }
 
-/* cos(high + low) for |high| <= pi/4 and low far below high */
+/* cos(high + low); |high| must be at most pi/4 and low far below high */
 GANTRY_FN GANTRY_F32 gantry__cos_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_F32 u = high * high;
     GANTRY_F32 halved = -0.5f * high;
@@ -295,7 +295,7 @@ GANTRY_FN GANTRY_F32 gantry__cos_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
     return w + GANTRY_FMA_F32(u * u, p, GANTRY_FMA_F32(-high, low, rest));
 }
 
-/* sin(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
+/* sin(v) for |v| <= 4 pi; beyond, the result is unspecified (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
     GANTRY_F32 shifted = GANTRY_FMA_F32(v, GANTRY_TWO_OVER_PI_F32, GANTRY_ROUNDER_F32);
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
@@ -310,7 +310,7 @@ GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
     return y == y ? y : GANTRY_NAN_F32;
 }
 
-/* cos(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
+/* cos(v) for |v| <= 4 pi; beyond, the result is unspecified (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F32 gantry__cos_4pi_f32(GANTRY_F32 v) {
     GANTRY_F32 shifted = GANTRY_FMA_F32(v, GANTRY_TWO_OVER_PI_F32, GANTRY_ROUNDER_F32);
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);

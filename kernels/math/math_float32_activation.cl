@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activation functions of float32, with the same bits on every device, and rsqrt. Comes after
- * math_float32_special.cl; the rules are those of math_float32.cl.
+ * Activation functions of float32, with the same bits on every device, and rsqrt. It must come
+ * after math_float32_special.cl; the rules are those of math_float32.cl.
  *
  * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
  * (see math_float32.cl):
@@ -25,7 +25,7 @@
  * comes last, so that small results keep their accuracy and only denormal ones are rounded twice.
  * As in TensorFlow, these three and softsign give NaN where the formula meets 0 * infinity or
  * infinity / infinity. TensorFlow rounds the constants of selu and of both gelu to float first;
- * these are the real numbers' functions.
+ * here they are not rounded.
  */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
@@ -86,7 +86,7 @@ GANTRY_FN GANTRY_F32 gantry__selu_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* x G(x) for G(-a) = exp(-v) / (1 + exp(-v)), where exp(-v) = 2^n (1 + e) for the n of shifted;
+/* x G(x) for G(-a) = exp(-v) / (1 + exp(-v)). exp(-v) must be 2^n (1 + e) for the n of shifted;
  * beyond `most` G is 0 or 1. */
 GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, GANTRY_F32 e, GANTRY_F32 shifted) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log |gamma(x)| and its derivative, digamma, of float32, with the same bits on every device. Comes
- * after math_float32_pair.cl; the rules are those of math_float32.cl. As in TensorFlow lgamma is
- * infinite and digamma NaN at 0 and at the negative integers.
+ * log |gamma(x)| and its derivative, digamma, of float32, with the same bits on every device. It
+ * must come after math_float32_pair.cl; the rules are those of math_float32.cl. As in TensorFlow
+ * lgamma is infinite and digamma NaN at 0 and at the negative integers.
  *
  * Largest error, as tests/unit/math/exhaustive_math_float32.c finds it (see math_float32.cl):
  *
@@ -23,7 +23,7 @@
  *   Between any two negative integers the two summands cancel somewhere. Next to a zero the sum
  * keeps only what its summands have beyond float's 24 bits, so all of this is calculated in pairs,
  * and every first coefficient of a polynomial is a pair where its rounding would show. That is
- * enough for all but the zeros nearest to 0, where floats lie densely, and two of digamma's further
+ * enough for all but the zeros nearest to 0, where floats are dense, and two of digamma's further
  * out that happen to have a float within 2^-28. Each of these has a row: its place as a pair, and a
  * polynomial of four terms, which holds within 1/256 of the distance to the nearest integer.
  */
@@ -254,8 +254,8 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_negative_f32(gantry__pair_f32_t x) {
     return x;
 }
 
-/* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 + w P(w)) / a with w = 1 / a^2, for a >= 9/4.
- * With a scale below 1 the first term, which is then all that counts, is scaled. */
+/* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 + w P(w)) / a with w = 1 / a^2; a must be at
+ * least 9/4. With a scale below 1 the first term, which is then all that counts, is scaled. */
 GANTRY_LONG_FN gantry__pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry__pair_f32_t log_a,
                                                        GANTRY_F32 scale) {
     GANTRY_F32 bounded = a > 1e9f ? 1e9f : a;
@@ -276,7 +276,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry__pai
     return gantry__pair_add_f32(y, tail);
 }
 
-/* lgamma(2 + t), -1 <= t <= 1/4. */
+/* lgamma(2 + t); t must be in [-1, 1/4]. */
 GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
     GANTRY_F32 square = t * t;
     GANTRY_F32 p = GANTRY_FMA_F32(t, GANTRY_GAMMA2_11_F32, GANTRY_GAMMA2_10_F32);
@@ -290,7 +290,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
     return gantry__pair_times_f32(GANTRY_PAIR_PLUS(GAMMA2_0, y), t);
 }
 
-/* sin(pi t) / pi, 0 <= t <= 1/2. */
+/* sin(pi t) / pi; t must be in [0, 1/2]. */
 GANTRY_FN gantry__pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t) {
     gantry__pair_f32_t u = gantry__two_product_f32(t, t);
     GANTRY_F32 p = GANTRY_FMA_F32(u.high, GANTRY_SINC_3_F32, GANTRY_SINC_2_F32);
@@ -304,8 +304,8 @@ GANTRY_FN gantry__pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t) {
     return gantry__pair_below_f32(t, 1e-15f, gantry__pair_of_f32(t), y);
 }
 
-/* log |gamma| of a >= 0 as base, less log(a) below 5/4; without the scale above 10^18, see
- * gantry__stirling_f32. */
+/* log |gamma| of a >= 0 as base, less log(a) below 5/4; without the scale above 10^18
+ * (gantry__stirling_f32). */
 GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry__pair_f32_t log_a) {
     GANTRY_F32 scale = a > 1e18f ? 0.0009765625f : 1.0f;
     gantry__pair_f32_t near =
@@ -314,7 +314,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry__
     return gantry__pair_below_f32(a, 2.25f, near, gantry__stirling_f32(a, log_a, scale));
 }
 
-/* lgamma(a) for a > 0; unspecified elsewhere. */
+/* lgamma(a) for a > 0; elsewhere the result is unspecified. */
 GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry__pair_f32_t base,
                                                  gantry__pair_f32_t log_a) {
     GANTRY_F32 unscale = a > 1e18f ? 1024.0f : 1.0f;
@@ -325,7 +325,7 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry__pair_f32_
     return gantry__pair_add_f32(base, rest).high * unscale;
 }
 
-/* The same for x = -a < 0, t the distance to the nearest integer. */
+/* The same for x = -a < 0; t must be the distance to the nearest integer. */
 GANTRY_LONG_FN GANTRY_F32 gantry__lgamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t,
                                                       gantry__pair_f32_t base,
                                                       gantry__pair_f32_t log_a) {
@@ -357,7 +357,7 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* The same bits for a positive x, at half the cost where GANTRY_ANY_LANE saves nothing. */
+/* The same bits for a positive x, at half the cost where GANTRY_ANY_LANE skips nothing. */
 GANTRY_FN GANTRY_F32 gantry__lgamma_near_f32(GANTRY_F32 x) {
     gantry__pair_f32_t log_x = gantry__pair_log_f32(gantry__pair_of_f32(x));
     GANTRY_F32 y = gantry__lgamma_positive_f32(x, gantry__lgamma_base_f32(x, log_x), log_x);
@@ -366,7 +366,7 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_near_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* pi cot(pi t) - 1 / t, |t| <= 1/2. */
+/* pi cot(pi t) - 1 / t; |t| must be at most 1/2. */
 GANTRY_FN gantry__pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t) {
     gantry__pair_f32_t u = gantry__two_product_f32(t, t);
     GANTRY_F32 p = GANTRY_FMA_F32(u.high, GANTRY_COT_7_F32, GANTRY_COT_6_F32);
@@ -408,7 +408,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__digamma_far_f32(gantry__pair_f32_t a) 
     return gantry__pair_add_f32(gantry__pair_log_f32(a), gantry__pair_negative_f32(w));
 }
 
-/* digamma(1 + f), 0 <= f < 1: P(d) d, where d = 1 + f - 1.4616, the root. */
+/* digamma(1 + f), where f must be in [0, 1): P(d) d, with d = 1 + f - 1.4616, the root. */
 GANTRY_LONG_FN gantry__pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
     gantry__pair_f32_t root = GANTRY_PAIR(PSI_ROOT_LESS_1);
     gantry__pair_f32_t d = gantry__two_sum_f32(f, -root.high);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hyperbolic sine and cosine and the inverse hyperbolic functions for all float32, with the same
- * bits on every device. Comes after math_float32.cl (which has tanh), whose promises and rules are
- * these functions' too.
+ * bits on every device. It must come after math_float32.cl (which has tanh), whose promises and
+ * rules hold here, too.
  *
  * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
  * (see math_float32.cl):
@@ -18,8 +18,8 @@
  * p_low is kept as a sum and only the last addition rounds much. sinh takes x + x^3 P(x^2) below 1.
  *   asinh and acosh are log(1 + t), with t and what its sum lost: t = a + a^2 / (1 + sqrt(1 + a^2))
  * for asinh(a), and t = b + sqrt(2 b + b^2), b = a - 1, for acosh(a), where the root has its rest,
- * since near 1 it is all there is. From 4096 on both are log(2 a). atanh is log(1 + 2 a / (1 - a))
- * / 2; below 1/2, where 1 - a would be rounded, x + x^3 P(x^2).
+ * because near 1 it is all there is. From 4096 on both are log(2 a). atanh is log(1 + 2 a / (1 -
+ * a)) / 2; below 1/2, where 1 - a would be rounded, x + x^3 P(x^2).
  */
 
 /* constants: made by scripts/make_math_coefficients.py */
@@ -37,8 +37,8 @@
 
 #define GANTRY_LOG_OF_DOUBLE_F32 4096.0f /* from here on asinh(a) and acosh(a) are log(2 a) */
 
-/* (exp(a) - exp(-a)) / 2 for minus = 0x80000000, (exp(a) + exp(-a)) / 2 for minus = 0; 0 <= a <=
- * 91. */
+/* (exp(a) - exp(-a)) / 2 for minus = 0x80000000, (exp(a) + exp(-a)) / 2 for minus = 0; a must be in
+ * [0, 91]. */
 GANTRY_FN GANTRY_F32 gantry__exp_pair_f32(GANTRY_F32 a, GANTRY_U32 minus) {
     GANTRY_F32 shifted = gantry__exp_shifted_f32(a);
     GANTRY_U32 biased = gantry__exp_biased_f32(shifted) - 1u;
@@ -79,7 +79,7 @@ GANTRY_FN GANTRY_F32 gantry__cosh_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* log(w + w_low) + extra ln 2 for finite w >= 1 and w_low far below w */
+/* log(w + w_low) + extra ln 2; w must be finite and at least 1, and w_low far below w */
 GANTRY_FN GANTRY_F32 gantry__log_sum_f32(GANTRY_F32 w, GANTRY_F32 w_low, GANTRY_F32 extra) {
     GANTRY_U32 bits = GANTRY_AS_UINT(w) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     GANTRY_F32 k = GANTRY_AS_FLOAT((bits >> 23) | 0x4b000000u) - (8388608.0f + 127.0f);
@@ -88,7 +88,7 @@ GANTRY_FN GANTRY_F32 gantry__log_sum_f32(GANTRY_F32 w, GANTRY_F32 w_low, GANTRY_
     return gantry__log_parts_f32(k + extra, f, w_low / w);
 }
 
-/* log(1 + t + t_low) for a < 4096, log(2 a) beyond; t >= 0 */
+/* log(1 + t + t_low) for a < 4096, log(2 a) beyond; t must be at least 0 */
 GANTRY_FN GANTRY_F32 gantry__log_one_plus_f32(GANTRY_F32 a, GANTRY_F32 t, GANTRY_F32 t_low) {
     GANTRY_F32 sum = 1.0f + t;
     GANTRY_F32 lost_small = t - (sum - 1.0f);
@@ -112,13 +112,13 @@ GANTRY_FN GANTRY_F32 gantry__asinh_f32(GANTRY_F32 x) {
     GANTRY_F32 y = gantry__log_one_plus_f32(a, t, (bounded - t) + above);
 
     y = a < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
-    /* 2^-12: the square of t's rest, left out above, would begin to weigh */
+    /* 2^-12, from which on the square of t's rest, left out above, would begin to count */
     y = a < 2.44140625e-4f ? a : y;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* sqrt(z + z_low) - root, where root is sqrt(z) rounded */
+/* sqrt(z + z_low) - root; root must be sqrt(z) rounded */
 GANTRY_FN GANTRY_F32 gantry__root_rest_f32(GANTRY_F32 z, GANTRY_F32 z_low, GANTRY_F32 root) {
     return (GANTRY_FMA_F32(-root, root, z) + z_low) / (root + root + 1.0e-30f);
 }

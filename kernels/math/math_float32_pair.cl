@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers kept as the unevaluated sum of two floats, and the exponential and the logarithm of them.
- * Comes after math_float32.cl, whose rules hold here: IEEE operations only, no branch, lanes. What
- * the functions of math_float32_special.cl, _gamma.cl, _activation.cl and _pow.cl have between a
- * rounded argument and a rounded result goes through these.
+ * It must come after math_float32.cl, whose rules hold here: only IEEE operations, no branch,
+ * lanes. The functions of math_float32_special.cl, _gamma.cl, _activation.cl and _pow.cl compute in
+ * these between a rounded argument and a rounded result.
  *
  *     high   1.xxxxxxxxxxxxxxxxxxxxxxx
  *     low                             x.xxxxxxxxxxxxxxxxxxxxxxx   at most half of high's last place
@@ -46,7 +46,7 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_of_f32(GANTRY_F32 high) {
     return y;
 }
 
-/* high + low as a normal pair, where |high| >= |low| or high is 0. */
+/* high + low as a normal pair; |high| must be at least |low|, or high 0. */
 GANTRY_FN gantry__pair_f32_t gantry__pair_f32(GANTRY_F32 high, GANTRY_F32 low) {
     gantry__pair_f32_t y;
 
@@ -95,15 +95,15 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_times_f32(gantry__pair_f32_t x, GANTRY
     return gantry__pair_f32(product.high, GANTRY_FMA_F32(x.low, y, product.low));
 }
 
-/* 1 / x, |x| between 2^-60 and 2^60. */
+/* 1 / x; |x| must be between 2^-60 and 2^60. */
 GANTRY_FN gantry__pair_f32_t gantry__pair_inverse_f32(gantry__pair_f32_t x) {
     GANTRY_F32 high = 1.0f / x.high;
 
     return gantry__pair_f32(high, gantry__reciprocal_rest_f32(x.high, x.low, high));
 }
 
-/* y with one NaN for all, 0x7fc00000. Selected as bits, because compilers may replace one NaN by
- * another. */
+/* y with one NaN for all, 0x7fc00000. It is selected as bits, because compilers may replace one NaN
+ * by another. */
 GANTRY_FN GANTRY_F32 gantry__one_nan_f32(GANTRY_F32 y) {
     GANTRY_U32 bits = GANTRY_AS_UINT(y);
 
@@ -119,7 +119,7 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_constant_f32(float high, float low) {
     return y;
 }
 
-/* The constant high + low plus x, |x| below |high|. */
+/* The constant high + low plus x; |x| must be below |high|. */
 GANTRY_FN gantry__pair_f32_t gantry__pair_plus_f32(float high, float low, gantry__pair_f32_t x) {
     gantry__pair_f32_t y;
     GANTRY_F32 sum = high + x.high;
@@ -143,7 +143,7 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_below_f32(GANTRY_F32 a, float limit, g
     return chosen;
 }
 
-/* exp(x) / 2^n for the n of shifted = gantry__exp_shifted_f32(x.high), |n| <= 255. */
+/* exp(x) / 2^n for the n of shifted = gantry__exp_shifted_f32(x.high); |n| must be at most 255. */
 GANTRY_FN gantry__pair_f32_t gantry__pair_exp_f32(gantry__pair_f32_t x, GANTRY_F32 shifted) {
     GANTRY_F32 high = gantry__exp_high_f32(x.high, shifted);
     GANTRY_F32 low = GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, -GANTRY_LN2_LO_F32, x.low);
@@ -154,7 +154,7 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_exp_f32(gantry__pair_f32_t x, GANTRY_F
     return gantry__pair_f32(one, (high - (one - 1.0f)) + rest);
 }
 
-/* f / (2 + f) for f = high + low, |f| <= 1/2. */
+/* f / (2 + f) for f = high + low; |f| must be at most 1/2. */
 GANTRY_FN gantry__pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_F32 d = 2.0f + high;
     GANTRY_F32 d_low = (high - (d - 2.0f)) + low;
@@ -165,8 +165,8 @@ GANTRY_FN gantry__pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_
     return gantry__pair_f32(q, rest * inverse);
 }
 
-/* x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2): k and s = f / (2 + f), for a finite x > 0; x.high
- * may be denormal, x.low is then 0. */
+/* x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2): k and s = f / (2 + f). x must be finite and above
+ * 0; x.high may be denormal, x.low must then be 0. */
 typedef struct gantry__pair_log_argument_f32 {
     GANTRY_F32 k;
     gantry__pair_f32_t s;
@@ -210,7 +210,7 @@ GANTRY_FN gantry__pair_f32_t gantry__pair_log_sum_f32(GANTRY_F32 k, gantry__pair
     return gantry__pair_add_f32(sum, y);
 }
 
-/* log(x) for a finite x > 0; x.high may be denormal, x.low is then 0. */
+/* log(x); x must be finite and above 0. x.high may be denormal, x.low must then be 0. */
 GANTRY_LONG_FN gantry__pair_f32_t gantry__pair_log_f32(gantry__pair_f32_t x) {
     gantry__pair_log_argument_f32_t a = gantry__pair_log_argument_f32(x);
     gantry__pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);
@@ -222,7 +222,7 @@ GANTRY_LONG_FN gantry__pair_f32_t gantry__pair_log_f32(gantry__pair_f32_t x) {
     return gantry__pair_log_sum_f32(a.k, a.s, y);
 }
 
-/* log(x) for a finite x > 0, some 33 bits of it. */
+/* log(x), some 33 bits of it; x must be finite and above 0. */
 GANTRY_LONG_FN gantry__pair_f32_t gantry__log_to_pair_f32(GANTRY_F32 x) {
     gantry__pair_log_argument_f32_t a = gantry__pair_log_argument_f32(gantry__pair_of_f32(x));
     gantry__pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);

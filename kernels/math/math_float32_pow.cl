@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pow of float32, with the same bits on every device. Comes after math_float32_special.cl; the
- * rules are those of math_float32.cl.
+ * pow of float32, with the same bits on every device. It must come after math_float32_special.cl;
+ * the rules are those of math_float32.cl.
  *
  * Largest error over 8 million random pairs (tests/unit/math/test_math_pow.c 2000000): 0.9596
  * ulp, at x = 0.737768829, y = -286.912811. Its bound is 1 ulp.
@@ -23,7 +23,7 @@ GANTRY_FN GANTRY_U32 gantry__odd_sign_f32(GANTRY_F32 y) {
     return (a < 16777216.0f ? odd : 0u) << 31;
 }
 
-/* a^y for a finite a > 0; |y| at most 2^32. */
+/* a^y; a must be finite and above 0, |y| at most 2^32. */
 GANTRY_LONG_FN GANTRY_F32 gantry__pow_above_f32(GANTRY_F32 a, GANTRY_F32 y) {
     gantry__pair_f32_t t = gantry__pair_times_f32(gantry__log_to_pair_f32(a), y);
     gantry__pair_f32_t least = gantry__pair_constant_f32(-110.0f, 0.0f);

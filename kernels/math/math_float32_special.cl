@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * expm1, log1p, erf and erfc of float32, with the same bits on every device. Comes after
+ * expm1, log1p, erf and erfc of float32, with the same bits on every device. It must come after
  * math_float32_pair.cl; the rules are those of math_float32.cl.
  *
  * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
@@ -21,7 +21,7 @@
  * that. With v, P and the exponential as pairs of floats the error would be a third of this and the
  * time five times as long.
  *   erf: x + x P(x^2) below 1.0625. Beyond, 1 - Q(x - 1)^4: the fourth root of erfc needs 8 terms
- * up to 4, where erf is 1, and what Q loses counts little, as erfc is below 1/7 there. An
+ * up to 4, where erf is 1, and what Q loses counts little, because erfc is below 1/7 there. An
  * exponential in its place halves the error and takes twice the time: its steps wait for one
  * another.
  */
@@ -57,7 +57,7 @@
 
 #define GANTRY_TWO_TO_MINUS_64_F32 5.42101086e-20f
 
-/* 2^-n (exp(x) - 1) for the n of shifted = gantry__exp_shifted_f32(x), |n| <= 128; |low| below
+/* 2^-n (exp(x) - 1) for the n of shifted = gantry__exp_shifted_f32(x), |n| <= 128; |low| is below
  * 1/4 of |high|. */
 GANTRY_FN gantry__pair_f32_t gantry__expm1_pair_f32(GANTRY_F32 x, GANTRY_F32 shifted) {
     GANTRY_F32 inverse = gantry__exp_inverse_f32(shifted);
@@ -86,8 +86,8 @@ GANTRY_FN GANTRY_F32 gantry__expm1_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* log(high + low) for a normal pair, 2^-25 < high < infinity; accurate also for high = 1, where low
- * is all that counts. */
+/* log(high + low) for a normal pair; high must be above 2^-25 and finite. It is accurate also for
+ * high = 1, where low is all that counts. */
 GANTRY_FN GANTRY_F32 gantry__log_of_pair_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_U32 bits = GANTRY_AS_UINT(high) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     GANTRY_U32 biased = bits >> 23;
@@ -109,8 +109,8 @@ GANTRY_FN GANTRY_F32 gantry__log1p_f32(GANTRY_F32 x) {
     return x == -1.0f ? -GANTRY_INFINITY_F32 : y;
 }
 
-/* exp(-(v + rest)) = 2^n (1 + result) for the n of shifted = gantry__exp_shifted_f32(-v), rest
- * at most 0.1. */
+/* exp(-(v + rest)) = 2^n (1 + result) for the n of shifted = gantry__exp_shifted_f32(-v); rest must
+ * be at most 0.1. */
 GANTRY_FN GANTRY_F32 gantry__exp_falling_f32(GANTRY_F32 v, GANTRY_F32 rest, GANTRY_F32 shifted) {
     GANTRY_F32 high = gantry__exp_high_f32(-v, shifted);
 
@@ -118,8 +118,8 @@ GANTRY_FN GANTRY_F32 gantry__exp_falling_f32(GANTRY_F32 v, GANTRY_F32 rest, GANT
                       high, GANTRY_FMA_F32(shifted - GANTRY_ROUNDER_F32, GANTRY_LN2_LO_F32, rest));
 }
 
-/* 2^(n + 64) for the n of shifted, -190 <= n <= 63: what it multiplies stays normal until 2^-64
- * follows. */
+/* 2^(n + 64) for the n of shifted, which must be in [-190, 63]: what it multiplies stays normal
+ * until 2^-64 follows. */
 GANTRY_FN GANTRY_F32 gantry__exp_raised_f32(GANTRY_F32 shifted) {
     return GANTRY_AS_FLOAT((GANTRY_AS_UINT(shifted) + (127u + 64u)) << 23);
 }
@@ -178,7 +178,7 @@ GANTRY_FN GANTRY_F32 gantry__erfc_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* The fourth root of erfc(a), 1.0625 <= a <= 4. */
+/* The fourth root of erfc(a); a must be in [1.0625, 4]. */
 GANTRY_FN GANTRY_F32 gantry__erfc_root_f32(GANTRY_F32 a) {
     GANTRY_F32 t = a - 1.0f;
     GANTRY_F32 p = GANTRY_FMA_F32(t, GANTRY_ERF_FAR_7_F32, GANTRY_ERF_FAR_6_F32);

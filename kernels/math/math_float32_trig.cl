@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sine, cosine, tangent and their inverses for all float32, with the same bits on every device.
- * Comes after math_float32.cl, whose promises and rules are these functions' too and whose
- * constants and tails they use.
+ * Sine, cosine, tangent and their inverses for all float32, with the same bits on every device. It
+ * must come after math_float32.cl, whose promises and rules hold here, too, and whose constants and
+ * tails these functions use.
  *
  * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
  * (see math_float32.cl):
@@ -24,14 +24,14 @@
  * 2^e turns into multiples of 4 are dropped, so that 96 bits from a place that e gives are enough
  * (Payne and Hanek):
  *
- *     0.00..0 1010 0010 1111 1001 ...    2/pi behind 15 zeros, in 32-bit words
+ *     0.00..0 1010 0010 1111 1001 ...    2/pi after 15 zeros, in 32-bit words
  *             [  w0  |  w1  |  w2  ]     begins at bit e' = exponent of x - 10; four words are
  *                                        chosen, then shifted
  *
  * The product's upper 64 bits are n mod 4 and 62 bits of the fraction. No float32 is nearer than
  * 2^-30 to a multiple of pi/2, so 32 bits of it mean something. The fraction becomes three exact
- * floats, and is multiplied by pi/2 as pairs. Devices leave this out where no lane needs
- * it; a C loop, to be vector code, computes both ways always.
+ * floats, and is multiplied by pi/2 as pairs. Devices leave this out where no lane needs it; a C
+ * loop always computes both ways, in order to be vector code.
  *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest.
  *   asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s = sqrt((1 - x) / 2), with
  * s as a sum of the rounded root and a rest.
@@ -75,7 +75,7 @@
 
 #define GANTRY_NEAR_LIMIT_F32 1024.0f
 
-/* An angle modulo 2 pi: (high + low) + quarter pi/2, of quarter only the last two bits. */
+/* An angle modulo 2 pi: (high + low) + quarter pi/2; only quarter's last two bits count. */
 typedef struct gantry__angle_f32_t {
     GANTRY_F32 high;
     GANTRY_F32 low;
@@ -92,13 +92,13 @@ GANTRY_FN gantry__angle_f32_t gantry__reduce_near_f32(GANTRY_F32 x) {
     return angle;
 }
 
-/* The 32 bits at bit `shift` < 32 of the two words. */
+/* The 32 bits of the two words that begin at bit `shift`, which must be below 32. */
 GANTRY_FN GANTRY_U32 gantry__word_at_u32(GANTRY_U32 first, GANTRY_U32 second, GANTRY_U32 shift) {
     return (first << shift) | ((second >> 1) >> (31u - shift));
 }
 
-/* high + low = fraction pi/2 for a quarter's fraction (g 2^32 + low_bits) / 2^62 - 1/2, g <
- * 2^30. */
+/* high + low = fraction pi/2 for a quarter's fraction (g 2^32 + low_bits) / 2^62 - 1/2; g must be
+ * below 2^30. */
 GANTRY_FN gantry__angle_f32_t gantry__angle_of_fraction_f32(GANTRY_U32 g, GANTRY_U32 low_bits) {
     GANTRY_U32 middle_bits = ((g & 0x7fu) << 16) | (low_bits >> 16);
     GANTRY_F32 first = GANTRY_AS_FLOAT((g >> 7) | 0x3f800000u) - 1.5f;
@@ -115,7 +115,7 @@ GANTRY_FN gantry__angle_f32_t gantry__angle_of_fraction_f32(GANTRY_U32 g, GANTRY
     return angle;
 }
 
-/* For 1024 <= a < infinity; a is positive. */
+/* Reduces a, which must be positive and finite, and at least 1024. */
 GANTRY_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a) {
     GANTRY_U32 bits = GANTRY_AS_UINT(a);
     GANTRY_U32 m = (bits & 0x007fffffu) | 0x00800000u;
@@ -162,7 +162,7 @@ GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x) {
     return angle;
 }
 
-/* sin(high + low); unlike gantry__sin_tail_f32 for a low that may be half of high's last place. */
+/* sin(high + low). Unlike in gantry__sin_tail_f32, low may be half of high's last place. */
 GANTRY_FN GANTRY_F32 gantry__sin_of_angle_f32(gantry__angle_f32_t angle) {
     GANTRY_F32 halved = -0.5f * angle.high;
 
@@ -170,8 +170,8 @@ GANTRY_FN GANTRY_F32 gantry__sin_of_angle_f32(gantry__angle_f32_t angle) {
                                 GANTRY_FMA_F32(angle.low, halved * angle.high, angle.low));
 }
 
-/* sin, cos and tan of x, which is finite, infinite or NaN, from its angle; the angles of the last
- * two are unspecified. */
+/* sin, cos and tan of x, which may be infinite or NaN, from its angle; the angle may then be
+ * anything. */
 GANTRY_FN GANTRY_F32 gantry__sin_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 s = gantry__sin_of_angle_f32(angle);
@@ -209,7 +209,7 @@ GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r, GANTRY_F32 low) {
     return GANTRY_FMA_F32(cube, 0.5f, GANTRY_FMA_F32(cube, p, rest));
 }
 
-/* -1 / (t + t_low), t_low far below t */
+/* -1 / (t + t_low); t_low must be far below t */
 GANTRY_FN GANTRY_F32 gantry__minus_inverse_f32(GANTRY_F32 t, GANTRY_F32 t_low) {
     GANTRY_F32 q = 1.0f / t;
 
@@ -240,7 +240,7 @@ GANTRY_FN GANTRY_F32 gantry__tan_f32(GANTRY_F32 x) {
 }
 
 /* The same bits for |x| < GANTRY_NEAR_LIMIT_F32 and NaN, at a fourth of the cost where
- * GANTRY_ANY_LANE saves nothing. */
+ * GANTRY_ANY_LANE skips nothing. */
 GANTRY_FN GANTRY_F32 gantry__sin_near_f32(GANTRY_F32 x) {
     return gantry__sin_from_f32(x, gantry__reduce_near_f32(x));
 }
@@ -253,7 +253,7 @@ GANTRY_FN GANTRY_F32 gantry__tan_near_f32(GANTRY_F32 x) {
     return gantry__tan_from_f32(x, gantry__reduce_near_f32(x));
 }
 
-/* base + (t + tail), where base is 0 or above t, base_low what is missing in base, and tail far
+/* base + (t + tail). base must be 0 or above t, base_low what is missing in base, and tail far
  * below t. */
 GANTRY_FN GANTRY_F32 gantry__sum_with_base_f32(GANTRY_F32 base, GANTRY_F32 base_low, GANTRY_F32 t,
                                                GANTRY_F32 tail) {
@@ -262,7 +262,7 @@ GANTRY_FN GANTRY_F32 gantry__sum_with_base_f32(GANTRY_F32 base, GANTRY_F32 base_
     return sum + ((((base - sum) + t) + base_low) + tail);
 }
 
-/* asin(s) - s for 0 <= s <= 1/2, u = s^2 */
+/* asin(s) - s; s must be in [0, 1/2], and u = s^2 */
 GANTRY_FN GANTRY_F32 gantry__asin_tail_f32(GANTRY_F32 s, GANTRY_F32 u) {
     GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_ASIN_4_F32, GANTRY_ASIN_3_F32);
 
@@ -272,7 +272,7 @@ GANTRY_FN GANTRY_F32 gantry__asin_tail_f32(GANTRY_F32 s, GANTRY_F32 u) {
     return s * u * p;
 }
 
-/* high + low = asin(a) for 0 <= a <= 1/2; beyond, 2 asin(sqrt((1 - a) / 2)), which is pi/2 -
+/* high + low = asin(a) for 0 <= a <= 1/2; beyond, it is 2 asin(sqrt((1 - a) / 2)), which is pi/2 -
  * asin(a). */
 GANTRY_FN gantry__angle_f32_t gantry__asin_parts_f32(GANTRY_F32 a) {
     GANTRY_F32 halved = (1.0f - a) * 0.5f;

@@ -3,8 +3,8 @@
  * Elementary functions of float64, with the same bits on every device that has float64. Comes after
  * dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0.
  *
- * The methods are those of math_float32.cl, which explains them, and so are the promises: IEEE
- * operations alone, fused where GANTRY_FMA_F64 says so, no table, no branch, a NaN result is always
+ * The methods are those of math_float32.cl, which explains them, and so are the promises: only IEEE
+ * operations, fused where GANTRY_FMA_F64 says so, no table, no branch, a NaN result is always
  * 0x7ff8000000000000.
  *
  * Largest error seen over 80 million random inputs a function (for the last two: |v| <= 4 pi), in
@@ -80,7 +80,7 @@ GANTRY_FN GANTRY_F64 gantry__exp_shifted_f64(GANTRY_F64 x) {
     return GANTRY_FMA_F64(x, GANTRY_LOG2E_F64, GANTRY_ROUNDER_F64);
 }
 
-/* x minus n times the high part of ln 2, which is exact, for the n of shifted, |n| <= 2047. */
+/* x minus n times the high part of ln 2, which is exact; |n| of shifted must be at most 2047. */
 GANTRY_FN GANTRY_F64 gantry__exp_high_f64(GANTRY_F64 x, GANTRY_F64 shifted) {
     return GANTRY_FMA_F64(shifted - GANTRY_ROUNDER_F64, -GANTRY_LN2_HI_F64, x);
 }
@@ -124,16 +124,16 @@ GANTRY_FN GANTRY_F64 gantry__exp_second_f64(GANTRY_U64 biased) {
     return GANTRY_AS_DOUBLE((biased - (biased >> 1)) << 52);
 }
 
-/* 2^-n for the n of shifted, 0 <= n <= 2046; denormal beyond 1022, which is why it is made of
- * two factors. */
+/* 2^-n for the n of shifted, which must be in [0, 2046]; denormal beyond 1022, which is why it is
+ * made of two factors. */
 GANTRY_FN GANTRY_F64 gantry__exp_inverse_f64(GANTRY_F64 shifted) {
     GANTRY_U64 biased = (GANTRY_ROUNDER_BITS_F64 + 2046u) - GANTRY_AS_ULONG(shifted);
 
     return gantry__exp_first_f64(biased) * gantry__exp_second_f64(biased);
 }
 
-/* Beyond both ends the computed value has no meaning: the end's result replaces it. With bounds for
- * x gcc takes five more steps. */
+/* Beyond both ends the computed value has no meaning, so the end's result replaces it. With bounds
+ * for x, gcc takes five more steps. */
 GANTRY_FN GANTRY_F64 gantry__exp_f64(GANTRY_F64 x) {
     GANTRY_F64 shifted = gantry__exp_shifted_f64(x);
     GANTRY_U64 biased = gantry__exp_biased_f64(shifted);
@@ -147,7 +147,7 @@ GANTRY_FN GANTRY_F64 gantry__exp_f64(GANTRY_F64 x) {
     return x == x ? y : GANTRY_NAN_F64;
 }
 
-/* k ln 2 + log(1 + f) + correction, for sqrt(1/2) <= 1 + f < sqrt(2). */
+/* k ln 2 + log(1 + f) + correction; 1 + f must be in [sqrt(1/2), sqrt(2)). */
 GANTRY_FN GANTRY_F64 gantry__log_parts_f64(GANTRY_F64 k, GANTRY_F64 f, GANTRY_F64 correction) {
     GANTRY_F64 halved = -0.5 * f;
     GANTRY_F64 sum = GANTRY_FMA_F64(k, GANTRY_LN2_HI_F64, f);
@@ -234,13 +234,13 @@ GANTRY_FN GANTRY_F64 gantry__sqrt_f64(GANTRY_F64 x) {
     GANTRY_U64 bits = GANTRY_AS_ULONG(GANTRY_SQRT_F64(x));
     GANTRY_U64 size = bits & (ulong)0x7fffffffffffffff;
 
-    /* Selected as bits: compilers may replace one NaN by another, and then drop a select of
+    /* Selected as bits, because compilers may replace one NaN by another, and then drop a select of
      * doubles. */
     return GANTRY_AS_DOUBLE(size > (ulong)0x7ff0000000000000 ? (ulong)0x7ff8000000000000 : bits);
 }
 
-/* v - n pi/2 for the n of shifted = 1.5 * 2^52 + n, |n| <= 2^20. The difference from n times the
- * first part is exact, as is n times the second, which has 33 bits. */
+/* v - n pi/2 for the n of shifted = 1.5 * 2^52 + n; |n| must be at most 2^20. The difference from n
+ * times the first part is exact, as is n times the second, which has 33 bits. */
 GANTRY_FN GANTRY_F64 gantry__quarter_high_f64(GANTRY_F64 v, GANTRY_F64 shifted) {
     GANTRY_F64 n = shifted - GANTRY_ROUNDER_F64;
 
@@ -256,7 +256,7 @@ GANTRY_FN GANTRY_F64 gantry__quarter_low_f64(GANTRY_F64 v, GANTRY_F64 shifted, G
     return GANTRY_FMA_F64(n, -GANTRY_PIO2_LO_F64, rest);
 }
 
-/* sin(high + low) for |high| <= pi/4 and low far below high */
+/* sin(high + low); |high| must be at most pi/4 and low far below high */
 GANTRY_FN GANTRY_F64 gantry__sin_tail_f64(GANTRY_F64 high, GANTRY_F64 low) {
     GANTRY_F64 u = high * high;
     GANTRY_F64 p = GANTRY_FMA_F64(u, GANTRY_SIN_5_F64, GANTRY_SIN_4_F64);
@@ -269,7 +269,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_tail_f64(GANTRY_F64 high, GANTRY_F64 low) {
     return high + GANTRY_FMA_F64(high * u, p, rest);
 }
 
-/* cos(high + low) for |high| <= pi/4 and low far below high */
+/* cos(high + low); |high| must be at most pi/4 and low far below high */
 GANTRY_FN GANTRY_F64 gantry__cos_tail_f64(GANTRY_F64 high, GANTRY_F64 low) {
     GANTRY_F64 u = high * high;
     GANTRY_F64 halved = -0.5 * high;
@@ -284,7 +284,7 @@ GANTRY_FN GANTRY_F64 gantry__cos_tail_f64(GANTRY_F64 high, GANTRY_F64 low) {
     return w + GANTRY_FMA_F64(u * u, p, rest);
 }
 
-/* odd for odd quarters, else even; chosen by a mask, since SSE2 cannot compare 64-bit integers. */
+/* odd for odd quarters, else even. A mask chooses, because SSE2 cannot compare 64-bit integers. */
 GANTRY_FN GANTRY_F64 gantry__of_quarter_f64(GANTRY_U64 quarter, GANTRY_F64 even, GANTRY_F64 odd) {
     GANTRY_U64 bits = GANTRY_AS_ULONG(even);
     GANTRY_U64 mask = (ulong)0 - (quarter & (ulong)1);
@@ -292,7 +292,7 @@ GANTRY_FN GANTRY_F64 gantry__of_quarter_f64(GANTRY_U64 quarter, GANTRY_F64 even,
     return GANTRY_AS_DOUBLE(bits ^ ((bits ^ GANTRY_AS_ULONG(odd)) & mask));
 }
 
-/* sin(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
+/* sin(v) for |v| <= 4 pi; beyond, the result is unspecified (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F64 gantry__sin_4pi_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = GANTRY_FMA_F64(v, GANTRY_TWO_OVER_PI_F64, GANTRY_ROUNDER_F64);
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);
@@ -307,7 +307,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_4pi_f64(GANTRY_F64 v) {
     return y == y ? y : GANTRY_NAN_F64;
 }
 
-/* cos(v) for |v| <= 4 pi; unspecified beyond (NaN for NaN and infinities). */
+/* cos(v) for |v| <= 4 pi; beyond, the result is unspecified (NaN for NaN and infinities). */
 GANTRY_FN GANTRY_F64 gantry__cos_4pi_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = GANTRY_FMA_F64(v, GANTRY_TWO_OVER_PI_F64, GANTRY_ROUNDER_F64);
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);

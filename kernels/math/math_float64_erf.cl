@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * erf of float64, with the same bits on every device that has float64. Comes after math_float64.cl,
- * whose promises and rules are this function's too, and leaves nothing where GANTRY_HAS_FLOAT64 is
- * 0.
+ * erf of float64, with the same bits on every device that has float64. It must come after
+ * math_float64.cl, whose promises and rules hold here, too, and is empty where GANTRY_HAS_FLOAT64
+ * is 0.
  *
  * Largest error seen over 80 million random inputs (tests/unit/math/test_math_float64.c 20000000),
  * in units of the exact result's last place: 1.1616 ulp at 0.99441896879851965.
@@ -57,7 +57,7 @@
 #define GANTRY_EXP2_10_F64 4.4356558882661070e-10
 /* constants end */
 
-/* erf(a) / a - 1 for 0 <= a <= 1, u = a^2 */
+/* erf(a) / a - 1; a must be in [0, 1], and u = a^2 */
 GANTRY_FN GANTRY_F64 gantry__erf_near_f64(GANTRY_F64 u) {
     GANTRY_F64 square = u * u;
     GANTRY_F64 even = GANTRY_FMA_F64(square, GANTRY_ERF_10_F64, GANTRY_ERF_8_F64);
@@ -74,7 +74,7 @@ GANTRY_FN GANTRY_F64 gantry__erf_near_f64(GANTRY_F64 u) {
     return GANTRY_FMA_F64(odd, u, even);
 }
 
-/* log2(erfc(1 + t)) for 0 <= t <= 5, of which less matters the greater t is */
+/* log2(erfc(1 + t)); t must be in [0, 5], of which less matters the greater t is */
 GANTRY_FN GANTRY_F64 gantry__erfc_log2_f64(GANTRY_F64 t) {
     GANTRY_F64 square = t * t;
     GANTRY_F64 even = GANTRY_FMA_F64(square, GANTRY_ERFC_LOG2_16_F64, GANTRY_ERFC_LOG2_14_F64);
@@ -97,7 +97,7 @@ GANTRY_FN GANTRY_F64 gantry__erfc_log2_f64(GANTRY_F64 t) {
     return GANTRY_FMA_F64(odd, t, even);
 }
 
-/* 2^v for -1000 <= v <= 0 */
+/* 2^v; v must be in [-1000, 0] */
 GANTRY_FN GANTRY_F64 gantry__exp2_below_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = v + GANTRY_ROUNDER_F64;
     GANTRY_F64 f = v - (shifted - GANTRY_ROUNDER_F64);

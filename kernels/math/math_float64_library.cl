@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of float64 that are the language's own: the C library's, OpenCL's or CUDA's. Comes
- * after dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0. Sine and cosine are in
+ * Functions of float64 that are the language's own: the C library's, OpenCL's or CUDA's. It must
+ * come after dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0. Sine and cosine are in
  * math_float64_trig.cl, erf in math_float64_erf.cl.
  *
- * Unlike those of math_float64.cl their last bits differ between devices. OpenCL's allow 16 ulp for
- * pow, 6 for atan2, 5 for tan, asinh, acosh, atanh and the inverses, 4 for the others, gives no
+ * Unlike those of math_float64.cl, their last bits differ between devices. OpenCL's allow 16 ulp
+ * for pow, 6 for atan2, 5 for tan, asinh, acosh, atanh and the inverses, 4 for the others, gives no
  * bound for lgamma, and wants fmod exact. A NaN result is always 0x7ff8000000000000.
  *
- * Those of two arguments exist without GANTRY_MATH_LANES only: PoCL 3.1's pow of vectors gives
- * infinity for powers of denormals that are 0, and its fmod of vectors does not end for distant
- * arguments.
+ * Those of two arguments exist only without GANTRY_MATH_LANES, because PoCL 3.1's pow of vectors
+ * gives infinity for powers of denormals that are 0, and its fmod of vectors does not end for
+ * distant arguments.
  */
 #if GANTRY_HAS_FLOAT64
 
-/* x, and one NaN for every NaN. Selected as bits: a compiler may replace one NaN by another and
- * drop the select. */
+/* x, with one NaN for every NaN. It is selected as bits, because a compiler may replace one NaN by
+ * another and drop the select. */
 GANTRY_FN GANTRY_F64 gantry__canonical_f64(GANTRY_F64 x) {
     GANTRY_U64 bits = GANTRY_AS_ULONG(x);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * digamma, activation functions and rsqrt of float64. Comes after math_float64.cl and
+ * digamma, activation functions and rsqrt of float64. It must come after math_float64.cl and
  * math_float64_library.cl and is empty if GANTRY_HAS_FLOAT64 is 0.
  *
  * elu, selu and gelu_erf use the library's expm1 and erfc, so their last bits differ between
- * devices. The others use math_float64.cl alone and have the same bits everywhere.
+ * devices. The others only use math_float64.cl and have the same bits everywhere.
  *
  * gelu_tanh and gelu_erf are x G(x), where G(x) for a large negative x magnifies any error of its
  * argument. So the argument is a sum of two doubles, whose second part enters by the first term of
@@ -76,12 +76,12 @@
 #define GANTRY_PSI_FAR_7_F64 -2.1457046262106239e-1
 /* constants end */
 
-/* The rounding error of the product p = a b. */
+/* The rounding error of the product a b, whose rounded value p must be. */
 GANTRY_FN GANTRY_F64 gantry__product_low_f64(GANTRY_F64 a, GANTRY_F64 b, GANTRY_F64 p) {
     return GANTRY_FMA_F64(a, b, -p);
 }
 
-/* log(1 + e) for 0 <= e <= 1. */
+/* log(1 + e); e must be in [0, 1]. */
 GANTRY_FN GANTRY_F64 gantry__log_above_one_f64(GANTRY_F64 e) {
     GANTRY_F64 one = 1.0 + e;
     GANTRY_F64 correction = (e - (one - 1.0)) / one;
@@ -112,16 +112,16 @@ GANTRY_FN GANTRY_F64 gantry__selu_f64(GANTRY_F64 x) {
     return x > 0.0 ? above : below;
 }
 
-/* y, but x where y is x anyway and the formula may meet 0 * infinity: above `most` and at 0. NaN
- * for -infinity. */
+/* y, but x where y is x anyway and the formula may meet 0 * infinity: above `most` and at 0. It is
+ * NaN for -infinity. */
 GANTRY_FN GANTRY_F64 gantry__gate_ends_f64(GANTRY_F64 x, double most, GANTRY_F64 y) {
     y = x > most ? x : y;
     y = x == 0.0 ? x : y;
     return x >= -1.7976931348623157e308 ? y : GANTRY_NAN_F64;
 }
 
-/* x exp(v) / (1 + exp(v)) for v + v_low, both of x's sign; exp(v) comes in two halves, since it
- * may be denormal. */
+/* x exp(v) / (1 + exp(v)) for v + v_low, both of which must have x's sign; exp(v) comes in two
+ * halves, because it may be denormal. */
 GANTRY_FN GANTRY_F64 gantry__times_sigmoid_f64(GANTRY_F64 x, GANTRY_F64 v, GANTRY_F64 v_low) {
     GANTRY_F64 half_exp = gantry__exp_f64(0.5 * v);
     GANTRY_F64 first = x * half_exp;
@@ -181,7 +181,7 @@ GANTRY_FN GANTRY_F64 gantry__rsqrt_f64(GANTRY_F64 x) {
     return gantry__canonical_f64(1.0 / GANTRY_SQRT_F64(x));
 }
 
-/* digamma(x), x >= 6. */
+/* digamma(x); x must be at least 6. */
 GANTRY_FN GANTRY_F64 gantry__digamma_far_f64(GANTRY_F64 x) {
     GANTRY_F64 inverse = 1.0 / x;
     GANTRY_F64 w = inverse * inverse;
@@ -196,7 +196,7 @@ GANTRY_FN GANTRY_F64 gantry__digamma_far_f64(GANTRY_F64 x) {
     return gantry__log_f64(x) - GANTRY_FMA_F64(w, p, 0.5 * inverse);
 }
 
-/* digamma(1 + f) + more, 0 <= f < 1. */
+/* digamma(1 + f) + more; f must be in [0, 1). */
 GANTRY_FN GANTRY_F64 gantry__digamma_root_f64(GANTRY_F64 f, GANTRY_F64 more) {
     GANTRY_F64 d = (f - GANTRY_PSI_ROOT_LESS_1_HIGH_F64) - GANTRY_PSI_ROOT_LESS_1_LOW_F64;
     GANTRY_F64 square = d * d;

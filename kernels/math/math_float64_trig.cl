@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sine and cosine of float64. Comes after math_float64.cl, whose promises and rules are these
- * functions' too and whose coefficients they use, and after math_float64_library.cl; leaves nothing
- * where GANTRY_HAS_FLOAT64 is 0.
+ * Sine and cosine of float64. It must come after math_float64.cl, whose promises and rules hold
+ * here, too, and whose coefficients it uses, and after math_float64_library.cl. It is empty where
+ * GANTRY_HAS_FLOAT64 is 0.
  *
  * Near (|x| < 2^20) the bits are the same on every device; beyond, the results are the language's
  * own.
@@ -18,7 +18,7 @@
  * x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. x less n times the first part of pi/2 is
  * exact, a multiple of 2^-53 below 1. n is below 2^20, so n times the second part, of 33 bits, is
  * exact, too; what its subtraction rounds goes into low. Only n mod 4 matters. Odd n take the
- * cosine's polynomial of r, even n the sine's, and the two differ in their coefficients alone:
+ * cosine's polynomial of r, even n the sine's, and the two differ only in their coefficients:
  *
  *     sine     high + (r^3 P(r^2) + low (1 - r^2 / 2))
  *     cosine   (1 - r^2 / 2) + (r^4 P(r^2) + (the rest of 1 - r^2 / 2 - high low))
@@ -27,7 +27,7 @@
 
 #define GANTRY_NEAR_LIMIT_F64 1048576.0
 
-/* An angle modulo 2 pi: (high + low) + quarter pi/2, of quarter only the last two bits. */
+/* An angle modulo 2 pi: (high + low) + quarter pi/2; only quarter's last two bits count. */
 typedef struct gantry__angle_f64_t {
     GANTRY_F64 high;
     GANTRY_F64 low;
@@ -48,7 +48,7 @@ GANTRY_FN gantry__angle_f64_t gantry__reduce_near_f64(GANTRY_F64 x) {
     gantry__of_quarter_f64(quarter, (GANTRY_F64)(GANTRY_SIN_##index##_F64), \
                            (GANTRY_F64)(GANTRY_COS_##index##_F64))
 
-/* sin((high + low) + quarter pi/2). Chosen by masks: as branches, compilers compute both. */
+/* sin((high + low) + quarter pi/2), chosen by masks, because compilers compute both branches. */
 GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, GANTRY_U64 quarter) {
     GANTRY_F64 u = high * high;
     GANTRY_F64 halved = -0.5 * high;
@@ -70,7 +70,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, G
 
 #undef GANTRY_TURN_F64
 
-/* sin(x) for |x| < GANTRY_NEAR_LIMIT_F64; unspecified beyond. */
+/* sin(x) for |x| < GANTRY_NEAR_LIMIT_F64; beyond, the result is unspecified. */
 GANTRY_FN GANTRY_F64 gantry__sin_near_f64(GANTRY_F64 x) {
     gantry__angle_f64_t angle = gantry__reduce_near_f64(x);
     GANTRY_F64 y = gantry__sin_of_angle_f64(angle.high, angle.low, angle.quarter);
@@ -78,14 +78,14 @@ GANTRY_FN GANTRY_F64 gantry__sin_near_f64(GANTRY_F64 x) {
     return x == 0.0 ? x : y;
 }
 
-/* cos(x) for |x| < GANTRY_NEAR_LIMIT_F64; unspecified beyond. */
+/* cos(x) for |x| < GANTRY_NEAR_LIMIT_F64; beyond, the result is unspecified. */
 GANTRY_FN GANTRY_F64 gantry__cos_near_f64(GANTRY_F64 x) {
     gantry__angle_f64_t angle = gantry__reduce_near_f64(x);
 
     return gantry__sin_of_angle_f64(angle.high, angle.low, angle.quarter + (ulong)1);
 }
 
-/* name(x), near or far. */
+/* Defines name(x), which takes the near function or the language's own. */
 #define GANTRY_NEAR_OR_LIBRARY(name)                                                     \
     GANTRY_FN GANTRY_F64 gantry__##name##_f64(GANTRY_F64 x) {                            \
         GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff); \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Powers of integers, modulo 2^32 or 2^64: by squaring. Comes after dialect.cl. */
+/* Powers of integers, modulo 2^32 or 2^64, by squaring. It must come after dialect.cl. */
 GANTRY_FN uint gantry__power_u32(uint x, uint y) {
     uint result = 1;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The remainder of a float division, of the sign of x (fmod) or of y (floor_mod): exact but for
- * floor_mod's sum. Comes after dialect.cl and, where there is float64, math_float64_library.cl.
+ * floor_mod's sum. It comes after dialect.cl and, if there is float64, math_float64_library.cl.
  * Those of float32 are functions of lanes. A program has float64's where that is its type.
  *
  * Near, |x| up to 2^21 |y|: with the integer n nearest to the quotient, x - n y is exact, and so is
@@ -24,7 +24,7 @@
 #define GANTRY_SCALAR_OF_BITS(bits) GANTRY_AS_FLOAT(bits)
 #endif
 
-/* A power of two of the exponent field, 1 for denormals too: the value of a last place. */
+/* A power of two of the exponent field, where denormals have 1, too: the value of a last place. */
 GANTRY_FN float gantry__last_place_f32(int exponent) {
     return GANTRY_SCALAR_OF_BITS(exponent > 23 ? (uint)(exponent - 23) << 23
                                                : 1u << (exponent - 1));
@@ -56,7 +56,7 @@ GANTRY_FN float gantry__fmod_far_f32(float x, float y) {
 
 #define GANTRY_MODULO_NEAR_F32 2097152.0f
 
-/* Whether this quotient, or a zero divisor, is not a case for gantry__fmod_near_f32. */
+/* Whether this quotient, or a zero divisor, is out of reach of gantry__fmod_near_f32. */
 #define GANTRY_FMOD_IS_FAR_F32(a, b) ((a) > (b)*GANTRY_MODULO_NEAR_F32)
 
 GANTRY_FN GANTRY_F32 gantry__fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y) {
@@ -106,7 +106,7 @@ GANTRY_FN float gantry__fmod_f32(float x, float y) {
 GANTRY_FLOOR_MOD(GANTRY_F32, f32)
 GANTRY_FLOOR_MOD(GANTRY_F32, near_f32)
 
-/* A device's program for another type omits it. */
+/* A device's program for another type omits the functions of float64. */
 #if defined(GANTRY_T)
 #define GANTRY_MODULO_HAS_F64 GANTRY_T_IS(f64)
 #else

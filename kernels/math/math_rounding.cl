@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rounding to a neighbouring integer: exact in all three languages, which only name it differently.
- * Comes after dialect.cl. rint takes the even one of two equally near ones. */
+ * It must come after dialect.cl. rint takes the even one of two equally near ones. */
 #if defined(__OPENCL_VERSION__)
 #define gantry__floor_f32(x) floor(x)
 #define gantry__ceil_f32(x) ceil(x)

@@ -15,26 +15,26 @@
 #include "kernels/common/try.h"
 #include "kernels/matmul/matmul_shape.h"
 
-#define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
-#define EPILOGUE_ELEMENTS 4096            /* that a program runs over at once: few panels' */
+#define WORTH_A_THREAD (INT64_C(1) << 18) /* so many multiplications pay for a thread */
+#define EPILOGUE_ELEMENTS 4096            /* a program runs over so many at once: a few panels */
 
 typedef struct conv_t {
     const gantry__windows_t *window;
     const gantry__cpu_gemm_loops_t *loops;
-    gantry__cpu_gemm_t gemm; /* without A */
+    gantry__cpu_gemm_t gemm; /* all but A */
     const void *images;
     char *packed; /* the filter: panels of all k, or the rows of multiply_few */
     bool is_few;  /* multiply_few computes it */
-    int64_t size; /* of an element */
+    int64_t size; /* bytes of an element */
     bool without_padding;
-    /* Places that are computed as one, whose window covers theirs; 1: none. own and own_filter are
-     * the window and the filter of one place. */
+    /* The number of places that are computed as one, whose window covers theirs; 1: each by itself.
+     * own and own_filter are the window and the filter of one place. */
     int64_t together;
     const gantry__windows_t *own;
     const void *own_filter;
 } conv_t;
 
-/* Units: panels of the filter. */
+/* Packs panels [begin, end) of the filter. */
 static void pack_filter(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
     const int64_t columns = conv->loops->columns, first = begin * columns;
@@ -54,7 +54,8 @@ static void pack_few(const conv_t *conv, int64_t rows) {
 }
 
 /* Prefetches the elements that the next panel reads and this one does not. The hardware prefetcher
- * starts too late on such short lines. The addresses may lie behind the images. */
+ * starts too late on such short lines. The addresses may be after the images' end, because a
+ * prefetch never faults. */
 static void prefetch_panel(const conv_t *conv, const gantry__panel_t *panel) {
     const gantry__windows_t *w = conv->window;
     const int64_t bytes = panel->places * w->step_x * w->channels * conv->size;
@@ -67,8 +68,9 @@ static void prefetch_panel(const conv_t *conv, const gantry__panel_t *panel) {
     }
 }
 
-/* Computes the panel's part of C from the place `first` on, or its chains if there are few outputs.
- * The pieces are those of the sum from its element `k` on. Their lines are offsets from images. */
+/* Computes the panel's part of C from the place `first` on, or its chains if there are few
+ * outputs. The pieces must be those of the sum from its element `k` on. Their lines are offsets
+ * from images. */
 static void multiply_panel(const conv_t *conv, const void *images,
                            const gantry__lines_piece_t *pieces, int64_t count, int64_t k,
                            int64_t first, void *chains) {
@@ -152,7 +154,7 @@ static void leave_padding_out(const conv_t *conv, int64_t first) {
     }
 }
 
-/* Runs the epilogue over the places from *done on to `end`, if they are many, or all. */
+/* Runs the epilogue over the places from *done on to `end`, if they are many, or if is_all. */
 static void finish_places(const conv_t *conv, int64_t *done, int64_t end, bool is_all) {
     const int64_t n = conv->gemm.n, places = end - *done;
     if (!conv->gemm.epilogue || (!is_all && places * n < EPILOGUE_ELEMENTS)) return;
@@ -160,7 +162,7 @@ static void finish_places(const conv_t *conv, int64_t *done, int64_t end, bool i
     *done = end;
 }
 
-/* Units: panels of places. */
+/* Computes panels [begin, end) of places. */
 static void convolve_panels(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
     const int64_t rows = conv->loops->rows, m = conv->gemm.m, n = conv->gemm.n,
@@ -169,7 +171,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
     gantry__lines_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
     const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside),
                   last = gantry__least(m, end * rows);
-    int64_t done = begin * rows; /* places with their epilogue */
+    int64_t done = begin * rows; /* the places that have had their epilogue */
     gantry__panel_t panel;
     for (int64_t first = begin * rows; first < last; first += rows) {
         gantry__find_panel(conv->window, first, m, rows, &panel);
@@ -221,8 +223,8 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
  *     filter of 3 columns, 2 places     place 0   a b c 0
  *                                       place 1   0 a b c
  *
- * The zeros do not change a sum, unless they meet an infinity or NaN: so the places with a NaN are
- * summed again, as without padding. Returns how many places that are. */
+ * The zeros do not change a sum, unless they meet an infinity or NaN. Therefore the places with a
+ * NaN are summed again, as without padding. Returns how many places that are. */
 static int64_t places_together(const conv_t *conv) {
     const gantry__windows_t *w = conv->window;
     int64_t together = conv->gemm.n > 0 ? conv->loops->narrow->columns / conv->gemm.n : 1;
@@ -319,7 +321,7 @@ static const gantry_kernel_def_t convolve_images =
 static const gantry_kernel_def_t fused_images = GANTRY_K_DEFINITION(
     "_FusedConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
     .compute = conv_cpu_compute_fused, .data = &convolve_images);
-extern const gantry_kernel_def_t gantry__cpu_conv_filter_kernel; /* conv_filter_cpu.c */
+extern const gantry_kernel_def_t gantry__cpu_conv_filter_kernel; /* from conv_filter_cpu.c */
 const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images, &fused_images,
                                                                &gantry__cpu_conv_filter_kernel};
 const uint32_t gantry__cpu_conv_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_conv_kernels);

@@ -5,9 +5,9 @@
  *     the patches, transposed [rows * columns * channels, places]
  *     x the gradient of the result [places, outputs]
  *
- * A's panels are elements of the window, some of them side by side. Where these lie side by side
- * in the images, too, they are read from there: one line for each place. Panels of several runs,
- * and places at borders, are packed. An element of a window outside the image adds nothing.
+ * A's panels are elements of the window, some of them neighbours. Where these are neighbours in the
+ * images, too, they are read from there: one line for each place. Panels of several runs, and
+ * places at borders, are packed. An element of a window outside the image adds nothing.
  *
  * The sum runs over all places and the product is small, so the places are cut into chunks, whose
  * products are added up in their order:
@@ -16,9 +16,9 @@
  *     tile 0 of A     [ places   |   places   ]         filter's elements in one chunk; it
  *     tile 1 of A     [          |            ]         packs the result's gradient itself
  *
- * The number of chunks depends on the shapes alone, and so do the bits of the result.
+ * The number of chunks depends only on the shapes, and so do the bits of the result.
  *
- * The text follows window.cl. Whoever includes it defines, for each element type:
+ * The text must come after window.cl. Whoever includes it must define, for each element type:
  *   GANTRY_FILTER_T, GANTRY_FILTER_SPACE   the type, and OpenCL's address space of memory
  *   GANTRY_FILTER_NAME(name)               the name of a function or type of that element type
  *   GANTRY_FILTER_PACK(q, grad, columns, places, to)
@@ -29,32 +29,32 @@
 #ifndef GANTRY_CONV_FILTER_CL
 #define GANTRY_CONV_FILTER_CL
 
-#define GANTRY_FILTER_PANELS 8    /* of A in a tile */
+#define GANTRY_FILTER_PANELS 8    /* panels of A in a tile */
 #define GANTRY_FILTER_COLUMNS 128 /* outputs whose panels a unit packs at once */
-#define GANTRY_FILTER_PLACES 256  /* at once */
-#define GANTRY_FILTER_ROWS 16     /* the most of a panel of A */
+#define GANTRY_FILTER_PLACES 256  /* places at once */
+#define GANTRY_FILTER_ROWS 16     /* most rows of a panel of A */
 
 typedef struct gantry__filter_t {
     gantry__windows_t window;
     GANTRY_LONG m, n, k;                   /* elements of the window, outputs, places */
-    GANTRY_LONG elements;                  /* of the images */
-    GANTRY_LONG panel_rows, panel_columns; /* of A, of B */
+    GANTRY_LONG elements;                  /* elements of all images */
+    GANTRY_LONG panel_rows, panel_columns; /* rows of a panel of A, columns of one of B */
     GANTRY_LONG tiles, chunks, places;     /* a chunk has `places` places */
     /* a lane computes neighbouring units, one after the other, in its `lane_elements` of memory */
     GANTRY_LONG lanes, lane_elements;
 } gantry__filter_t;
 
-/* Elements of a window that are neighbours in the images, in one of the window's rows. */
+/* Elements of a window that are neighbours in the images, in one row of the window. */
 typedef struct gantry__filter_run_t {
     GANTRY_LONG row, first, last; /* the first and the last column of the window */
-    GANTRY_LONG channel;          /* of the first element */
+    GANTRY_LONG channel;          /* the first element's */
     GANTRY_LONG offset;           /* from the beginning of the window */
     GANTRY_LONG count;
 } gantry__filter_run_t;
 
 GANTRY_FN GANTRY_LONG gantry__filter_least(GANTRY_LONG a, GANTRY_LONG b) { return a < b ? a : b; }
 
-/* The runs of elements [first, first + count). Returns their number. */
+/* Writes the runs of elements [first, first + count). Returns their number. */
 GANTRY_FN int gantry__find_filter_runs(const gantry__windows_t *w, GANTRY_LONG first,
                                        GANTRY_LONG count, gantry__filter_run_t *runs) {
     const GANTRY_LONG together = w->spread_x == 1 ? w->columns : 1, line = together * w->channels;
@@ -107,7 +107,7 @@ typedef struct FILTER_NAME(filter_panel_t) {
     FILTER_SPACE const FILTER_T *images;
     gantry__filter_run_t runs[GANTRY_FILTER_ROWS];
     int run_count;
-    GANTRY_LONG rows; /* of the panel */
+    GANTRY_LONG rows; /* the panel's */
     GANTRY_LONG place, count;
     FILTER_SPACE const FILTER_T *b;
     GANTRY_LONG columns;
@@ -115,8 +115,8 @@ typedef struct FILTER_NAME(filter_panel_t) {
     FILTER_SPACE FILTER_T *packed; /* a panel of A */
 } FILTER_NAME(filter_panel_t);
 
-/* The run's elements at one place, whose window begins at `start` in the images and at column
- * `left`; zeros outside. */
+/* Packs the run's elements at one place, whose window begins at `start` in the images and at column
+ * `left`; elements outside are zeros. */
 GANTRY_FN void FILTER_NAME(pack_filter_place)(const gantry__windows_t *w,
                                               const gantry__filter_run_t *run,
                                               FILTER_SPACE const FILTER_T *images,
@@ -149,7 +149,7 @@ GANTRY_FN void FILTER_NAME(multiply_filter_places)(const gantry__filter_t *q,
                            panel->columns);
 }
 
-/* Places [x, end) of a line, packed. */
+/* Adds places [x, end) of a line, whose elements it packs first. */
 GANTRY_SHARED_FN void FILTER_NAME(sum_filter_packed)(const gantry__filter_t *q,
                                                      const FILTER_NAME(filter_panel_t) * panel,
                                                      const gantry__filter_line_t *at, GANTRY_LONG x,
@@ -239,8 +239,8 @@ GANTRY_FN void FILTER_NAME(sum_filter_panel)(const gantry__filter_t *q,
     }
 }
 
-/* A tile of the filter's elements over one chunk. parts: [chunks, m, n]; with one chunk, the
- * result. `memory` is the lane's. */
+/* Sums a tile of the filter's elements over one chunk. parts is [chunks, m, n], or with one chunk
+ * the result. `memory` must be the lane's own. */
 GANTRY_FN void FILTER_NAME(sum_filter_unit)(const gantry__filter_t *q,
                                             FILTER_SPACE const FILTER_T *images,
                                             FILTER_SPACE const FILTER_T *grad,
@@ -268,7 +268,7 @@ GANTRY_FN void FILTER_NAME(sum_filter_unit)(const gantry__filter_t *q,
 
             panel.columns = gantry__filter_least(GANTRY_FILTER_COLUMNS, q->n - j);
             panel.b = packed_b;
-            if (q->n == q->panel_columns) { /* the rows of B are a packed panel */
+            if (q->n == q->panel_columns) { /* then the rows of B are a packed panel */
                 panel.b = b;
             } else {
                 GANTRY_FILTER_PACK(q, b, panel.columns, panel.count, packed_b);
@@ -283,7 +283,7 @@ GANTRY_FN void FILTER_NAME(sum_filter_unit)(const gantry__filter_t *q,
     }
 }
 
-/* Elements [begin, end) of the result, from all chunks. */
+/* Adds up elements [begin, end) of the result from all chunks, in the chunks' order. */
 GANTRY_FN void FILTER_NAME(add_filter_chunks)(const gantry__filter_t *q,
                                               FILTER_SPACE const FILTER_T *parts,
                                               FILTER_SPACE FILTER_T *out, GANTRY_LONG begin,

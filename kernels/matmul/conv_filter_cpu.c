@@ -8,10 +8,10 @@
 #include "kernels/matmul/matmul_cpu.h"
 
 #define LANES_PER_THREAD 4
-#define FILTER_WORK (INT64_C(1) << 18) /* multiplications that pay for a thread */
+#define FILTER_WORK (INT64_C(1) << 18) /* so many multiplications pay for a thread */
 
 typedef struct filter_t {
-    gantry__filter_t shape; /* first: the text knows this struct by it */
+    gantry__filter_t shape; /* must be first, because the text knows this struct by it */
     const gantry__cpu_gemm_loops_t *loops;
     const void *images, *grad;
     void *memory, *parts, *out;

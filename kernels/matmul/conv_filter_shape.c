@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cuts the gradient of a filter into chunks and tiles (conv_filter_shape.h). */
 #include "kernels/matmul/conv_filter_shape.h"
 
-#define LEAST_PLACES 512      /* of a chunk */
-#define UNITS 32              /* wanted */
+#define LEAST_PLACES 512      /* least of a chunk */
+#define UNITS 32              /* the wanted number */
 #define PARTS_BYTES (8 << 20) /* the most for products of chunks */
 
 static int64_t filter_parts_of(int64_t value, int64_t each) { return (value + each - 1) / each; }
 
-/* The chunks depend on the shapes and the panels alone. */
+/* Cuts the places into chunks, which depend only on the shapes and the panels. */
 static void cut_filter(gantry__filter_t *filter, int64_t size) {
     filter->tiles = filter_parts_of(filter->m, GANTRY_FILTER_PANELS * filter->panel_rows);
     filter->chunks =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the gradient of a convolution's filter is cut into units (kernels/matmul/conv_filter.cl).
  *
- * Owner: plain values. Threads: thread-safe. */
+ * Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_CONV_FILTER_SHAPE_H
 #define GANTRY_KERNELS_CONV_FILTER_SHAPE_H
 
@@ -9,11 +9,12 @@
 
 #include "kernels/matmul/conv_filter.cl"
 
-/* Of a call of _ImagesFilterGradient with places, for panels of those sizes and at most so many
- * lanes. */
+/* Fills in the units of a call of _ImagesFilterGradient that has places, for panels of those sizes
+ * and at most so many lanes. */
 void gantry__filter_fill(const gantry_op_call_t *call, int64_t panel_rows, int64_t panel_columns,
                          int64_t most_lanes, gantry__filter_t *out);
-/* Elements of the memory of all lanes, and of the parts of the chunks: 0 if there is one chunk. */
+/* The numbers of elements of the memory of all lanes, and of the parts of the chunks, which is 0 if
+ * there is one chunk. The caller must provide both. */
 int64_t gantry__filter_lane_memory(const gantry__filter_t *filter);
 int64_t gantry__filter_part_memory(const gantry__filter_t *filter);
 

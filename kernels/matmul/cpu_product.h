@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of float32 on the CPU: the libraries that may serve them, and the size classes by
- * which one is chosen. Constants only. */
+ * which one is chosen. Owner: nothing, these are constants. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_CPU_PRODUCT_H
 #define GANTRY_KERNELS_CPU_PRODUCT_H
 

@@ -36,8 +36,8 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* The host's struct of the same name. Strides are in elements; a broadcast operand has batch
- * strides of 0. */
+/* Must have the same fields as the host's struct. Strides are in elements; a broadcast operand has
+ * batch strides of 0. */
 typedef struct {
     GANTRY_LONG m;
     GANTRY_LONG n;
@@ -48,7 +48,7 @@ typedef struct {
     GANTRY_LONG b_column;
     GANTRY_LONG blocks_down;
     GANTRY_LONG blocks_across;
-    GANTRY_LONG elements; /* of C, whole batch */
+    GANTRY_LONG elements; /* elements of C, in the whole batch */
     GANTRY_LONG batch_rank;
     GANTRY_LONG batch_dims[6];
     GANTRY_LONG a_batch[6];
@@ -63,7 +63,7 @@ typedef struct {
 #define BIAS(column) ((T)0)
 #endif
 
-/* An element of c from its sum. */
+/* Makes an element of c from its sum. */
 GANTRY_FN T finished(const U sum, const T bias) {
     T x = STORED(sum);
 #if GANTRY_EPILOGUE & 1
@@ -176,7 +176,7 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
 #define COLUMNS 64
 #define STEP 64
 
-/* sums[i][j] += a[i] * b[j] for one k; a's rows lie `stride` apart. */
+/* sums[i][j] += a[i] * b[j] for one k; a's rows are `stride` apart. */
 GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows,
                          GANTRY_GLOBAL const T *b, int columns) {
     for (int i = 0; i < rows; ++i) {
@@ -221,7 +221,7 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
                           BIAS_SPAN GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     U sums[ROWS * COLUMNS];
-    U piece[STEP * COLUMNS]; /* of B, if it has 16-bit floats or strided columns */
+    U piece[STEP * COLUMNS]; /* a piece of B with 16-bit floats or strided columns */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
     const GANTRY_LONG across_all = gantry__divide_position(group, plan.blocks_down);
     const GANTRY_LONG batch = gantry__divide_position(across_all, plan.blocks_across);

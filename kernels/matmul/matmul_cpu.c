@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul, BatchMatMul and _FusedMatMul of the CPU backend: shapes, batches, blocks, threads. The
- * loops are in
- * matmul_cpu_simd.c, vendor libraries in cpu_blas.c, products of 16-bit types in
+ * loops are in matmul_cpu_simd.c, vendor libraries in cpu_blas.c, products of 16-bit types in
  * matmul_cpu_narrow.c.
  *
  * A product uses the first of these algorithms that fits:
@@ -36,12 +35,12 @@
 #define SIDE_BLOCK 2048
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
-/* columns of a part of a thin product: long runs of memory, as long as each thread gets two; one,
- * if the product takes microseconds */
+/* The columns of a part of a thin product. Long runs of memory are best while each thread gets two;
+ * one suffices if the product takes microseconds. */
 #define THIN_PIECE 512
 #define STACK_BYTES 40960
-/* Rows of B are short if this many sums of C's rows fit so many bytes. Then threads share the rows,
- * if these are so many. */
+/* Rows of B are short if so many sums of C's rows fit into so many bytes. Then threads share the
+ * rows, if there are at least so many. */
 #define THIN_PARTS 8
 #define THIN_SUM_BYTES 32768
 #define THIN_ROWS 256
@@ -63,15 +62,15 @@ typedef struct {
     const gantry__cpu_gemm_loops_t *loops;
     int64_t size; /* bytes of an element */
     char *packed_a, *packed_b;
-    int64_t row, rows; /* of C, this block */
+    int64_t row, rows; /* the block's part of C */
     int64_t column, columns;
     int64_t k, k_count;
     int64_t tile_rows;
     int64_t tiles_down, tiles_across;
-    bool pack_b; /* false: B is packed already */
+    bool pack_b; /* false: B is already packed */
 } block_t;
 
-/* Units: panels of A, then panels of B. */
+/* Packs panels [begin, end), which are numbered through A's panels, then B's. */
 static void pack_panels(void *context, int64_t begin, int64_t end) {
     const block_t *block = context;
     const gantry__cpu_gemm_loops_t *loops = block->loops;
@@ -120,10 +119,10 @@ static void matmul_cpu_run(gantry_backend_device_t *device, int64_t count, int64
         gantry__cpu_parallel_for(device, count, grain, fn, context);
 }
 
-/* The threads that a product pays for: the caller's, those that are awake, or all. */
+/* The threads that a product pays for: only the caller's, those that are awake, or all. */
 typedef enum { ONE_THREAD, AWAKE_THREADS, ALL_THREADS } matmul_threads_t;
 
-/* device NULL: the calling thread alone. */
+/* The number of threads; NULL means only the calling one. */
 static int64_t threads_of(gantry_backend_device_t *device) {
     return device && device->pool ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
 }
@@ -158,7 +157,7 @@ static void run_block(gantry_backend_device_t *device, block_t *block) {
     matmul_cpu_run(device, block->tiles_down * block->tiles_across, 1, multiply_tiles, block);
 }
 
-/* If device is NULL, the calling thread computes all of it. */
+/* Computes the product; if device is NULL, the calling thread does all of it. */
 static void multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                              const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed) {
     int64_t k_block = k_block_of(gemm->k);
@@ -205,14 +204,15 @@ static void thin_pieces(void *context, int64_t begin, int64_t end) {
     finish_thin(gemm, first, last);
 }
 
-/* Part i of the threads' work: the product of a THIN_PARTS-th of B's rows. */
+/* Computes part i of the threads' work: the product of a THIN_PARTS-th of B's rows. */
 typedef struct {
     const gantry__cpu_gemm_t *gemm;
     const gantry__cpu_gemm_loops_t *loops;
     float *sums; /* [THIN_PARTS, m, n] */
 } thin_rows_t;
 
-/* Whole groups of eight rows, which the loop takes at a time. */
+/* The first row of a part. Parts have whole groups of eight rows, which the loop takes at a
+ * time. */
 static int64_t thin_part_begin(int64_t k, int64_t part) {
     return part == THIN_PARTS ? k : k * part / THIN_PARTS / 8 * 8;
 }
@@ -232,9 +232,10 @@ static void sum_thin_rows(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* A thread that reads some columns of each short row uses a part of its cache alone: lines at such
- * distances share few of the cache's sets. Whole rows use all of it. A product with a row of ones
- * adds the sums of the parts up. Not inlined, for its stack frame. */
+/* A thread that reads some columns of each short row uses only a part of its cache, because lines
+ * at such distances share few of the cache's sets. Whole rows use all of it. A product with a row
+ * of ones adds the sums of the parts up. The function must not be inlined, because of its stack
+ * frame. */
 static __attribute__((noinline)) void multiply_thin_rows(gantry_backend_device_t *device,
                                                          const gantry__cpu_gemm_t *gemm,
                                                          const gantry__cpu_gemm_loops_t *loops,
@@ -268,7 +269,8 @@ static bool has_short_rows(const gantry__cpu_gemm_t *gemm) {
            gemm->m * gemm->n * THIN_PARTS * (int64_t)sizeof(float) <= THIN_SUM_BYTES;
 }
 
-/* Computes a product with few rows or, by transposing both sides, few columns. False: not thin. */
+/* Computes a product with few rows or, by transposing both sides, few columns. Returns false if it
+ * is not thin. */
 static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                      const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
                      matmul_threads_t threads) {
@@ -332,8 +334,8 @@ static void run_stripes(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Computes a large float32 product by a library. False if a call of the library fails: the blocked
- * algorithm computes it then. */
+/* Computes a large float32 product by a library. Returns false if a call of the library fails; the
+ * blocked algorithm must then compute it. */
 static bool try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                         int library, bool parallel) {
     stripes_t stripes = {
@@ -370,7 +372,7 @@ static int library_for(const gantry_backend_device_t *device, const gantry__cpu_
                : GANTRY_CPU_BLAS_OWN;
 }
 
-/* Not inlined, so that only this algorithm takes its large stack frame. */
+/* It must not be inlined, so that only this algorithm takes its large stack frame. */
 static __attribute__((noinline)) void multiply_on_stack(const gantry__cpu_gemm_t *gemm,
                                                         const gantry__cpu_gemm_loops_t *loops,
                                                         int64_t size) {
@@ -378,7 +380,7 @@ static __attribute__((noinline)) void multiply_on_stack(const gantry__cpu_gemm_t
     multiply_blocked(NULL, gemm, loops, size, packed);
 }
 
-/* Computes the product by the first algorithm that fits and needs no scratch; false if none
+/* Computes the product by the first algorithm that fits and needs no scratch. Returns false if none
  * does. */
 static bool try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                                const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
@@ -401,8 +403,8 @@ static bool try_without_memory(gantry_backend_device_t *device, const gantry__cp
     return false;
 }
 
-/* All products of a call share *packed, which is NULL at first: they have one size, and a call may
- * take scratch only a few times. */
+/* All products of a call share *packed, which must be NULL at first. They have one size, and a call
+ * may take scratch only a few times. */
 static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm,
                                    const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
                                    char **packed) {
@@ -424,10 +426,10 @@ static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gem
 typedef struct {
     gantry_op_call_t *call;
     gantry__matmul_shape_t shape;
-    gantry__cpu_gemm_t gemm; /* of batch 0 */
+    gantry__cpu_gemm_t gemm; /* the product of batch 0 */
     const gantry__cpu_gemm_loops_t *loops;
     int32_t dtype;
-    int64_t each; /* products of one unit */
+    int64_t each; /* the products of one unit */
     /* the packed panels: one part for each unit, or one for all products; NULL if not needed */
     char *packed;
     uint64_t unit_bytes;
@@ -449,8 +451,8 @@ static gantry__cpu_gemm_t matmul_cpu_product_of(const batch_t *batch, int64_t in
     return gemm;
 }
 
-/* A unit is `each` products, which one thread computes. All units of this call use the packed
- * memory of the first one. */
+/* Computes units [begin, end). A unit is `each` products, which one thread computes. All units of
+ * this call use the packed memory of the first one. */
 static void run_products(void *context, int64_t begin, int64_t end) {
     const batch_t *batch = context;
     for (int64_t unit = begin; unit < end; ++unit) {

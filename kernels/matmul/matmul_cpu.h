@@ -2,7 +2,8 @@
 /* Matrix products of the CPU backend: the types that the entry points, the loops of each
  * instruction set, and tests share.
  *
- * Owner: the entry point owns packed memory. Threads: several threads read a product at once. */
+ * Owner: the entry point owns packed memory; operands are the call's. Threads: several threads may
+ * read a product at once; each must write a part of C of its own. */
 #ifndef GANTRY_KERNELS_MATMUL_CPU_H
 #define GANTRY_KERNELS_MATMUL_CPU_H
 
@@ -28,45 +29,47 @@ typedef struct gantry__cpu_gemm_t {
     void *c;
     int64_t c_row;
     int64_t c_column;
-    const struct gantry__cpu_epilogue_t *epilogue; /* over C; NULL: none */
+    const struct gantry__cpu_epilogue_t *epilogue; /* runs over C; NULL: none */
 } gantry__cpu_gemm_t;
 
-/* The loops for one element type. In a packed panel the rows (or columns) lie side by side, and k
- * is the slowest index (matmul_cpu_body.h). */
+/* The loops for one element type. In a packed panel the rows (or columns) are neighbours, and k is
+ * the slowest index (matmul_cpu_body.h). */
 typedef struct gantry__cpu_gemm_loops_t {
-    int64_t rows;    /* of an A panel */
-    int64_t columns; /* of a B panel */
-    /* Packs A's rows [first, first + count) for k_count elements of k from k_first on; first is a
-     * multiple of a panel. */
+    int64_t rows;    /* rows of an A panel */
+    int64_t columns; /* columns of a B panel */
+    /* Packs A's rows [first, first + count) for k_count elements of k from k_first on; first must
+     * be a multiple of a panel's rows. */
     void (*pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first,
                    int64_t k_count, void *target);
     void (*pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first,
                    int64_t k_count, void *target);
-    /* C's rows x columns at c = packed A times packed B, or += if add. */
+    /* Sets C's rows x columns at c to packed A times packed B, or adds that if add. */
     void (*multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row,
                      int64_t rows, int64_t columns, bool add);
     /* C += the product of one panel of floats of A, whose columns are a_step elements apart, and
-     * panels of packed B, which are b_panel elements apart. Reads all rows of A's panel. */
+     * panels of packed B, which are b_panel elements apart. It reads all rows of A's panel, so they
+     * must all be readable. */
     void (*multiply_steps)(const void *a, int64_t a_step, const void *b, int64_t b_panel,
                            int64_t k_count, void *c, int64_t c_row, int64_t rows, int64_t columns);
     /* multiply for one panel of floats of A that is not packed: its k are `count` pieces of
-     * `images`, one after the other. The panels of packed B are b_panel elements apart. */
+     * `images`, one after the other. The panels of packed B must be b_panel elements apart. */
     void (*multiply_lines)(const void *images, const gantry__lines_piece_t *pieces, int64_t count,
                            const void *b, int64_t b_panel, void *c, int64_t c_row, int64_t rows,
                            int64_t columns, bool add);
-    /* The same for few outputs (window_lines.cl). B's columns lie along k, b_row elements apart.
-     * Starts the chains of each row's GANTRY_FEW_COLUMNS columns, or continues them if add; sum_few
+    /* The same for few outputs (window_lines.cl). B's columns run along k, b_row elements apart. It
+     * starts the chains of each row's GANTRY_FEW_COLUMNS columns, or continues them if add; sum_few
      * adds the chains up. */
     void (*multiply_few)(const void *images, const gantry__lines_piece_t *pieces, int64_t count,
                          const void *b, int64_t b_row, void *chains, int64_t rows, bool add);
     void (*sum_few)(const void *chains, void *c, int64_t c_row, int64_t rows, int64_t columns);
-    /* Loops for one narrower panel, of at most their `columns` columns: only pack_b and
-     * multiply_lines. */
+    /* The loops for one narrower panel, of at most their `columns` columns. They have only pack_b
+     * and multiply_lines. */
     const struct gantry__cpu_gemm_loops_t *narrow;
-    /* Without packing, for any shape and any c_column; meant for a few multiplications. */
+    /* Multiplies without packing, for any shape and any c_column; meant for a few
+     * multiplications. */
     void (*tiny)(const gantry__cpu_gemm_t *gemm);
-    /* Without packing: columns [begin, end) of C, if m is at most GANTRY_CPU_THIN and b_row or
-     * b_column is 1. */
+    /* Computes columns [begin, end) of C without packing. m must be at most GANTRY_CPU_THIN, and
+     * b_row or b_column must be 1. */
     void (*thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end);
 } gantry__cpu_gemm_loops_t;
 
@@ -74,13 +77,13 @@ typedef struct gantry__cpu_gemm_loops_t {
 
 static inline int64_t gantry__least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* MatMul and BatchMatMul of all types except those of 16 bits. epilogue: over the product; NULL:
- * none. */
+/* Computes MatMul and BatchMatMul of all types except those of 16 bits. epilogue runs over the
+ * product; NULL: none. */
 int32_t gantry__cpu_matmul(gantry_op_call_t *call, const struct gantry__cpu_epilogue_t *epilogue);
 /* The same for float16, bfloat16 and int16. */
 int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call);
 
-/* NULL for a type without products. */
+/* The loops of a type; NULL for a type without products. */
 GANTRY_CPU_DECLARE(const gantry__cpu_gemm_loops_t *, gemm_loops, (int32_t dtype));
 
 #endif

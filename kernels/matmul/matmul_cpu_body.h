@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our own matrix product for one element type. matmul_cpu_simd.c includes this file once for each
- * type, so it has no guard. It needs MM_NAME(x), MM_T, MM_ROWS, MM_HAS_LINES and MM_FMA(a, b, c) =
- * a * b + c on vectors, and undefines them at its end.
+ * type, so it has no guard. The includer must define MM_NAME(x), MM_T, MM_ROWS, MM_HAS_LINES and
+ * MM_FMA(a, b, c) = a * b + c on vectors; the file undefines them at its end.
  *
  *                     B panel: 2 vectors wide
  *
@@ -24,30 +24,31 @@ typedef MM_T MM_NAME(vec_t) __attribute__((vector_size(MM_VECTOR_BYTES)));
 typedef MM_T MM_NAME(loose_t)
     __attribute__((vector_size(MM_VECTOR_BYTES), aligned(sizeof(MM_T)), may_alias));
 
-/* A short vector, for what whole vectors leave over. */
+/* A short vector, for elements that do not fill a whole one. */
 typedef MM_T MM_NAME(quad_t) __attribute__((vector_size(16), aligned(sizeof(MM_T)), may_alias));
 
 #define MM_QUAD ((int64_t)(16 / sizeof(MM_T)))
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
-#define MM_MOST_LINES GANTRY_PANEL_PLACES /* of a tile */
+#define MM_MOST_LINES GANTRY_PANEL_PLACES /* lines of a tile */
 _Static_assert(MM_ROWS <= MM_MOST_LINES, "a panel of places has a line for each row");
-/* of a line; then one row of C is prefetched. Prefetching all rows at once would stall the
- * loads. */
+/* steps of a line; then one row of C is prefetched, because prefetching all rows at once would
+ * stall the loads. */
 #define MM_STEPS 48
 
-/* A tile: `lines` x `vectors` vectors of C in registers. Callers pass constants for both. In the
- * functions of tiles, `add` is an int: with a bool gcc spills more registers, and is 3 % slower. */
+/* A tile: `lines` x `vectors` vectors of C in registers. Callers must pass constants for both. In
+ * the functions of tiles, `add` is an int, because with a bool gcc spills more registers and is 3 %
+ * slower. */
 typedef MM_NAME(vec_t) MM_NAME(tile_t)[MM_MOST_LINES][2];
 
 /* Stores (=, or += if add) the part of a tile that exists. A row of the tile has `width` elements,
- * which are whole vectors. */
+ * which must be whole vectors. */
 static __attribute__((noinline)) void MM_NAME(store_part)(const MM_T *restrict tile, int64_t width,
                                                           MM_T *restrict c, int64_t c_stride,
                                                           int64_t rows, int64_t columns, int add) {
     int64_t i = 0;
-    /* The rows of C follow each other without gaps here. So a row may write beyond its end: the
-     * next rows overwrite that. */
+    /* The rows of C follow each other without gaps here, so a row may write beyond its end, where
+     * the next rows overwrite that. */
     for (; !add && c_stride == columns && (rows - i) * columns >= width; ++i) {
         for (int64_t j = 0; j < width; j += MM_LANES) {
             *(MM_NAME(loose_t) *)(c + i * columns + j) =
@@ -112,8 +113,8 @@ static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t)
         }                                                             \
     }
 
-/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. A's columns are
- * a_step elements apart. */
+/* Sets or adds to C's block of MM_ROWS x MM_COLUMNS the product of one panel each, over k. A's
+ * columns are a_step elements apart. */
 static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a,
                                                     int64_t a_step, const MM_T *restrict b,
                                                     MM_T *restrict c, int64_t c_stride,
@@ -132,8 +133,8 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
 
 /* ---- packing ---- */
 
-/* One panel of `width` rows or columns, `count` of which exist:
- * target[p * width + i] = source[i * across + p * along]. */
+/* Packs one panel of `width` rows or columns, `count` of which exist: target[p * width + i] =
+ * source[i * across + p * along]. */
 static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T *restrict source,
                                                                       int64_t across, int64_t along,
                                                                       int64_t count, int64_t width,
@@ -143,7 +144,7 @@ static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T
         for (int64_t p = 0; p < k; ++p)
             for (int64_t i = 0; i < width; ++i)
                 target[p * width + i] = i < count ? source[i * across + p * along] : 0;
-    } else if (across == 1 && width % MM_LANES == 0) { /* of a loop gcc makes calls of memmove */
+    } else if (across == 1 && width % MM_LANES == 0) { /* gcc makes calls of memmove of a loop */
         for (int64_t p = 0; p < k; ++p)
             for (int64_t i = 0; i < width; i += MM_LANES)
                 *(MM_NAME(loose_t) *)(target + p * width + i) =
@@ -226,11 +227,11 @@ static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm) {
 
 #define MM_BLOCK ((int64_t)(4096 / sizeof(MM_T)))
 #define MM_STRIP ((int64_t)(256 / sizeof(MM_T)))
-#define MM_GROUP 4        /* rows of B at a time, */
+#define MM_GROUP 4        /* rows of B at a time */
 #define MM_GROUP_OF_ONE 8 /* if A is one row */
 
-/* sum[j] += the products of `rows` rows of B, one after the other. columns is a multiple of two
- * vectors, and rows a constant. */
+/* sum[j] += the products of `rows` rows of B, one after the other. columns must be a multiple of
+ * two vectors, and rows a constant. */
 static inline __attribute__((always_inline)) void MM_NAME(add_vectors)(const MM_T *b, int64_t b_row,
                                                                        const MM_T *a,
                                                                        int64_t a_column, int rows,
@@ -261,7 +262,7 @@ static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64
         for (int64_t r = 0; r < rows; ++r)
             MM_NAME(add_vectors)(b + r * b_row, b_row, a + r * a_column, a_column, 1, vectors, sum);
     int64_t j = vectors;
-    /* for float32 alone, because of the library's size */
+    /* only for float32, because of the library's size */
     for (; MM_HAS_LINES && MM_QUAD == 4 && j + MM_QUAD <= count; j += MM_QUAD) {
         MM_NAME(quad_t) next = *(MM_NAME(quad_t) *)(sum + j);
         for (int64_t r = 0; r < rows; ++r)
@@ -275,10 +276,10 @@ static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64
     }
 }
 
-/* For rows of B that are contiguous. Scales the rows of B and adds them to the rows of C, several
- * at a time. One row of C reads whole blocks of B, which the hardware prefetcher follows. With more
- * rows of C the loop reads B in strips, too short for that prefetcher, and so prefetches the strips
- * of the next rows itself. */
+/* For rows of B that are contiguous. It scales the rows of B and adds them to the rows of C,
+ * several at a time. One row of C reads whole blocks of B, which the hardware prefetcher follows.
+ * With more rows of C the loop reads B in strips, which are too short for that prefetcher, and so
+ * prefetches the strips of the next rows itself. */
 static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count) {
     const int64_t group = gemm->m == 1 ? MM_GROUP_OF_ONE : MM_GROUP,
                   most = gemm->m == 1 ? MM_BLOCK : MM_STRIP;
@@ -310,7 +311,7 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
 /* For columns of B that are contiguous: the loop computes inner products of MM_DOTS columns at a
  * time with all rows of A. */
 
-/* Elements of A that are copied to the stack: of each row as many as fit, up to MM_DEPTH. */
+/* The elements of A that are copied to the stack: as many of each row as fit, up to MM_DEPTH. */
 #define MM_COPIED ((int64_t)(40960 / sizeof(MM_T)))
 #define MM_DEPTH ((int64_t)(16384 / sizeof(MM_T)))
 
@@ -320,8 +321,8 @@ static inline MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x) {
     return sum;
 }
 
-/* sums[i * MM_DOTS + j] = the inner product of row i of A and column j of B. Callers pass constants
- * for rows and columns. */
+/* sums[i * MM_DOTS + j] = the inner product of row i of A and column j of B. Callers must pass
+ * constants for rows and columns. */
 static inline __attribute__((always_inline)) void MM_NAME(dots)(
     const MM_T *restrict a, int64_t a_row, const MM_T *restrict b, int64_t b_column, int64_t k,
     int rows, int columns, MM_T *restrict sums) {
@@ -370,8 +371,8 @@ static void MM_NAME(dots_of)(int64_t rows, const MM_T *a, int64_t a_row, const M
 #undef MM_CASE
 }
 
-/* Columns [begin, end) of C. For each piece of k the loop copies A's rows to the stack, and adds a
- * row of zeros if their number is odd. */
+/* Computes columns [begin, end) of C. For each piece of k the loop copies A's rows to the stack,
+ * and adds a row of zeros if their number is odd. */
 static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end) {
     MM_T rows[MM_COPIED], sums[GANTRY_CPU_THIN * MM_DOTS];
     const int64_t even = (gemm->m + 1) / 2 * 2, fit = MM_COPIED / even / MM_LANES * MM_LANES;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two ways. A program that is a chain, as a bias and an activation are, runs by calls of the loops
- * in place, without the steps of a job, whose making takes longer than a small product:
+/* A program runs in one of two ways. A program that is a chain, as a bias and an activation are,
+ * runs by calls of the loops in place, without the steps of a job, whose making takes longer than a
+ * small product:
  *
  *     for each piece of C          a part of a row, or several short rows
  *         for each instruction     its loop over the piece, in place
@@ -14,10 +15,10 @@
 
 /* ---- chains ---- */
 
-/* The operand of instruction k that is the elements so far. */
+/* The operand by which instruction k takes the elements so far. */
 static int64_t chain_operand(int64_t k) { return k == 0 ? 0 : -k; }
 
-/* Reads the operand `at` of a link, which is no elements so far. */
+/* Reads the operand `at` of a link, which is not the elements so far. */
 static bool read_other(const gantry__cpu_epilogue_t *epilogue, int64_t at,
                        gantry__cpu_link_t *link) {
     const gantry_arg_t *c = epilogue->call.outputs[0];
@@ -49,7 +50,7 @@ static bool read_link(const gantry__cpu_epilogue_t *epilogue, const gantry__cpu_
     return link->loop != NULL;
 }
 
-/* Reads the program as a chain; false: it is none. */
+/* Reads the program as a chain. Returns false if it is none. */
 static bool read_chain(gantry__cpu_epilogue_t *epilogue) {
     const uint32_t column = gantry__cpu_type_column(epilogue->call.outputs[0]->dtype);
     const uint32_t count = epilogue->program.instruction_count;
@@ -63,13 +64,13 @@ static bool read_chain(gantry__cpu_epilogue_t *epilogue) {
     return true;
 }
 
-/* `y`: of the operand's first element for the piece. */
+/* `y` must point to the operand's first element for the piece. */
 static void run_link(const gantry__cpu_link_t *link, const char *y, char *c, int64_t count) {
-    if (!y) y = c; /* of one operand */
+    if (!y) y = c; /* the instruction has one operand */
     (void)link->loop(link->is_second ? y : c, link->is_second ? c : y, c, count);
 }
 
-/* A part of one row, which begins at `first` and at `column` of the row. */
+/* Runs over a part of one row, which begins at `first` and at `column` of the row. */
 static void run_row(const gantry__cpu_epilogue_t *epilogue, int64_t first, int64_t column,
                     int64_t count) {
     const int64_t size = gantry__k_size(epilogue->call.outputs[0]->dtype);
@@ -81,7 +82,8 @@ static void run_row(const gantry__cpu_epilogue_t *epilogue, int64_t first, int64
     }
 }
 
-/* Whole rows, several at a time. Vectors are repeated in `repeated`, one after the other. */
+/* Runs over whole rows, several at a time. Vectors are repeated in `repeated`, one after the
+ * other. */
 static void run_short_rows(const gantry__cpu_epilogue_t *epilogue, int64_t row, int64_t rows,
                            int64_t width) {
     _Alignas(64) char repeated[GANTRY__CPU_CHAIN][PIECE_BYTES];

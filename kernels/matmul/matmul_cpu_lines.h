@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products for convolutions, whose first operand consists of lines of images. A part of
- * matmul_cpu_body.h, which defines the macros and vector types, for types with MM_HAS_LINES. */
+/* Products for convolutions, whose first operand consists of lines of images. This is a part of
+ * matmul_cpu_body.h, which must define the macros and vector types before it, for types with
+ * MM_HAS_LINES. Owner: the caller's memory. Threads: thread-safe. */
 
 static const MM_T MM_NAME(zeros)[GANTRY_PANEL_ZEROS];
 
-/* A tile of C = the product of lines of images and one panel of B, over k, or += if add. */
+/* Sets a tile of C to the product of lines of images and one panel of B, over k, or adds it if
+ * add. */
 static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
     const MM_T *images, const gantry__lines_piece_t *pieces, int64_t count, int lines, int vectors,
     const MM_T *restrict b, MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
@@ -23,7 +25,7 @@ static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
                 /* Without this, gcc counts in bytes and needs one more register for an end. */
                 __asm__("" : "+r"(from[i]));
             }
-            /* With shorter vectors, computing is no faster than memory. */
+            /* With shorter vectors, computing is not faster than memory. */
             if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES)
                 gantry__cpu_prefetch_for_write(out, (uint64_t)vectors * MM_VECTOR_BYTES);
             out += (uintptr_t)c_stride * sizeof(MM_T);
@@ -83,12 +85,12 @@ static const gantry__cpu_gemm_loops_t MM_NAME(narrow_loops) = {
 
 #define MM_CHAINS (GANTRY_FEW_CHAIN_BYTES / (int)sizeof(MM_T))
 #define MM_FEW GANTRY_FEW_COLUMNS
-/* lines at a time: with MM_FEW columns, as many as fit 16 registers */
+/* taken at a time: with MM_FEW columns, as many as fit 16 registers */
 #define MM_FEW_LINES (MM_ROWS % 3 == 0 ? 3 : 2)
 _Static_assert(MM_ROWS % MM_FEW_LINES == 0, "lines are taken in whole groups");
 
 /* Adds to one vector of the chains of MM_FEW columns of MM_FEW_LINES lines from `line` on, or
- * starts them if not add. images, b and chains begin at the first element of that vector. */
+ * starts them if not add. images, b and chains must begin at the first element of that vector. */
 static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
                                                         const gantry__lines_piece_t *pieces,
                                                         int64_t count, int64_t line, const MM_T *b,
@@ -131,7 +133,8 @@ static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
 #undef MM_CHAIN
 }
 
-/* The last group of lines may go beyond the last place: a panel has lines of zeros there. */
+/* The last group of lines may go beyond the last place, so a panel must have lines of zeros
+ * there. */
 static void MM_NAME(multiply_few)(const void *images, const gantry__lines_piece_t *pieces,
                                   int64_t count, const void *b, int64_t b_row, void *chains,
                                   int64_t rows, bool add) {
@@ -144,7 +147,7 @@ static void MM_NAME(multiply_few)(const void *images, const gantry__lines_piece_
     }
 }
 
-/* The compiler makes vectors of loops with constant bounds. Without a copy first, they need not
+/* The compiler makes vectors of loops with constant bounds. Without a first copy, they need not
  * wait for that copy's stores. */
 #define MM_HALVE(to, from, count) \
     for (int e = 0; e < (count); ++e) (to)[e] = (from)[e] + (from)[e + (count)];

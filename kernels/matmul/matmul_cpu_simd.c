@@ -48,7 +48,7 @@
 #define MM_FMA(a, b, c) FMA_F64(a, b, c)
 #include "kernels/matmul/matmul_cpu_body.h"
 
-/* Unsigned types, because their overflow wraps. */
+/* Unsigned types are used because their overflow wraps. */
 #define MM_NAME(x) x##_i32
 #define MM_HAS_LINES 0
 #define MM_T uint32_t

@@ -7,7 +7,7 @@
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/try.h"
 
-/* The struct of kernels/matmul/matmul.cl. */
+/* Must have the same fields as the struct of kernels/matmul/matmul.cl. */
 typedef struct {
     int64_t m;
     int64_t n;
@@ -65,7 +65,7 @@ static uint64_t matmul_device_cut(matmul_t *plan, int64_t rows, int64_t columns,
 static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches,
                       int most) {
     const int32_t dtype = call->outputs[0]->dtype;
-    /* of the type that sums are made in */
+    /* bytes of the type in which sums are made */
     const uint64_t size = gantry__k_is_half(dtype) ? sizeof(float) : gantry__k_size(dtype);
     const bool is_global = (call->device_info->flags & GANTRY_DEVICE_LOCAL_IS_GLOBAL) != 0;
     const int start = (size > 4 || is_global) && most > 4 ? 4 : most;
@@ -81,16 +81,17 @@ static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_
     return 1;
 }
 
-/* One of the three kernels of matmul.cl, and its launch. */
+/* A choice of one of the three kernels of matmul.cl, and its launch. */
 typedef struct {
     const char *name;
-    uint32_t epilogue; /* GANTRY_EPILOGUE of matmul.cl */
+    uint32_t epilogue; /* the kernel's GANTRY_EPILOGUE */
     int each;
     uint64_t groups;
     uint32_t local;
 } form_t;
 
-/* A group has at most `most` work-items, and a work-item's square a side of at most `each`. */
+/* Chooses a form. A group has at most `most` work-items, and a work-item's square a side of at most
+ * `each`. */
 static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *plan,
                                         int64_t batches, uint32_t most, int each) {
     form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};

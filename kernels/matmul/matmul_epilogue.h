@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of _FusedMatMul, where it is a bias, a Relu, or both: what kernels without programs
- * compute, too.
+/* The program of _FusedMatMul, where it is a bias, a Relu, or both. Kernels that cannot run
+ * programs compute these, too.
  *
- * Owner: plain values; bias is the call's. Threads: thread-safe. */
+ * Owner: plain values; bias is the call's, and must outlive the epilogue. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_MATMUL_EPILOGUE_H
 #define GANTRY_KERNELS_MATMUL_EPILOGUE_H
 
@@ -13,7 +13,8 @@ typedef struct gantry__epilogue_t {
     bool has_relu;
 } gantry__epilogue_t;
 
-/* The sum of the product, input 0, and a vector along its rows, input 1. */
+/* Whether the instruction is the sum of the product, input 0, and a vector along its rows, input
+ * 1. */
 static inline bool gantry__epilogue_is_bias(const gantry_op_call_t *call,
                                             const gantry__k_instruction_t *in) {
     const gantry_arg_t *c = call->outputs[0], *bias = call->inputs[2];
@@ -23,7 +24,8 @@ static inline bool gantry__epilogue_is_bias(const gantry_op_call_t *call,
            (columns == 1 || bias->dims[bias->rank - 1] == columns);
 }
 
-/* Of MatMul, BatchMatMul or _FusedMatMul. Returns false for another program. */
+/* Reads the program of a call of MatMul, BatchMatMul or _FusedMatMul. Returns false for another
+ * program. */
 static inline bool gantry__epilogue_read(const gantry_op_call_t *call,
                                          gantry__epilogue_t *out_epilogue) {
     const gantry_attr_t *program = gantry__k_attr(call, "program");

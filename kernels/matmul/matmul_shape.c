@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads sizes, strides and batches of a product from a call (matmul_shape.h). */
 #include "kernels/matmul/matmul_shape.h"
 
-/* Rows, columns and strides of one operand's last two axes. */
+/* Writes the rows, columns and strides of one operand's last two axes. */
 static void operand_shape(const gantry_arg_t *arg, bool transpose, int64_t *rows, int64_t *columns,
                           int64_t *row_stride, int64_t *column_stride) {
     int64_t first = arg->dims[arg->rank - 2];
@@ -12,7 +13,7 @@ static void operand_shape(const gantry_arg_t *arg, bool transpose, int64_t *rows
     *column_stride = transpose ? last : 1;
 }
 
-/* Strides of one operand along the output's batch axes. */
+/* Writes the strides of one operand along the output's batch axes. */
 static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, int64_t *strides) {
     int64_t stride = arg->dims[arg->rank - 2] * arg->dims[arg->rank - 1];
     for (int32_t i = output->rank - 3; i >= 0; --i) {

@@ -2,7 +2,7 @@
 /* The shape of a MatMul or BatchMatMul call, as the kernels of every backend need it: sizes and
  * strides of one product, and of the batch.
  *
- * Owner: plain values, nothing allocated. Threads: thread-safe. */
+ * Owner: plain values of the caller; nothing is allocated. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_MATMUL_SHAPE_H
 #define GANTRY_KERNELS_MATMUL_SHAPE_H
 
@@ -22,14 +22,14 @@ typedef struct gantry__matmul_shape_t {
     int64_t a_column;
     int64_t b_row;
     int64_t b_column;
-    int64_t batches; /* product of batch_dims */
+    int64_t batches; /* the product of batch_dims */
     int32_t batch_rank;
     int64_t batch_dims[GANTRY_MATMUL_BATCH_RANK];
     int64_t a_batch[GANTRY_MATMUL_BATCH_RANK];
     int64_t b_batch[GANTRY_MATMUL_BATCH_RANK];
 } gantry__matmul_shape_t;
 
-/* Reads attributes transpose_a, transpose_b of MatMul or adj_x, adj_y of BatchMatMul. */
+/* Reads the attributes transpose_a, transpose_b of MatMul or adj_x, adj_y of BatchMatMul. */
 void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape);
 
 /* Whether the logical device has all the limits of the card, own. A logical device may imitate a
@@ -41,7 +41,7 @@ static inline bool gantry__matmul_has_whole_card(const gantry_op_call_t *call,
            call->device_info->local_memory_bytes == own->local_memory_bytes;
 }
 
-/* The kernels of both ops for one algorithm; the initialiser of a table. supports_ may be NULL. */
+/* The kernels of both ops for one algorithm: the initialiser of a table. supports_ may be NULL. */
 #define GANTRY__MATMUL_KERNELS(priority_, types, supports_, compute_)                    \
     {                                                                                    \
         GANTRY_K_DEFINITION("MatMul", types, 1, NULL, 0, .priority = priority_,          \
@@ -49,8 +49,8 @@ static inline bool gantry__matmul_has_whole_card(const gantry_op_call_t *call,
             GANTRY_K_DEFINITION("BatchMatMul", types, 1, NULL, 0, .priority = priority_, \
                                 .supports = supports_, .compute = compute_)              \
     }
-/* The kernel that also runs a program over the product of the kernel product_, which is a MatMul.
- * The passes of functions ask for that kernel by its definition. */
+/* The kernel that also runs a program over the product of the kernel product_, which must be a
+ * MatMul. The passes of functions find that kernel by its definition. */
 #define GANTRY__MATMUL_FUSED_KERNEL(product_, priority_, types, supports_, compute_) \
     GANTRY_K_DEFINITION("_FusedMatMul", types, 1, NULL, 0, .priority = priority_,    \
                         .supports = supports_, .compute = compute_, .data = product_)

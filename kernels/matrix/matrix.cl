@@ -3,8 +3,8 @@
  * output's last dimension.
  *
  * The number of a diagonal is column - row. Several diagonals are stored as rows, from `upper` down
- * to `lower`. All rows are as long as the longest diagonal. A shorter one lies at the left or at
- * the right end of its row, and the rest is padding.
+ * to `lower`. All rows are as long as the longest diagonal. A shorter one is at the left or at the
+ * right end of its row, and the rest is padding.
  *
  *     1 2 3      upper 1, lower -1      . 2 6    at the right
  *     4 5 6                             1 5 9
@@ -24,8 +24,8 @@ typedef struct gantry__diagonals_t {
     gantry__runs_t runs;
     GANTRY_LONG rows, columns;
     GANTRY_LONG lower, upper;
-    GANTRY_LONG length; /* of the longest diagonal */
-    /* 1: diagonals above the main one lie at the right. The main one does if both are 1. */
+    GANTRY_LONG length; /* the longest diagonal's */
+    /* 1: diagonals above the main one are at the right, and so is the main one if both are 1. */
     GANTRY_LONG right_above;
     GANTRY_LONG right_below;
     ulong padding; /* the bits of the value */
@@ -70,7 +70,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_start)(GANTRY_PARAMETERS(gantry_
     return is_left ? 0 : p->length - GANTRY_ITEM_FN(diagonal_length)(p, d);
 }
 
-/* The place of a cell in the stored diagonals, or -1 if it is on none of them. */
+/* Returns the place of a cell in the stored diagonals, or -1 if it is on none of them. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_place)(GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                        const GANTRY_LONG batch,
                                                        const GANTRY_LONG row,

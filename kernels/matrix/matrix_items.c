@@ -23,8 +23,9 @@ static int32_t compute_band(gantry_op_call_t *call) {
     return gantry__k_run_runs(call, &launch, &band.runs);
 }
 
-/* matrices and band are the arguments that hold whole matrices and stored diagonals. k and padding
- * are the numbers of the inputs with these names; a number beyond the inputs means a default. */
+/* matrices and band must be the arguments that hold whole matrices and stored diagonals. k and
+ * padding must be the numbers of the inputs with these names; a number beyond the inputs means a
+ * default. */
 static gantry__diagonals_t matrix_begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
                                         const gantry_arg_t *band, uint32_t k, uint32_t padding) {
     const char *align = gantry__k_attr_text(call, "align", "RIGHT_LEFT");

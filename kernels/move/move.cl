@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice
- * and Concat, by element size: one type T stands for all types of its size. This file follows
+ * and Concat, by element size: one type T represents all types of its size. This file must follow
  * dialect, launch, types and work. */
 
 /* Copies element (i0, i1, ...) from in[from + sum i * strides0] to out[to + sum i * strides1]. */
@@ -119,7 +119,7 @@ typedef struct gantry__tiles_t {
     GANTRY_LONG batch_strides0[8], batch_strides1[8];
 } gantry__tiles_t;
 
-#define GANTRY_SIDE 32 /* of a square tile */
+#define GANTRY_SIDE 32 /* the side of a square tile */
 
 /* Sets row and column, the tile's first ones, and in_at and out_at, the offsets of its first
  * element. */

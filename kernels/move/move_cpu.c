@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
+#define GRAIN_BYTES 65536 /* bytes of output that are one part of a parallel loop */
 /* a tile of 8-byte elements and its target fit the L2 cache, those of smaller ones the L1 cache */
 #define TILE_SIDE 64
 
@@ -29,7 +29,7 @@ typedef uint16_t vector_2_t __attribute__((vector_size(16)));
 typedef uint32_t vector_4_t __attribute__((vector_size(16)));
 typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 
-/* The lanes of a, then those of b, by number. GCC before 12 has a name of its own for it. */
+/* Takes the lanes of a, then those of b, by number. GCC before 12 has a name of its own for it. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
 #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VECTOR){__VA_ARGS__})
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of the move ops for one element size. move_cpu.c includes this file once for each size,
- * and defines
+ * and must define before
  *
  *     ELEMENT    an unsigned integer of that size
  *     VECTOR     a vector of LANES of them
@@ -8,9 +8,11 @@
  *                                     vectors
  *     LOOP(x)    the name x with the size pasted on
  *
- * The file has no include guard. Threads: ranges that do not overlap may run at the same time. */
+ * The file therefore has no include guard. Owner: arrays are the caller's. Threads: thread-safe for
+ * ranges that do not overlap. */
 
-/* Copies n elements of a row. A source stride of 0 repeats one value, 1 copies a run. */
+/* Copies n elements of a row. A source stride of 0 repeats one value, a stride of 1 copies a
+ * run. */
 static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride,
                            int64_t n) {
     if (in_stride == 1 && out_stride == 1) {

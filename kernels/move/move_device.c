@@ -8,11 +8,11 @@
 
 #include "kernels/move/move_shape.h"
 
-#define TILE_SIDE 32     /* as GANTRY_SIDE of move.cl */
+#define TILE_SIDE 32     /* must equal GANTRY_SIDE of move.cl */
 #define TILE_LOCAL 128u  /* work-items of a group that transposes one tile */
 #define THINNEST_TILE 16 /* in a thinner matrix most work-items of a square tile would be idle */
 
-/* The same as gantry__move_t and gantry__tiles_t of move.cl. */
+/* Must have the same fields as gantry__move_t and gantry__tiles_t of move.cl. */
 typedef struct device_move_t {
     gantry__k_device_plan_t plan;
     int64_t from, to;
@@ -52,7 +52,7 @@ static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *co
     return gantry__k_launch_work(call, kernel, &work, args, 3);
 }
 
-/* Cuts into squares, which a work-group transposes at once. */
+/* Cuts the matrices into squares, each of which a work-group transposes at once. */
 static void cut_squares(device_tiles_t *tiles, int64_t batches) {
     tiles->tile_rows = tiles->tile_columns = TILE_SIDE;
     tiles->across = (tiles->columns + TILE_SIDE - 1) / TILE_SIDE;
@@ -101,7 +101,7 @@ static int32_t move_device_run_tiles(gantry_op_call_t *call, const gantry__move_
                                    gantry__k_local_within(call, kernel, TILE_LOCAL), args, 3);
 }
 
-/* The part of span from byte `offset` on, of `bytes` bytes. */
+/* The part of span that begins at byte `offset` and has `bytes` bytes. */
 static gantry_span_t move_device_part_of(const gantry_span_t *span, int64_t offset, int64_t bytes) {
     return (gantry_span_t){span->region, span->offset_bytes + (uint64_t)offset, (uint64_t)bytes};
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans each move op as a copy between strided arrays (move_shape.h). */
 #include "kernels/move/move_shape.h"
 
 static void dense_strides(int64_t *strides, int32_t rank, const int64_t *dims) {
@@ -47,8 +48,8 @@ static void plan_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     gantry__k_plan_collapse(&out->plan);
 }
 
-/* The first index of entry `entry` of a slice. is_open: the slice begins at the end of the axis
- * that the stride comes from. */
+/* Returns the first index of entry `entry` of a slice. is_open: the slice begins at the end of the
+ * axis from which the stride comes. */
 static int64_t first_index(const gantry_op_call_t *call, int64_t entry, bool is_open,
                            int64_t stride, int64_t size) {
     if (is_open) return stride > 0 ? 0 : size - 1;
@@ -59,7 +60,7 @@ static int64_t first_index(const gantry_op_call_t *call, int64_t entry, bool is_
 }
 
 /* Shape inference has checked the entries (src/op/op_infer_strided_slice.c): the result's
- * dimensions are known, and none is 0. */
+ * dimensions are known, and none of them is 0. */
 static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0], *result = call->outputs[0];
     const int64_t entries = call->inputs[1]->element_count;
@@ -83,7 +84,7 @@ static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t
             const int64_t stride = gantry__k_host_int(call->inputs[3], i);
             out->from += first_index(call, i, is_kept && (open >> i & 1), stride, x->dims[axis]) *
                          strides[axis];
-            /* a stride beyond the axis could overflow here; it leads to one element */
+            /* a stride beyond the axis could overflow here; it gives one element */
             if (is_kept) {
                 out->plan.strides[0][to] = result->dims[to] > 1 ? stride * strides[axis] : 0;
                 ++to;

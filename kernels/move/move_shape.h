@@ -5,7 +5,7 @@
  * Transpose, BroadcastTo, Slice, StridedSlice, Reverse, SpaceToDepth, DepthToSpace and each input
  * of Concat are all copies between two strided arrays of the same dimensions, of which the source
  * or the target is dense. Strides may be negative. Only the size of an element matters, not its
- * type. Owner: plain values, nothing allocated. Threads: thread-safe. */
+ * type. Owner: plain values of the caller; nothing is allocated. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_MOVE_SHAPE_H
 #define GANTRY_KERNELS_MOVE_SHAPE_H
 
@@ -28,7 +28,7 @@ typedef struct gantry__move_op_t {
     void (*plan)(const gantry_op_call_t *call, gantry__move_copy_t *out);
 } gantry__move_op_t;
 
-/* X(name, "Op", number of host inputs, their names). The gantry__move_op_t is
+/* A list of X(name, "Op", number of host inputs, their names). An op's gantry__move_op_t is
  * gantry__move_<name>. */
 #define GANTRY_MOVE_OPS(X)                                         \
     X(transpose, "Transpose", 1, "perm")                           \
@@ -43,7 +43,7 @@ typedef struct gantry__move_op_t {
 GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
 #undef GANTRY_MOVE_DECLARE_OP
 
-/* The kernels <name>_kernel of these ops and of Concat, which call compute_one and
+/* Defines the kernels <name>_kernel of these ops and of Concat, which call compute_one and
  * compute_concat. */
 #define GANTRY_MOVE_KERNEL(name, op_, compute_, data_, host_count, ...)           \
     static const char *const name##_hosts[] = {__VA_ARGS__};                      \
@@ -78,13 +78,13 @@ typedef struct gantry__move_tiles_t {
     int64_t rows, columns;
     int64_t row_stride;
     int64_t column_stride;
-    int64_t batches; /* product of the batch's dimensions */
+    int64_t batches; /* the product of the batch's dimensions */
     gantry__k_plan_t batch;
     /* A matrix is cut into tiles of tile_rows x tile_columns: `across` tiles along the columns, and
      * `down` along the rows. */
     int64_t tile_rows, tile_columns;
     int64_t across, down;
-    int64_t tiles; /* of all batches */
+    int64_t tiles; /* tiles of all batches */
 } gantry__move_tiles_t;
 
 /* Whether the copy has this form. Tiles are squares of side x side. In a thinner matrix they are

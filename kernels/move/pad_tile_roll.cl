@@ -14,12 +14,12 @@
 typedef struct gantry__remap_t {
     gantry__work_t work;
     GANTRY_LONG rank;       /* at least 1 */
-    gantry__runs_t runs;    /* of the output's last dimension */
+    gantry__runs_t runs;    /* runs of the output's last dimension */
     GANTRY_LONG edge;       /* mirror: 1 if the outermost element is repeated, else 0 */
     ulong value;            /* border: the bits of the value */
-    GANTRY_LONG dims[8];    /* of the output */
-    GANTRY_LONG sizes[8];   /* of the input */
-    GANTRY_LONG strides[8]; /* of the input */
+    GANTRY_LONG dims[8];    /* the output's */
+    GANTRY_LONG sizes[8];   /* the input's */
+    GANTRY_LONG strides[8]; /* the input's */
     GANTRY_LONG offsets[8]; /* wrap: in [0, size) */
 } gantry__remap_t;
 #endif
@@ -27,8 +27,8 @@ typedef struct gantry__remap_t {
 #ifdef GANTRY_ITEM_TEXT
 
 /* Sets first and end, the item's part of its row; row_size and offset, those of the last dimension;
- * and outs, the row. Runs the statements `use_place` for every other dimension d, where `place` is
- * the output's index plus the offset. */
+ * and outs, the row. It runs the statements `use_place` for every other dimension d, where `place`
+ * is the output's index plus the offset. */
 #define GANTRY_FIND_PLACES(use_place)                                       \
     GANTRY_FIND_RUN(p->runs)                                                \
     const int last = (int)p->rank - 1;                                      \

@@ -14,7 +14,7 @@ typedef struct gantry__space_batch_t {
     gantry__work_t work;
     gantry__runs_t runs;
     GANTRY_LONG rank;  /* dimensions that are cut; at least 1 */
-    GANTRY_LONG batch; /* of the space */
+    GANTRY_LONG batch; /* the space's */
     GANTRY_LONG inner;
     GANTRY_LONG lines;     /* the product of all `counts` except the last one */
     GANTRY_LONG space[8];  /* the size of each dimension, */
@@ -32,7 +32,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
     const GANTRY_LONG part = gantry__divide_position(line, p->lines);
-    /* the q of the dimensions still to be decoded */
+    /* the q of the dimensions that are not yet decoded */
     GANTRY_LONG cell = line - part * p->lines;
     GANTRY_LONG place = gantry__divide_position(part, p->batch); /* the k of the same dimensions */
     const GANTRY_LONG image = part - place * p->batch;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SpaceToBatchND and BatchToSpaceND. */
+/* SpaceToBatchND and BatchToSpaceND: one launch of items for each. */
 #include "kernels/common/item_kernel.h"
 #include "kernels/move/space_batch.cl"
 #include "kernels/move/space_batch_items.h"
 
 GANTRY_K_ITEM_TEXTS(space_batch, GANTRY_SPACE_BATCH_ITEMS, gantry__text_space_batch);
 
-/* space and cells are input and output, or output and input. */
+/* space and cells must be input and output, or output and input. */
 static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space,
                                const gantry_arg_t *cells) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];

@@ -27,7 +27,7 @@
 typedef struct gantry__norm_t {
     GANTRY_LONG length;
     GANTRY_LONG rows;
-    GANTRY_LONG lanes; /* of a row, on GPUs */
+    GANTRY_LONG lanes; /* lanes of a row, on GPUs */
     GANTRY_LONG each;  /* rows of a work-group, on CPUs */
     ulong epsilon;     /* the bits of a T */
 } gantry__norm_t;
@@ -41,7 +41,7 @@ GANTRY_FN T scaling_of(T squares, const gantry__norm_t *p) {
 
 #define GROUP_MOST 256 /* work-items */
 
-/* Reduces the group's values, `lanes` for each row, and gives each item the sum of its row. */
+/* Gives each item the sum of its row, of `lanes` values. All items of the group must reach it. */
 #define NORM_FOLD(values, item, lane, lanes, value)        \
     values[item] = value;                                  \
     GANTRY_BARRIER();                                      \

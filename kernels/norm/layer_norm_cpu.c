@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LayerNormRows of the CPU backend: shares the rows out to threads. The loops are in
+/* LayerNormRows of the CPU backend: gives each thread a share of the rows. The loops are in
  * layer_norm_cpu_simd.c. */
 #include "kernels/reduce/reduce_cpu.h"
 

@@ -10,7 +10,7 @@
 /* Work-groups for each core of a CPU. */
 #define GROUPS_PER_UNIT 16
 
-/* The same as gantry__norm_t of layer_norm.cl. */
+/* Must have the same fields as gantry__norm_t of layer_norm.cl. */
 typedef struct norm_t {
     int64_t length, rows, lanes, each;
     uint64_t epsilon;
@@ -20,7 +20,7 @@ GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32,
                  gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_row_tile,
                  gantry__text_layer_norm);
 
-/* The bits of `value`, rounded to dtype as a scalar of the single ops would be. */
+/* Returns the bits of `value`, rounded to dtype as a scalar of the single ops would be. */
 static uint64_t bits_of(int32_t dtype, double value) {
     const float single = (float)value;
     uint64_t bits = 0;
@@ -48,7 +48,7 @@ static int32_t norm_find_kernel(gantry_op_call_t *call, const char *name,
     return call->services->kernel(call, &source, options.text, name, out_kernel);
 }
 
-/* Whether each row gets a group; the kernel then is norm_few. */
+/* Whether each row gets a group of its own; the kernel is then norm_few. */
 static bool takes_norm_few(gantry_op_call_t *call, const norm_t *norm,
                            gantry_backend_kernel_t **out_kernel) {
     return gantry__reduce_are_few(call, norm->rows, norm->length) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NormalizeChannels. */
+/* NormalizeChannels: one launch of items, by three numbers for each channel. */
 #include "kernels/common/item_kernel.h"
 #include "kernels/norm/normalize_channels.cl"
 #include "kernels/norm/normalize_channels_items.h"

@@ -12,13 +12,13 @@
  * All parts load at once. They add one after the other, so that each lane adds its elements in the
  * order of the tree: the bits of a sum are the same as of one item for each lane.
  *
- * GPUs only. Comes after types.cl; elements are of type C. */
+ * It is only for GPUs, and must come after types.cl; elements are of type C. */
 #if !GANTRY_SERIAL
 
 #define TILE 4096
 #define TILE_ITEMS 256
 #define TILE_LANES 64
-#define TILE_ROWS 16 /* of a part, at most */
+#define TILE_ROWS 16 /* most rows of a part */
 #define TILE_PARTS (TILE / TILE_LANES / TILE_ROWS)
 
 /* An item's elements of a tile: `count` of them, TILE_LANES apart. */
@@ -38,8 +38,8 @@ GANTRY_FN tile_t tile_of(const int length) {
     return tile;
 }
 
-/* values[k] = READ(place) of the item's elements, and `other` behind them, whose loads read place
- * 0. No branch stands between the loads, so all are in flight before the first is used. */
+/* values[k] = READ(place) of the item's elements, then `other`, for which place 0 is loaded. There
+ * is no branch between the loads, so all are in flight before the first is used. */
 #define TILE_LOAD(values, tile, READ, other)                                    \
     GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                       \
         values[k] = READ(k < (tile).count ? (tile).first + k * TILE_LANES : 0); \
@@ -48,8 +48,8 @@ GANTRY_FN tile_t tile_of(const int length) {
         values[k] = k < (tile).count ? values[k] : (other);                     \
     }
 
-/* The tree's sum of a tile, for each item; terms are +0 behind the item's elements. `shared` has
- * TILE_LANES elements. */
+/* The tree's sum of a tile, for each item; terms must be +0 after the item's elements. `shared`
+ * must have room for TILE_LANES elements. */
 GANTRY_LOCAL_FN C tile_sum(GANTRY_LOCAL_POINTER(C) shared, const tile_t *tile, const C *terms) {
     const int part = tile->item / TILE_LANES;
     const int lane = tile->item % TILE_LANES;

@@ -48,7 +48,7 @@ typedef GANTRY_F32 V;
 #endif
 GANTRY_LOOSE_TYPE(V, T, loose_t);
 
-/* The vector at x, which has `left` elements; the rest is `other`. */
+/* Loads the vector at x, which has `left` elements; the rest is `other`. */
 GANTRY_FN V load_some(GANTRY_GLOBAL const T *x, int left, T other) {
     T some[GANTRY_MATH_LANES];
     if (left >= GANTRY_MATH_LANES) {
@@ -94,8 +94,8 @@ GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length) {
     return largest + (T)0;
 }
 
-/* exp(x - largest) of `left` elements, and +0 for the rest, which changes no sum. Stores the terms
- * to y, except for LogSoftmax. */
+/* Returns exp(x - largest) of `left` elements, and +0 for the rest, which changes no sum. Stores
+ * the terms to y, except for LogSoftmax. */
 GANTRY_FN V put_terms(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int left, T largest) {
     const V terms = SOFT_EXP(load_some(x, left, (T)(-INFINITY)) - (V)(largest));
 #if !GANTRY_SOFTMAX_LOG
@@ -157,8 +157,8 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
 
 #else
 
-/* The result for x, from the largest element and the sum of its row. For LogSoftmax `sum` is the
- * logarithm of the sum. */
+/* The result for x, from the largest element and the sum of its row. For LogSoftmax `sum` must be
+ * the logarithm of the sum. */
 GANTRY_FN T result_of(T element, C largest, C sum) {
     const C x = GANTRY_WIDEN(element);
     C result;
@@ -182,7 +182,7 @@ GANTRY_FN C scale_of(C sum) {
 
 #define GROUP_MOST 256 /* work-items */
 
-/* Reduces the group's values, `lanes` for each row, and gives each item the result of its row. */
+/* Gives each item its row's result, of `lanes` values. All items of the group must reach it. */
 #define SOFT_FOLD(values, item, lane, lanes, value, OP)    \
     values[item] = value;                                  \
     GANTRY_BARRIER();                                      \
@@ -300,8 +300,8 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
 
 #define WIDTH 64
 
-/* terms = exp(transposed - largest) and transposed -= largest, over `width` columns of `length`
- * elements. */
+/* Sets terms = exp(transposed - largest) and transposed -= largest, over `width` columns of
+ * `length` elements. */
 GANTRY_FN void transposed_terms(C *transposed, C *terms, int length, int width) {
     C largest[WIDTH];
     for (int i = 0; i < width; ++i) {

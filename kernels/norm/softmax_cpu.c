@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and LogSoftmax of the CPU backend, over the last axis: shares the rows out to threads.
- * The loops are in softmax_cpu_simd.c. */
+/* Softmax and LogSoftmax of the CPU backend, over the last axis: gives each thread a share of the
+ * rows. The loops are in softmax_cpu_simd.c. */
 #include <stdbool.h>
 
 #include "kernels/reduce/reduce_cpu.h"

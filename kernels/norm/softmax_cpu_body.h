@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax of rows for one floating type. softmax_cpu_simd.c includes this file once
- * for each type, so it has no guard. It needs, and undefines at its end:
+ * for each type, so it has no guard. The includer must define these, which the file undefines at
+ * its end:
  *
  *     SOFT_NAME(x)               the name x with the type pasted on
  *     SOFT_IN, SOFT_T            the type of elements, and the one that they are computed in
@@ -9,9 +10,10 @@
  *     SOFT_SUM, SOFT_MOST        the tree's sum of a chunk of SOFT_T, its largest of SOFT_IN
  *
  * Rows of at most 64 elements are transposed, 256 bytes of columns at a time, so that exp runs on
- * whole vectors. The bits are the same. Owner: as reduce_cpu.h. Threads: thread-safe. */
+ * whole vectors. The bits are the same. Owner: arrays are the caller's. Threads: thread-safe for
+ * rows that do not overlap. */
 
-/* The largest element: +0 if it is a zero of either sign, NaN if the row has one. */
+/* Returns the largest element: +0 if it is a zero of either sign, NaN if the row has one. */
 static SOFT_T SOFT_NAME(largest)(const SOFT_IN *x, int64_t count) {
     SOFT_T best = -INFINITY;
     for (int64_t i = 0; i < count; i += GANTRY_REDUCE_CHUNK) {
@@ -24,8 +26,8 @@ static SOFT_T SOFT_NAME(largest)(const SOFT_IN *x, int64_t count) {
 
 #define SOFT_BLOCK 64 /* elements between two prefetches of the next row */
 
-/* The tree's sum of exp(x - largest) over at most 4096 elements. Stores the terms to y unless it is
- * NULL. */
+/* Returns the tree's sum of exp(x - largest) over count elements, which must be at most 4096.
+ * Stores the terms to y unless it is NULL. */
 static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_IN *x, SOFT_T *y, int64_t count,
                                                         SOFT_T largest) {
     _Alignas(64) SOFT_T terms[GANTRY_REDUCE_CHUNK];
@@ -48,7 +50,7 @@ static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_IN *x, SOFT_T
 /* The same for any number of elements, by levels of 4096. */
 static SOFT_T SOFT_NAME(sum)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T largest) {
     if (count <= GANTRY_REDUCE_CHUNK) return SOFT_NAME(leaf)(x, y, count, largest);
-    SOFT_T lanes[GANTRY_REDUCE_LANES] = {0}; /* of the sums of the parts */
+    SOFT_T lanes[GANTRY_REDUCE_LANES] = {0}; /* lanes of the sums of the parts */
     int64_t part = GANTRY_REDUCE_CHUNK;
     int64_t found = 0;
     while ((count + part - 1) / part > GANTRY_REDUCE_CHUNK) part *= GANTRY_REDUCE_CHUNK;
@@ -59,8 +61,8 @@ static SOFT_T SOFT_NAME(sum)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T 
     return SOFT_SUM(lanes, GANTRY_REDUCE_LANES);
 }
 
-/* y = the results of x. y keeps the terms if it has their type; the terms of 16-bit floats are
- * computed twice. */
+/* Sets y to the results of x. y keeps the terms if it has their type; the terms of 16-bit floats
+ * are computed twice. */
 static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count, bool logarithm) {
     const bool keeps_terms = !logarithm && sizeof(SOFT_IN) == sizeof(SOFT_T);
     SOFT_T largest = SOFT_NAME(largest)(x, count);

@@ -8,19 +8,19 @@
 #include "kernels/common/try.h"
 #include "kernels/common/work.h"
 
-/* A CPU computes rows up to this length 64 at a time. */
+/* A CPU computes rows of up to this length, so many at a time. */
 #define SHORT_LENGTH 64
 #define SHORT_ROWS 64
 /* Work-groups for each core of a CPU. */
 #define GROUPS_PER_UNIT 16
-/* Of a row whose tiles' sums are one chunk of the tree. */
+/* The longest row whose tiles' sums are one chunk of the tree. */
 #define TILED_LENGTH_MOST ((int64_t)GANTRY_REDUCE_CHUNK * GANTRY_REDUCE_CHUNK)
 
 GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__text_math_float32,
                  gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_softmax,
                  gantry__text_row_tile, gantry__text_softmax_tile);
 
-/* lanes is the width of explicit vectors (GANTRY_MATH_LANES), or 1. */
+/* lanes must be the width of explicit vectors (GANTRY_MATH_LANES), or 1. */
 static int32_t softmax_device_find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,
                                           gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
@@ -36,7 +36,7 @@ static int64_t lanes_of(int64_t length) {
     return lanes;
 }
 
-/* Rows of at most 4096 elements: one launch. */
+/* Computes rows of at most 4096 elements by one launch. */
 static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length) {
     bool on_cpu = gantry__k_is_serial(call), is_short = length <= SHORT_LENGTH;
     const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_transposed" : "softmax_item";
@@ -61,8 +61,8 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
 
 /* ---- GPUs: softmax_tile.cl ---- */
 
-/* Whether the driver allows a kernel the groups of tiles. A failure to build it is the launch's to
- * report. */
+/* Whether the driver allows a kernel the groups of tiles. If it cannot be built, the launch reports
+ * that. */
 static bool allows_tiles(gantry_op_call_t *call, const char *name) {
     gantry_backend_kernel_t *kernel = NULL;
     return softmax_device_find_kernel(call, name, 1, &kernel) != GANTRY_OK ||
@@ -118,8 +118,8 @@ static int32_t submit_tiles(gantry_op_call_t *call, int64_t rows, int64_t length
     return softmax_launch_tiles(call, "softmax_tile_result", groups, result_args, 6);
 }
 
-/* Longer rows: reductions compute the largest and the sum, and two launches in between and behind
- * compute the elements. */
+/* Longer rows: reductions compute the largest element and the sum, and two launches, one between
+ * them and one after them, compute the elements. */
 static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length) {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms of softmax.cl on GPUs that keep a tile of a row in registers (row_tile.cl). Comes after
- * both, in the same program.
+/* The forms of softmax.cl on GPUs that keep a tile of a row in registers (row_tile.cl). It must
+ * come after both, in the same program.
  *
  *   softmax_few          rows of at most 4096 elements, if each can have a compute unit: a
  *                        work-group for a row, which is read once
@@ -36,8 +36,8 @@ GANTRY_FN C largest_of(const C *values) {
     return largest;
 }
 
-/* terms[k] = exp(values[k] - largest) of the item's elements. A macro, because a compiler that does
- * not inline so long a function would keep the arrays in memory. */
+/* terms[k] = exp(values[k] - largest) of the item's elements. This is a macro, because a compiler
+ * that does not inline so long a function would keep the arrays in memory. */
 #define SOFT_TERMS(terms, values, tile, largest)                              \
     GANTRY_UNROLLED for (int k = 0; k < TILE_ROWS; ++k) {                     \
         terms[k] = k < (tile).count ? SOFT_EXP(values[k] - (largest)) : (C)0; \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random values that take a variable number of words: truncated normal values, and classes drawn by
- * logits. This file also follows the math texts and philox. T is a floating type. */
+ * logits. This file must also follow the math texts and philox. T must be a floating type. */
 #ifndef GANTRY_DRAW_PARAMETERS
 #define GANTRY_DRAW_PARAMETERS
 /* The stream of random numbers, and the number of elements of the output. */
@@ -14,9 +14,9 @@ typedef struct gantry__draw_t {
 typedef struct gantry__classes_t {
     gantry__work_t work;
     ulong low, high, key;
-    GANTRY_LONG classes, chunk, chunks; /* of a row */
-    GANTRY_LONG samples;                /* of a row */
-    GANTRY_LONG is_wide;                /* classes are written as 64-bit numbers */
+    GANTRY_LONG classes, chunk, chunks; /* those of a row */
+    GANTRY_LONG samples;                /* drawn for a row */
+    GANTRY_LONG is_wide;                /* whether classes are written as 64-bit numbers */
 } gantry__classes_t;
 
 /* Philox blocks that each value of a group of truncated values may take. */
@@ -126,8 +126,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sum_up)(GANTRY_GLOBAL double *totals,
 }
 GANTRY_ITEMS_0_1(sum_up, double, gantry__classes_t)
 
-/* The index of the first of `count` growing numbers with base + number > bound; count if there is
- * none. */
+/* Returns the index of the first of `count` numbers, which must grow, with base + number > bound;
+ * count if there is none. */
 GANTRY_FN GANTRY_LONG GANTRY_ITEM_FN(first_above)(GANTRY_GLOBAL const double *numbers,
                                                   GANTRY_LONG count, double base, double bound) {
     GANTRY_LONG low = 0;
@@ -157,7 +157,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pick)(GANTRY_GLOBAL const double *sums,
     const double bound = u * above[p->chunks - 1];
     const GANTRY_LONG chunk = GANTRY_ITEM_FN(first_above)(above, p->chunks, 0.0, bound);
     const GANTRY_LONG first = chunk * p->chunk;
-    GANTRY_LONG found = p->classes; /* if no logit is finite, as in TensorFlow */
+    GANTRY_LONG found = p->classes; /* the result if no logit is finite, as in TensorFlow */
 
     if (chunk < p->chunks) {
         found = first + GANTRY_ITEM_FN(first_above)(

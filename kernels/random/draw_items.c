@@ -48,13 +48,13 @@ static int32_t compute_truncated_by_key(gantry_op_call_t *call) {
 
 /* ---- classes ---- */
 
-#define CHUNK 512 /* classes that an item adds up */
+#define CHUNK 512 /* so many classes does an item add up */
 
 typedef struct classes_call_t {
     gantry_op_call_t *call;
     gantry__classes_t classes;
     int64_t rows;
-    gantry_span_t largest, sums, totals; /* scratch */
+    gantry_span_t largest, sums, totals; /* in scratch */
 } classes_call_t;
 
 /* Launches `count` items. */
@@ -132,7 +132,7 @@ static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *
     return call->services->fill(call, &span, value, bytes);
 }
 
-/* The outputs are key, counter and alg, or only key and counter, or only alg. */
+/* The outputs must be key, counter and alg, or only key and counter, or only alg. */
 static int32_t compute_key(gantry_op_call_t *call) {
     if (call->input_count > 0) {
         const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011)
- * and TensorFlow's values from its words. This file follows dialect.cl, the math texts and half.cl;
- * C loops and device text share it.
+ * and TensorFlow's values from its words. This file must follow dialect.cl, the math texts and
+ * half.cl; C loops and device text share it.
  *
  * A 128-bit counter and a 64-bit key give four words. Group g of a stream is the output at counter
  * + g. A value of at most 32 bits takes one word, and one of 64 bits two. The Box-Muller transform
@@ -24,7 +24,7 @@ typedef struct gantry__words_t {
         w.d = (uint)first;                             \
     }
 
-/* The words at counter (high, low) + group; the key's low half is k0. */
+/* The words at counter (high, low) + group; k0 must be the key's low half. */
 GANTRY_FN gantry__words_t gantry__philox(ulong low, ulong high, ulong group, uint k0, uint k1) {
     ulong sum = low + group;
     ulong top = high + (sum < low ? 1u : 0u);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that take a fixed number of Philox words: uniform, normal, integers. This file follows
+/* Values that take a fixed number of Philox words: uniform, normal, integers. This file must follow
  * dialect, launch, types, the math texts, half, philox and work. An element of the work is a group:
- * the values of one counter step, which are four, or two of 64 bits. T is a floating type, or uint
- * or ulong for integers of that size. */
+ * the values of one counter step, which are four, or two of 64 bits. T must be a floating type, or
+ * uint or ulong for integers of that size. */
 typedef struct gantry__random_t {
     gantry__work_t work; /* groups */
     GANTRY_LONG values;  /* elements of out; the last group may have fewer */
     ulong low;
     ulong high;
     ulong key;
-    ulong lowest; /* of integers */
-    ulong range;  /* of integers: the number of possible values; 0: all */
+    ulong lowest; /* only for integers */
+    ulong range;  /* for integers: the number of possible values; 0: all */
 } gantry__random_t;
 
 #if GANTRY_T_IS(f64) || GANTRY_T_IS(u64)
@@ -61,7 +61,7 @@ GANTRY_FN void gantry__uniform_group(const gantry__words_t w, const gantry__rand
 #endif
 }
 
-#if !GANTRY_SERIAL || GANTRY_GROUP == 2 /* else gantry__normal_block computes them */
+#if !GANTRY_SERIAL || GANTRY_GROUP == 2 /* on others gantry__normal_block computes them */
 GANTRY_FN void gantry__normal_group(const gantry__words_t w, const gantry__random_t *p, T *values) {
     C normals[GANTRY_GROUP];
 

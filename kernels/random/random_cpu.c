@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random values that take a fixed number of words, on the CPU. A group is the values of one counter
- * step. If the output has a part of the last group only, that group goes to a buffer first. */
+ * step. If the output has only a part of the last group, that group goes to a buffer first. */
 #include <stdbool.h>
 #include <string.h>
 

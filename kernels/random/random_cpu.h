@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vector loops of the random family, which random_cpu_simd.c defines and random_cpu.c calls.
- * Owner: nothing is owned. Threads: thread-safe. */
+ * Owner: nothing is owned; `out` is the caller's. Threads: thread-safe for groups that do not
+ * overlap. */
 #ifndef GANTRY_KERNELS_RANDOM_CPU_H
 #define GANTRY_KERNELS_RANDOM_CPU_H
 
 #include "kernels/common/cpu_kernels.h"
 #include "kernels/random/random_seed.h"
 
-/* Writes groups [first, first + groups) of the draw to out; a group has four values, or two of 64
- * bits. */
+/* Writes groups [first, first + groups) of the draw to out, which must have room for whole groups;
+ * a group has four values, or two of 64 bits. */
 #define GANTRY_CPU_RANDOM_LOOP(name) \
     GANTRY_CPU_DECLARE(void, name,   \
                        (const gantry__k_draw_t *draw, int64_t first, int64_t groups, void *out))

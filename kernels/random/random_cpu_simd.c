@@ -10,7 +10,7 @@
 #include "kernels/math/math_float64.cl"
 #include "kernels/random/philox.cl"
 
-#define BLOCK 128 /* groups: the words of a block are 2 KiB */
+#define BLOCK 128 /* in groups; the words of a block take 2 KiB */
 
 typedef struct block_t {
     uint32_t a[BLOCK], b[BLOCK], c[BLOCK], d[BLOCK];

@@ -9,7 +9,7 @@
 GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64,
                  gantry__text_half, gantry__text_philox, gantry__text_work, gantry__text_random);
 
-/* The same as gantry__random_t of random.cl. */
+/* Must have the same fields as gantry__random_t of random.cl. */
 typedef struct random_scalars_t {
     gantry__k_work_t work;
     int64_t values;
@@ -27,7 +27,7 @@ static int32_t text_type(const gantry__k_random_op_t *op, int32_t dtype) {
 }
 
 static int32_t device_compute_random(gantry_op_call_t *call) {
-    /* by gantry__k_random_op_t's values */
+    /* in the order of gantry__k_random_op_t's values */
     static const char *const names[] = {"uniform", "normal", "integers"};
     const gantry__k_random_op_t *op = call->kernel->data;
     const gantry_arg_t *out = call->outputs[0];

@@ -3,8 +3,8 @@
  * pack: the list of these ops, and key, counter and bounds, which the host makes from a call's
  * inputs.
  *
- * Not here: the generator on devices (kernels/random/philox.cl). Owner: plain values. Threads:
- * thread-safe. */
+ * Not here: the generator on devices (kernels/random/philox.cl). Owner: plain values of the caller.
+ * Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_RANDOM_SEED_H
 #define GANTRY_KERNELS_RANDOM_SEED_H
 
@@ -13,9 +13,9 @@
 #include "kernels/common/kernel_definition.h"
 
 typedef struct gantry__k_stream_t {
-    uint64_t low; /* of the 128-bit counter */
+    uint64_t low; /* the low half of the 128-bit counter */
     uint64_t high;
-    uint32_t key0; /* low half of the key */
+    uint32_t key0; /* the low half of the key */
     uint32_t key1;
 } gantry__k_stream_t;
 
@@ -29,14 +29,15 @@ typedef struct gantry__k_draw_t {
 
 enum { GANTRY_K_PHILOX = 1, GANTRY_K_AUTO_SELECT = 3 };
 
-/* The inputs are shape and seed, or shape, key, counter and alg. minval and maxval may follow. */
+/* The inputs are shape and seed, or shape, key, counter and alg. minval and maxval may follow
+ * them. */
 typedef struct gantry__k_random_op_t {
     enum { GANTRY_K_DRAWS_UNIFORM, GANTRY_K_DRAWS_NORMAL, GANTRY_K_DRAWS_INTEGERS } values;
     uint32_t bounds; /* the number of the input minval; 0: none */
     bool is_by_key;
 } gantry__k_random_op_t;
 
-/* OP(name, op, types, values, number of minval, is by key, host inputs...) */
+/* A list of OP(name, op, types, values, number of minval, is by key, host inputs...). */
 #define GANTRY_K_RANDOM_OPS(OP)                                                                    \
     OP(uniform, "StatelessRandomUniform", GANTRY_DTYPES_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0, 0,    \
        "shape", "seed")                                                                            \
@@ -55,7 +56,7 @@ typedef struct gantry__k_random_op_t {
     OP(full_by_key, "StatelessRandomUniformFullIntV2", GANTRY_DTYPES_DRAWN,                        \
        GANTRY_K_DRAWS_INTEGERS, 0, 1, "shape", "key", "counter", "alg")
 
-/* The kernel <name>_kernel of an op, over compute_random, and the pointer to it. */
+/* Defines the kernel <name>_kernel of an op, over compute_random, and the pointer to it. */
 #define GANTRY_K_RANDOM_KERNEL(name, op_name, type_mask, values_, bounds_, is_by_key_, ...) \
     static const gantry__k_random_op_t name##_op = {values_, bounds_, is_by_key_};          \
     static const gantry_type_constraint_t name##_type = {"dtype", type_mask};               \
@@ -68,15 +69,15 @@ typedef struct gantry__k_random_op_t {
 /* The stream of seed[2]: one Philox block makes key and counter of it. */
 gantry__k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed);
 
-/* The stream of key, counter and alg, which are inputs[first] and the next two. InvalidArgument for
- * an algorithm that is not Philox. */
+/* Makes the stream of key, counter and alg, which must be inputs[first] and the next two. Returns
+ * InvalidArgument for an algorithm that is not Philox. */
 int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first,
                                        gantry__k_stream_t *out_stream);
 
-/* The stream and bounds of a call of an op in the list above. */
+/* Makes the stream and the bounds of a call, which must be of an op in the list above. */
 int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry__k_draw_t *out_draw);
 
-/* Values that one counter step gives. */
+/* The number of values that one counter step gives. */
 static inline int64_t gantry__k_group_of(int32_t dtype) {
     return gantry__k_size(dtype) == 8 ? 2 : 4;
 }

@@ -33,7 +33,7 @@ GANTRY_FN C key_of(T x, const GANTRY_LONG is_least) {
 #define LANES 64
 #define CHUNK 4096
 
-/* The host's struct of the same name: [outer, length, columns] reduced over its middle axis. */
+/* Must have the host struct's fields: [outer, length, columns] reduced over its middle axis. */
 typedef struct {
     GANTRY_LONG length;
     GANTRY_LONG columns;
@@ -41,11 +41,11 @@ typedef struct {
     GANTRY_LONG parts;     /* pieces of one sequence */
     GANTRY_LONG piece;     /* elements of a piece */
     GANTRY_LONG units;     /* sequences * parts; argmax_columns: outer * blocks * parts */
-    GANTRY_LONG each;      /* units of one work-group, on CPUs */
-    GANTRY_LONG blocks;    /* argmax_columns: of 64 columns */
-    GANTRY_LONG lanes;     /* argmax_row: 64; argmax_group: of one unit */
-    GANTRY_LONG is_least;  /* ArgMin */
-    GANTRY_LONG out_bytes; /* of an index in the output: 2, 4 or 8 */
+    GANTRY_LONG each;      /* units of a work-group, on CPUs */
+    GANTRY_LONG blocks;    /* only argmax_columns: of 64 columns */
+    GANTRY_LONG lanes;     /* 64 for argmax_row; those of a unit for argmax_group */
+    GANTRY_LONG is_least;  /* whether it is ArgMin */
+    GANTRY_LONG out_bytes; /* bytes of an index in the output: 2, 4 or 8 */
 } argmax_t;
 
 GANTRY_FN void put_index(GANTRY_SPAN_OUT(out), const argmax_t *plan, GANTRY_LONG at,
@@ -69,7 +69,7 @@ GANTRY_FN void store_index(GANTRY_SPAN_OUT(out), GANTRY_GLOBAL GANTRY_LONG *part
     }
 }
 
-/* Unit: ((outer * columns) + column) * parts + part. */
+/* A unit's number must be ((outer * columns) + column) * parts + part. */
 GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence) {
     const GANTRY_LONG outer = gantry__divide_position(sequence, plan->columns);
     return outer * plan->length * plan->columns + sequence - outer * plan->columns;
@@ -79,8 +79,8 @@ GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence
 
 #define AT_ONCE 8 /* loads of a work-item in flight */
 
-/* The first largest element at the places from, from + apart, ... before end, of a sequence that
- * starts at x. */
+/* Finds the first largest element at the places from, from + apart, ... before end, of a sequence
+ * that starts at x. */
 GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANTRY_LONG from,
                             GANTRY_LONG apart, GANTRY_LONG end, C *best, GANTRY_LONG *found) {
     GANTRY_GLOBAL const T *p = x + from * plan->columns;
@@ -103,7 +103,7 @@ GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANT
     }
 }
 
-/* One work-item for a unit. */
+/* Each unit has one work-item. */
 GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
                           const argmax_t plan) {
     const GANTRY_LONG unit = GANTRY_GLOBAL_ID(0);
@@ -120,7 +120,7 @@ GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_
     store_index(out_base, out_offset, GANTRY_OUT(GANTRY_LONG, partial), &plan, unit, found);
 }
 
-/* `lanes` work-items for a unit. */
+/* Each unit has `lanes` work-items. */
 #define GROUP_MOST 256
 
 GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
@@ -137,7 +137,7 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
     const GANTRY_LONG first = (unit - sequence * plan.parts) * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
     C best = ARG_LOWEST;
-    /* behind every place, so that a lane without a find loses ties */
+    /* after every place, so that a lane that finds nothing loses ties */
     GANTRY_LONG found = first + plan.piece;
     look_through(x, &plan, unit < plan.units ? first + lane : end, lanes, end, &best, &found);
     values[item] = best;
@@ -193,8 +193,8 @@ GANTRY_FN C largest_of(GANTRY_GLOBAL const T *x, int count, int lanes, GANTRY_LO
     return best;
 }
 
-/* A piece of a row of one column: the largest of each 4096 elements, and its place only if it beats
- * all before. */
+/* Searches a piece of a row of one column: the largest of each 4096 elements, and its place only if
+ * it beats all before. */
 GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
                          const argmax_t plan) {
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
@@ -220,7 +220,7 @@ GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_O
     }
 }
 
-/* A piece of 64 columns. */
+/* Searches a piece of 64 columns. */
 GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
                              const argmax_t plan) {
     C best[LANES];
@@ -257,7 +257,7 @@ GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SP
 
 #endif
 
-/* One work-item for a sequence of several pieces. */
+/* A sequence of several pieces has one work-item. */
 GANTRY_KERNEL argmax_join(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_IN(partial),
                           const argmax_t plan) {
     const GANTRY_LONG sequence = GANTRY_GLOBAL_ID(0);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ArgMax and ArgMin for one element type: argmax_cpu_simd.c includes this once per type, without a
- * guard. It needs ARG_NAME(x), ARG_IN, the type of elements, ARG_T, the type of keys, ARG_LOAD(x),
- * an element as a key, ARG_REVERSED(x), a key in reverse order, ARG_INDEX (an integer at least as
- * wide as keys, that counts to 4096) and ARG_LOWEST, the lowest key. It undefines them at its end.
+/* ArgMax and ArgMin for one element type. It has no guard, because argmax_cpu_simd.c includes it
+ * once per type. The includer must define ARG_NAME(x); ARG_IN, the type of elements; ARG_T, the
+ * type of keys; ARG_LOAD(x), an element as a key; ARG_REVERSED(x), a key in reverse order;
+ * ARG_INDEX, an integer at least as wide as keys, that counts to 4096; and ARG_LOWEST, the lowest
+ * key. The file undefines them at its end.
  *
  * ArgMin is ArgMax of reversed keys. The loops first find the largest element, by lanes. They
- * search its first place only in chunks that beat all before. Owner: as reduce_cpu.h. Threads:
- * thread-safe. */
+ * search its first place only in chunks that beat all before. Owner: the entry point owns what a
+ * plan points to. Threads: thread-safe for units that differ. */
 
 static inline ARG_T ARG_NAME(key)(ARG_IN x, int32_t reverses) {
     const ARG_T value = ARG_LOAD(x);
@@ -120,7 +121,7 @@ static void ARG_NAME(run)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, 
     }
 }
 
-/* Joins the pieces of rows [begin, end) to one index each. */
+/* Joins the pieces of each of the rows [begin, end) to one index. */
 static void ARG_NAME(join)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, int64_t end) {
     gantry__cpu_argmax_plan_t target = *plan;
     target.partial = NULL;

@@ -126,7 +126,7 @@ typedef struct {
     gantry__cpu_argmax_fn run, join;
 } loops_t;
 
-/* NULL for a type without. */
+/* Returns NULL for a type that has no loops. */
 static const loops_t *argmax_cpu_find(int32_t dtype) {
     static const loops_t loops[] = {
         {GANTRY_FLOAT32, run_f32, join_f32}, {GANTRY_FLOAT64, run_f64, join_f64},

@@ -5,7 +5,7 @@
 #include "kernels/common/device_kernel.h"
 #include "kernels/reduce/reduce_device.h"
 
-/* The struct of kernels/reduce/argmax.cl. */
+/* Must have the same fields as the struct of kernels/reduce/argmax.cl. */
 typedef struct {
     int64_t length;
     int64_t columns;
@@ -20,13 +20,14 @@ typedef struct {
     int64_t out_bytes;
 } argmax_t;
 
-/* With fewer sequences than this a device would idle; a sequence is then cut into pieces of this
+/* With fewer sequences than this a device would idle, so a sequence is then cut into pieces of this
  * length. */
 #define FEW_SEQUENCES 1024
 #define PIECE (4 * GANTRY_REDUCE_CHUNK)
 #define LANES 64
-/* GPUs: work-items for each compute unit, and the shortest pieces that a sequence is cut into to
- * get them. The join reads each piece of a sequence. The result does not depend on the cut. */
+/* For GPUs: the work-items for each compute unit, and the shortest pieces into which a sequence
+ * is cut to get them. The join reads each piece of a sequence. The result does not depend on the
+ * cut. */
 #define ITEMS_PER_UNIT 2048
 #define SHORTEST_ITEM_PIECE 256
 #define PARTS_MOST 64
@@ -74,7 +75,7 @@ static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t out
                                 items, gantry__k_local_for(call, items), partial);
 }
 
-/* The length of the pieces that a sequence is cut into. */
+/* The length of the pieces into which a sequence is cut. */
 static int64_t choose_piece(const gantry_op_call_t *call, const argmax_t *plan) {
     if (gantry__k_is_serial(call)) {
         return plan->sequences < FEW_SEQUENCES && plan->length > PIECE ? PIECE : plan->length;
@@ -96,7 +97,7 @@ static int32_t device_compute_argmax(gantry_op_call_t *call) {
                      .parts = 1,
                      .is_least = call->kernel == &gantry__portable_argmin_kernel,
                      .out_bytes = gantry__k_size(call->outputs[0]->dtype)};
-    gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
+    gantry_span_t partial = call->outputs[0]->span; /* unused if there is one piece */
     if (plan.length == 0) {
         return call->services->fail(call, GANTRY_INVALID_ARGUMENT,
                                     "the reduced dimension has no elements");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fold of a tree's lanes (reduce.cl) on processors, where lanes are vectors: `vectors` of them
- * in sums, each of `width` lanes; both are powers of two. OP takes two vectors or two elements;
- * store is a vstore. The result is lanes[0], in an array of at least `width` elements. Comes after
- * launch.cl. */
+ * in sums, each of `width` lanes; both must be powers of two. OP must take two vectors or two
+ * elements; store must be a vstore. The result is lanes[0]; lanes must have room for `width`
+ * elements. The file must come after launch.cl. */
 #if GANTRY_SERIAL
 
 #define GANTRY_FOLD_LANES(OP, store, sums, vectors, width, lanes)            \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions: Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm, one tree for every device.
- * A sum's bits depend on the order of its additions. Gantry fixes that order by the length of the
- * sequence alone: not by threads, vector width, work-group size or the axes' places in memory. So
- * Sum and Mean have the same bits on the CPU backend at any instruction set, on PoCL and on GPUs.
+/* Reductions: Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm, one tree for every device. A
+ * sum's bits depend on the order of its additions. Gantry fixes that order only by the sequence's
+ * length, not by threads, vector width, work-group size or the axes' places in memory. So Sum and
+ * Mean have the same bits on the CPU backend at any instruction set, on PoCL and on GPUs.
  *
  *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major
- *   order, x[0] to x[n - 1]. One element alone is the result (a copy, so that -0 stays). Otherwise:
+ *   order, x[0] to x[n - 1]. A single element is the result (a copy, so that -0 stays). Otherwise:
  *
  *   chunk   x is cut into chunks of 4096; the last one may be shorter.
  *   lane    in a chunk, lane l of 64 starts at the identity and takes x[l], x[l + 64], x[l + 128],
@@ -24,7 +24,7 @@
  * be folded or left out: the bits are the same.
  *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the
  * sum is taken in 64 bits and the division truncates. Max and Min spread NaN; of zeros of two signs
- * the earlier stays. Integers wrap. EuclideanNorm is the root of a sum of squares. Halves become
+ * the earlier wins. Integers wrap. EuclideanNorm is the root of a sum of squares. Halves become
  * float32 when they are read, partial results are float32, and the last level rounds once
  * (reduce_finish.cl). All and Any are Min and Max of bytes.
  *
@@ -32,7 +32,7 @@
  * level.
  *
  * Forms, for one level, in -> out; out is [outer][chunks][columns], columns being the kept axes
- * behind the last reduced:
+ * after the last reduced:
  *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column;
  *                  sequences shorter than 64 have as many lanes as the least power of two that
  *                  holds them, and more chunks in a group
@@ -61,7 +61,7 @@
 #define REDUCE_IS_EXTREME \
     (GANTRY_REDUCE_OP == GANTRY_TREE_MAX || GANTRY_REDUCE_OP == GANTRY_TREE_MIN)
 
-/* ACC: the type of partial results; REDUCE_LOAD: an element as it enters its lane. */
+/* ACC is the type of partial results; REDUCE_LOAD makes an element what enters its lane. */
 #if GANTRY_REDUCE_OP == GANTRY_TREE_WIDE_SUM
 typedef ulong ACC;
 #define REDUCE_LOAD(x) ((ACC)(GANTRY_LONG)(x))
@@ -79,7 +79,7 @@ GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
 #endif
 
 #if GANTRY_REDUCE_OP == GANTRY_TREE_MAX
-#define REDUCE_OP(a, b) (((b) != (b)) | ((b) > (a)) ? (b) : (a)) /* no branch in it */
+#define REDUCE_OP(a, b) (((b) != (b)) | ((b) > (a)) ? (b) : (a)) /* without a branch */
 #elif GANTRY_REDUCE_OP == GANTRY_TREE_MIN
 #define REDUCE_OP(a, b) (((b) != (b)) | ((b) < (a)) ? (b) : (a))
 #elif GANTRY_REDUCE_OP == GANTRY_TREE_PRODUCT
@@ -111,16 +111,16 @@ GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
 #define LANES 64
 #define CHUNK 4096
 
-/* One level: the host's struct of the same name. Sizes and strides are in elements, the slowest
- * of `rank` axes first. */
+/* One level, with the fields that the host's struct must have. Sizes and strides are in elements,
+ * the slowest of `rank` axes first. */
 typedef struct {
-    GANTRY_LONG length; /* of a sequence */
+    GANTRY_LONG length; /* a sequence's */
     GANTRY_LONG chunks, columns;
-    GANTRY_LONG units;  /* of work, whatever the form counts */
-    GANTRY_LONG each;   /* units of one work-group, on CPUs */
-    GANTRY_LONG blocks; /* reduce_wide, reduce_block: units for the columns of one chunk */
-    GANTRY_LONG lanes;  /* reduce_group: at most 64 */
-    GANTRY_LONG finish; /* of the results: GANTRY_FINISH_... */
+    GANTRY_LONG units;  /* units of work, which depend on the form */
+    GANTRY_LONG each;   /* units of a work-group, on CPUs */
+    GANTRY_LONG blocks; /* for reduce_wide, reduce_block: units for the columns of a chunk */
+    GANTRY_LONG lanes;  /* for reduce_group: at most 64 */
+    GANTRY_LONG finish; /* what to do with results: GANTRY_FINISH_... */
     GANTRY_LONG divisor;
     GANTRY_LONG stored; /* the type of out's elements, a number of abi_types.h */
     GANTRY_LONG kept_rank, kept_dims[4], kept_strides[4];
@@ -148,7 +148,7 @@ GANTRY_FN chunk_t find_chunk(const reduce_level_t *level, GANTRY_LONG number) {
     return chunk;
 }
 
-/* out[at] = the result of value, in the type of out. */
+/* Stores the result of value, in the type of out, to out[at]. */
 GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LONG at, ACC value) {
 #if REDUCE_IS_EXTREME && !GANTRY_T_IS_HALF && !GANTRY_T_IS(f32)
     GANTRY_OUT(ACC, out)[at] = value;
@@ -204,7 +204,7 @@ GANTRY_FN int lanes_used(GANTRY_LONG rows) {
     return lanes;
 }
 
-/* The bits of index below lanes, a power of two, in reverse order. */
+/* The bits of index below lanes, which must be a power of two, in reverse order. */
 GANTRY_FN int reversed(int index, int lanes) {
     int result = 0;
     for (int bit = 1; bit < lanes; bit *= 2) {
@@ -221,8 +221,8 @@ GANTRY_FN int reversed(int index, int lanes) {
 
 #define AT_ONCE 8 /* loads of an item in flight */
 
-/* values[k] = p[k * step] for k * apart < left, and the identity for the rest, whose loads read
- * p[0]. No branch stands between the loads, so all are in flight before the first is used. */
+/* values[k] = p[k * step] for k * apart < left, and the identity for the rest, which loads p[0].
+ * There is no branch between the loads, so all are in flight before the first is used. */
 GANTRY_FN void load_rows(ACC *values, GANTRY_GLOBAL const T *p, GANTRY_LONG step, int apart,
                          GANTRY_LONG left) {
     GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
@@ -233,7 +233,7 @@ GANTRY_FN void load_rows(ACC *values, GANTRY_GLOBAL const T *p, GANTRY_LONG step
     }
 }
 
-/* The elements of one lane: x[row], x[row + 64], ... before end. */
+/* Reduces the elements of one lane: x[row], x[row + 64], ... before end. */
 GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row,
                        GANTRY_LONG end) {
     ACC sum = REDUCE_IDENTITY;
@@ -291,9 +291,9 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
     }
 }
 
-/* A group: one sequence of up to four chunks; one reduced axis only. The items are four parts of 64
- * lanes. Part q loads the rows 16 q ... 16 q + 15 of a chunk's lane at once and adds them, in
- * order, to what part q - 1 left. Behind it the parts are at different chunks, like an assembly
+/* A group does one sequence of up to four chunks; there must be one reduced axis. The items are
+ * four parts of 64 lanes. Part q loads the rows 16 q ... 16 q + 15 of a chunk's lane at once and
+ * adds them, in order, to what part q - 1 left. The parts are at different chunks, like an assembly
  * line:
  *
  *     step     0   1   2   3   4
@@ -302,8 +302,8 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
  *     part 2           c0  c1
  *     part 3               c0  c1
  *
- * `sums` then has the chunks' lanes side by side: all are folded together. What was not there is
- * the identity, and of four chunks' results one fold of four lanes makes the level above. */
+ * `sums` then has the lanes of all chunks, which are folded together. Chunks that are missing are
+ * the identity, and one fold of the four chunks' results makes the level above. */
 #define PART_ROWS (2 * AT_ONCE)
 #define PARTS (CHUNK / LANES / PART_ROWS)
 
@@ -362,9 +362,9 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
 }
 
 /* A group of ITEMS: `width` = ITEMS / APART columns of one chunk, an item for each column and each
- * r in 0 ... APART - 1; `blocks` groups make one chunk. An item's own lanes are APART apart: of the
- * loads that are under way at once, k and k + LANES / APART are one lane's. One reduced axis
- * only. */
+ * r in 0 ... APART - 1; `blocks` groups make one chunk. An item's own lanes are APART apart: of
+ * the loads in flight at once, k and k + LANES / APART are one lane's. There must be one reduced
+ * axis. */
 #define REDUCE_BLOCK_KERNEL(name, APART, ITEMS)                                               \
     GANTRY_KERNEL name(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),                              \
                        GANTRY_VALUE(reduce_level_t, level)) {                                 \
@@ -460,8 +460,8 @@ REDUCE_BLOCK_KERNEL(reduce_block32_lines, 32, 1024)
         }                                                 \
     } while (0)
 
-/* Sequences of at most 64 elements, one for each lane. Eight lanes are loaded at once; extra lanes
- * do no harm, so there are at least eight. */
+/* Reduces sequences of at most 64 elements, one for each lane. Eight lanes are loaded at once;
+ * extra lanes do no harm, so there are at least eight. */
 GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int rows) {
     const int lanes = rows < AT_ONCE ? AT_ONCE : lanes_used(rows);
     const int eighth = lanes / AT_ONCE;

@@ -11,7 +11,7 @@
 
 #include "kernels/common/host_processor.h"
 
-/* Elements that pay for another thread. */
+/* So many elements pay for another thread. */
 #define PARALLEL_ELEMENTS 32768
 
 typedef struct {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of one reduction over the tree that read elements of the input, for one type and
- * operation. Files that are compiled per instruction set include this without a guard. It needs
- * BODY_NAME(x), BODY_IN, BODY_ACC, BODY_LOAD(x), BODY_OP(a, b) and BODY_IDENTITY, which mean the
- * same as the TREE_ names of reduce_cpu_tree.h, and BODY_JOIN(x), the names that reduce_cpu_join.h
- * made for BODY_ACC and the operation. It undefines them at its end. BODY_FIRST(x) may be defined
- * if a lane's first element needs no operation; BODY_HAS_FEW and BODY_HAS_PAIR, for types that are
- * worth the code of `few` and `pair`; BODY_ROLLS, as TREE_ROLLS.
+ * operation. Files that are compiled once for each instruction set include this, so it has no
+ * guard. The includer must define BODY_NAME(x), BODY_IN, BODY_ACC, BODY_LOAD(x), BODY_OP(a, b) and
+ * BODY_IDENTITY, which mean the same as the TREE_ names of reduce_cpu_tree.h, and BODY_JOIN(x), the
+ * names that reduce_cpu_join.h made for BODY_ACC and the operation. The file undefines them at its
+ * end. The includer may define BODY_FIRST(x), if a lane's first element needs no operation;
+ * BODY_HAS_FEW and BODY_HAS_PAIR, for types that are worth the code of `few` and `pair`; and
+ * BODY_ROLLS, as TREE_ROLLS.
  *
- * A table holds BODY_NAME(loops). Owner: as reduce_cpu.h. Threads: thread-safe. */
+ * A table holds BODY_NAME(loops). Owner: the entry point owns what a plan points to. Threads:
+ * thread-safe for units that differ. */
 
 #define TREE_NAME(x) BODY_NAME(x)
 #define TREE_IN BODY_IN
@@ -38,8 +40,8 @@ static void BODY_NAME(line)(void *target, const void *x, int64_t count, int64_t 
 
 #ifdef BODY_HAS_PAIR
 
-/* One element for each lane. Each place that memory is read from has a loop of its own, unrolled,
- * because the hardware prefetcher follows each load instruction separately. */
+/* Adds one element to each lane. Each place from which memory is read has a loop of its own,
+ * unrolled, because the hardware prefetcher follows each load instruction separately. */
 static inline __attribute__((always_inline)) void BODY_NAME(row)(BODY_ACC *restrict acc,
                                                                  const BODY_IN *restrict x) {
 #pragma GCC unroll 16
@@ -64,7 +66,7 @@ static void BODY_NAME(pair)(void *target, void *other, const void *x, const void
 
 #endif
 
-/* `unroll 1`: see TREE_ROLLED in reduce_cpu_tree.h. */
+/* `unroll 1`: TREE_ROLLED in reduce_cpu_tree.h says why. */
 static void BODY_NAME(enter)(void *restrict acc, const void *restrict x, int64_t count) {
     BODY_ACC *out = acc;
     const BODY_IN *in = x;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max or Min of every type: reduce_cpu_extreme_simd.c includes this once for each, without a guard.
- * It needs EXTREME_NAME(x), EXTREME_OP(a, b), EXTREME_INT_OP(a, b) for integers, and EXTREME_FLOAT
- * and EXTREME_INT(TYPE), the identities. It undefines them. An element and the identity give the
- * element. */
+/* Max or Min of every type. It has no guard, because reduce_cpu_extreme_simd.c includes it once
+ * for each of the two. The includer must define EXTREME_NAME(x), EXTREME_OP(a, b),
+ * EXTREME_INT_OP(a, b) for integers, and EXTREME_FLOAT and EXTREME_INT(TYPE), the identities; the
+ * file undefines them. An element and the identity must give the element. Owner: constant tables.
+ * Threads: thread-safe. */
 
 #define JOIN_NAME(x) EXTREME_NAME(x##_join_f32)
 #define JOIN_ACC float

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of Max and Min over the tree of kernels/reduce/reduce.cl. NaN stays once met; of zeros
- * of two signs the earlier stays. */
+/* The loops of Max and Min over the tree of kernels/reduce/reduce.cl. A NaN wins over all that
+ * follows; of zeros of two signs the earlier one wins. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "kernels/reduce/reduce_cpu.h"
 #include "kernels/reduce/reduce_cpu_finish.h"
 
-/* Written in the form that becomes vector code. */
+/* These are written in the form that becomes vector code. */
 #define MAX(a, b) ((b) != (b) ? (b) : ((b) > (a) ? (b) : (a)))
 #define MIN(a, b) ((b) != (b) ? (b) : ((b) < (a) ? (b) : (a)))
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))

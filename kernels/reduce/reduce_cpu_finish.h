@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last step of a reduction on the CPU, one function per type of partial results: finishes
- * `count` of them as the plan says, and writes them to its output from element `at` on. The files
- * that make loops of reduce_cpu_body.h, which are compiled per instruction set, include this.
+/* The last step of a reduction on the CPU, one function per type of partial results: it finishes
+ * `count` of them as the plan says, and writes them to the plan's output from element `at` on.
+ * The files that make loops of reduce_cpu_body.h, which are compiled once for each instruction
+ * set, include this.
  *
- * acc is overwritten. Owner: arrays are the caller's. Threads: thread-safe. */
+ * Owner: arrays are the caller's; acc is overwritten. Threads: thread-safe for places that
+ * differ. */
 #ifndef GANTRY_KERNELS_REDUCE_CPU_FINISH_H
 #define GANTRY_KERNELS_REDUCE_CPU_FINISH_H
 
@@ -60,7 +62,7 @@ static inline void put_f64(const gantry__cpu_reduce_plan_t *plan, double *restri
     memcpy((double *)plan->out + at, acc, (size_t)count * sizeof *acc);
 }
 
-/* Partial results that wrap, in 32 or 64 bits, cut to the output's size. */
+/* Cuts partial results that wrap, in 32 or 64 bits, to the output's size. */
 #define PUT_INTEGERS(name, type)                                                                 \
     static inline void name(const gantry__cpu_reduce_plan_t *plan, type *restrict acc,           \
                             int64_t count, int64_t at) {                                         \

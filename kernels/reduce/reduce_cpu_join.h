@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of a reduction that read partial results only, for one type of them and one operation.
- * All input types that are summed in that type share them. Files that are compiled per instruction
- * set include this without a guard, before reduce_cpu_body.h. It needs JOIN_NAME(x), JOIN_ACC,
- * JOIN_OP(a, b), JOIN_IDENTITY and JOIN_PUT(plan, acc, count, at), which writes results
- * (reduce_cpu_finish.h). It undefines them at its end. Owner: as reduce_cpu.h. Threads:
- * thread-safe. */
+/* The loops of a reduction that read only partial results, for one type of them and one operation.
+ * All input types that are summed in that type share them. Files that are compiled once for each
+ * instruction set include this, without a guard, before reduce_cpu_body.h. The includer must define
+ * JOIN_NAME(x), JOIN_ACC, JOIN_OP(a, b), JOIN_IDENTITY and JOIN_PUT(plan, acc, count, at), which
+ * writes results (reduce_cpu_finish.h); the file undefines them at its end. Owner: the entry point
+ * owns what a plan points to. Threads: thread-safe for units that differ. */
 
 #define TREE_NAME(x) JOIN_NAME(x)
 #define TREE_IN JOIN_ACC

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reduction tree of kernels/reduce/reduce.cl as loops that compilers turn into vector code.
- * Included once per type and operation, without a guard, by files that are compiled per instruction
- * set. What it needs defined, and undefines at its end:
+/* The reduction tree of kernels/reduce/reduce.cl as loops that compilers turn into vector code. It
+ * has no guard, because files that are compiled once for each instruction set include it once per
+ * type and operation. The includer must define these, which the file undefines at its end:
  *
  *   TREE_NAME(x)   the name of x in this instance
  *   TREE_IN        element type of the input
@@ -12,10 +12,10 @@
  *   TREE_ROLLS     may be defined if loading an element takes most of the time, so that an
  *                  unrolled loop over lanes would gain nothing
  *
- * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its
+ * A sequence's lanes are in `acc` as [lane][column], which is also the order of the input when its
  * rows follow each other, so that one loop over 64 * columns elements serves every number of
- * columns. Lanes that no element belongs to hold the identity. Owner: arrays are the caller's.
- * Threads: thread-safe. */
+ * columns. Lanes to which no element belongs must hold the identity. Owner: arrays are the
+ * caller's. Threads: thread-safe for arrays that differ. */
 
 /* Sums are compiled with -fpeel-loops (gantry_simd.cmake), which unrolls each loop that is short or
  * leaves a short rest. TREE_ROLLED keeps a loop that would only grow. */
@@ -32,7 +32,7 @@ static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count) {
     }
 }
 
-/* A lane's first element. */
+/* What a lane holds after its first element x: the identity joined with x. */
 static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(first)(TREE_ACC x) {
     TREE_ACC identity = TREE_IDENTITY;
     return TREE_OP(identity, x);
@@ -49,8 +49,8 @@ static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *rest
     }
 }
 
-/* step for `rounds` pieces of x that lie `stride` elements apart. Takes four at a time, so that acc
- * stays in registers. Prefetches `ahead` elements ahead; 0: does not. */
+/* Does step for `rounds` pieces of x that are `stride` elements apart. Takes four at a time, so
+ * that acc stays in registers. Prefetches `ahead` elements ahead; 0: does not prefetch. */
 static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc,
                                                                    const TREE_IN *restrict x,
                                                                    int64_t rounds, int64_t stride,
@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *res
     }
 }
 
-/* Folds lanes (a power of two) of `columns` columns into the first one. */
+/* Folds lanes, which must be a power of two, of `columns` columns into the first one. */
 static inline void TREE_NAME(fold)(TREE_ACC *acc, int64_t lanes, int64_t columns) {
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
         for (int64_t i = 0; i < half * columns; ++i) {
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE
 }
 
 /* Adds adjacent elements, the first of which belongs to lane 0, and pads them to 64 with the
- * identity. `ahead` as in steps. */
+ * identity. `ahead` has the meaning that it has in steps. */
 static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc,
                                                                           const TREE_IN *restrict x,
                                                                           int64_t count,

@@ -5,10 +5,10 @@
  * Three forms give the same bits:
  *   small   rows of less than 64 elements: 64 rows are transposed, the lanes of the tree
  *           are then whole vectors
- *   narrow  up to 512 bytes of columns: 64 rows of the input lie in memory as the lanes stand in
- *           acc
+ *   narrow  up to 512 bytes of columns: 64 rows of the input have in memory the order that the
+ *           lanes have in acc
  *   wide    more columns: lane by lane in the order in which the fold needs them, so that seven
- *           rows of sums do:
+ *           rows of sums are enough:
  *
  *             fold of lanes 0..63:      ((0 + 32) + (16 + 48)) + ...
  *                                        `--v--'   `---v---'
@@ -17,16 +17,16 @@
  *             node(l, h) = node(l, 2h) + node(l + h, 2h)
  *             node(l, 64) = rows l, l + 64, l + 128, ...
  *
- * Owner: as reduce_cpu.h. Threads: thread-safe. */
+ * Owner: the entry point owns what a plan points to. Threads: thread-safe for units that differ. */
 #include "kernels/reduce/reduce_cpu.h"
 
 #define LANES GANTRY_REDUCE_LANES
 
-/* The work of a unit: the loops and sizes beside the plan. */
+/* The work of a unit: the plan, the loops, and sizes that follow from them. */
 typedef struct {
     const gantry__cpu_reduce_loops_t *loops;
     const gantry__cpu_reduce_plan_t *plan;
-    int64_t ahead; /* as of loops->line */
+    int64_t ahead; /* the `ahead` of loops->line */
 } work_t;
 
 static const char *input_at(const work_t *work, int64_t element) {
@@ -40,8 +40,7 @@ static int64_t rows_of_chunk(const gantry__cpu_reduce_plan_t *plan, int64_t row)
 
 /* ---- small ---- */
 
-/* Transposes some rows at a time: few enough for the ends of all to stay in the first-level cache.
- */
+/* Transposes some rows at a time, so few that the ends of all stay in the first-level cache. */
 #define TURNED 8
 #define TURN(type)                                                                          \
     static void transpose_##type(type *restrict out, const type *restrict in, int64_t rows, \
@@ -137,7 +136,7 @@ static void run_lines(const work_t *work, int64_t begin, int64_t end) {
     }
 }
 
-/* Reduces the first half of the lines beside the second. */
+/* Reduces the first half of the lines together with the second half. */
 static void run_pairs(const work_t *work, int64_t begin, int64_t end) {
     _Alignas(64) char results[RESULTS * sizeof(double)], others[RESULTS * sizeof(double)];
     const int64_t apart = (end - begin) / 2, middle = begin + apart;
@@ -157,7 +156,7 @@ static void run_pairs(const work_t *work, int64_t begin, int64_t end) {
     run_lines(work, middle + apart, end);
 }
 
-/* All lines have the same number of whole rows of lanes. */
+/* Whether all lines have the same number of whole rows of lanes. */
 static bool lines_are_even(const gantry__cpu_reduce_plan_t *plan) {
     return plan->shape.length % (plan->chunks == 1 ? LANES : GANTRY_REDUCE_CHUNK) == 0;
 }
@@ -191,7 +190,7 @@ static void sum_rows(const work_t *work, char *acc, const char *x, int64_t rows,
     }
 }
 
-/* Adds rows of a sequence of which only runs are adjacent. */
+/* Adds rows of a sequence in which only runs are adjacent. */
 static void add_runs(const work_t *work, char *acc, int64_t base, int64_t row, int64_t rows) {
     const gantry__reduce_axes_t *reduced = &work->plan->shape.reduced;
     const int64_t columns = work->plan->shape.columns;
@@ -244,8 +243,8 @@ static void run_narrow(const work_t *work, int64_t begin, int64_t end) {
 
 typedef struct {
     work_t work;
-    int64_t base; /* element of the unit's column 0 */
-    int64_t row;  /* the chunk's first */
+    int64_t base; /* an element of the unit's column 0 */
+    int64_t row;  /* the chunk's first row */
     int64_t rows;
     int64_t width; /* columns of the unit */
 } wide_t;
@@ -285,8 +284,8 @@ static void fold_few(const wide_t *wide, int64_t first, int64_t apart, int64_t c
     wide->work.loops->few(target, rows, count, wide->width);
 }
 
-/* Folds lanes first, first + apart, first + 2 apart, ... into target. stack has room for one row
- * for each open fold. */
+/* Folds lanes first, first + apart, first + 2 apart, ... into target. stack must have room for one
+ * row for each open fold. */
 static void fold_node(const wide_t *wide, int64_t first, int64_t apart, char *target, char *stack) {
     const int64_t count = (wide->rows - first + apart - 1) / apart;
     if (wide->work.loops->few && wide->rows <= LANES && count <= 4) {
@@ -306,7 +305,7 @@ static void fold_node(const wide_t *wide, int64_t first, int64_t apart, char *ta
 }
 
 static void run_wide(const work_t *work, int64_t begin, int64_t end) {
-    _Alignas(64) char stack[7 * GANTRY_CPU_REDUCE_ROW_BYTES]; /* the result, six open folds */
+    _Alignas(64) char stack[7 * GANTRY_CPU_REDUCE_ROW_BYTES]; /* the result and six open folds */
     const gantry__cpu_reduce_plan_t *plan = work->plan;
     const gantry__reduce_shape_t *shape = &plan->shape;
     for (int64_t unit = begin; unit < end; ++unit) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree over every type in which results wrap or are rounded: reduce_cpu_simd.c includes this once
- * per tree, without a guard. It needs WRAPPING_NAME(x), WRAPPING_LOAD(type, x), an element in the
- * type of partial results as it enters its lane, WRAPPING_OP(a, b), WRAPPING_IDENTITY and
- * WRAPPING_JOIN(x), the names that reduce_cpu_join.h made for the operation and the types of
- * partial results (f32, f64, u32, u64). It undefines them. */
+/* A tree over every type in which results wrap or are rounded. It has no guard, because
+ * reduce_cpu_simd.c includes it once per tree. The includer must define WRAPPING_NAME(x),
+ * WRAPPING_LOAD(type, x), an element in the type of partial results as it enters its lane,
+ * WRAPPING_OP(a, b), WRAPPING_IDENTITY and WRAPPING_JOIN(x), the names that reduce_cpu_join.h made
+ * for the operation and the types of partial results (f32, f64, u32, u64). The file undefines them.
+ * Owner: constant tables. Threads: thread-safe. */
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f32)
 #define BODY_HAS_FEW
@@ -88,7 +89,7 @@
 #define BODY_JOIN(x) WRAPPING_JOIN(x##_u64)
 #include "kernels/reduce/reduce_cpu_body.h"
 
-/* In the order of type_place. */
+/* Must be in the order of type_place. */
 static const make_loops_fn WRAPPING_NAME(all)[] = {
     WRAPPING_NAME(loops_f32),  WRAPPING_NAME(loops_f64), WRAPPING_NAME(loops_f16),
     WRAPPING_NAME(loops_bf16), WRAPPING_NAME(loops_u8),  WRAPPING_NAME(loops_u16),

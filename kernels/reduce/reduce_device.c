@@ -6,7 +6,7 @@
 #include "kernels/common/host_processor.h"
 #include "kernels/common/device_kernel.h"
 
-/* The struct of kernels/reduce/reduce.cl. */
+/* Must have the same fields as the struct of kernels/reduce/reduce.cl. */
 typedef struct {
     int64_t length;
     int64_t chunks;
@@ -30,7 +30,7 @@ typedef struct {
 #define WIDE_COLUMNS 256
 #define SMALL_LENGTH 64
 #define SMALL_WIDTH 64
-/* GPUs: from so many columns on, neighbouring work-items take neighbouring columns. The first
+/* For GPUs: from so many columns on, neighbouring work-items take neighbouring columns. The first
  * number fills one memory transaction with elements of four bytes, the second one a warp. An item
  * then takes a whole sequence of up to ITEM_LENGTH elements, or of any length if a compute unit
  * gets ITEMS_PER_UNIT of them. */
@@ -40,11 +40,13 @@ typedef struct {
 #define ITEMS_PER_UNIT 2048
 #define BLOCK_ITEMS GANTRY_REDUCE_FEW_ITEMS
 #define LINES_ITEMS 1024
-/* GPUs: chunks of a sequence for one work-group, if there are no more sequences than compute units;
- * and the length up to which the lanes of a smaller group load all their elements at once. */
+/* For GPUs: the chunks of a sequence for one work-group, if there are no more sequences than
+ * compute units; and the length up to which the lanes of a smaller group load all their elements at
+ * once. */
 #define FEW_CHUNKS 4
 #define FEW_LENGTH 512
-/* Work-groups for each compute unit of a CPU: enough that a slow core does not delay the rest. */
+/* The work-groups for each compute unit of a CPU, enough that a slow core does not delay the
+ * rest. */
 #define GROUPS_PER_UNIT 16
 
 GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish,
@@ -78,15 +80,15 @@ typedef struct {
     uint32_t local;
 } form_t;
 
-/* A group for `width` columns of each sequence. */
+/* Takes a group for `width` columns of each sequence. */
 static form_t block_form(reduce_level_t *level, int64_t sequences, const char *name, int64_t width,
                          uint32_t items) {
     level->blocks = (level->columns + width - 1) / width;
     return (form_t){.name = name, .groups = (uint64_t)(sequences * level->blocks), .local = items};
 }
 
-/* True when the driver allows this kernel a group of so many items. A failure to build it is the
- * launch's to report. */
+/* Whether the driver allows this kernel a group of so many items. If it cannot be built, the launch
+ * reports that. */
 static bool allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name,
                          uint32_t items) {
     gantry_backend_kernel_t *kernel = NULL;
@@ -95,7 +97,7 @@ static bool allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way
             gantry__k_group_limit(call, kernel) >= items);
 }
 
-/* True when groups of LINES_ITEMS, which take ITEM_COLUMNS columns, keep each compute unit busy. */
+/* Whether groups of LINES_ITEMS, which take ITEM_COLUMNS columns, keep each compute unit busy. */
 static bool takes_lines(gantry_op_call_t *call, const gantry__reduce_way_t *way,
                         const reduce_level_t *level, int64_t sequences, int64_t size_bytes) {
     return level->columns >= ITEM_COLUMNS &&
@@ -114,7 +116,7 @@ bool gantry__reduce_are_few(const gantry_op_call_t *call, int64_t sequences, int
            sequences <= (int64_t)call->device_info->compute_units;
 }
 
-/* True when one work-group takes all levels of a sequence. */
+/* Whether one work-group takes all levels of a sequence. */
 static bool are_few(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
                     const gantry__reduce_way_t *way) {
     return gantry__reduce_are_few(call, shape->outer * shape->columns, shape->length) &&
@@ -193,7 +195,7 @@ static form_t reduce_device_choose_form(gantry_op_call_t *call, const gantry__re
     return choose_gpu_form(call, way, level, sequences, size_bytes);
 }
 
-/* One level of shape, from in to out; the last one when is_last. */
+/* Submits one level of shape, from in to out; is_last says that it is the last one. */
 static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
                             const gantry__reduce_way_t *way, bool is_last, const gantry_span_t *in,
                             const gantry_span_t *out) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last level of a reduction of integers: sums in a type that wraps, of 32 or 64 bits, become
- * results of a type (a number of abi_types.h). Comes after types.cl; C loops and device text share
- * it. */
+ * results of a type (a number of abi_types.h). It must follow types.cl; C loops and device text
+ * share it. */
 
 GANTRY_FN int gantry__integer_size(int type) {
     switch (type) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of adjacent elements, more than 64, in one column, on CPUs: the lanes of the tree
- * (reduce.cl, which comes before) are vectors of 64 bytes, which stay in registers. For float32,
- * float64, int32 and int64. Option: GANTRY_READS_AHEAD 1 for a CPU whose hardware prefetcher is
- * enough. */
+ * (reduce.cl, which must come before) are vectors of 64 bytes, which stay in registers. For
+ * float32, float64, int32 and int64. Option: GANTRY_READS_AHEAD 1 for a CPU whose hardware
+ * prefetcher is enough. */
 #if GANTRY_SERIAL
 
 #if GANTRY_T_IS(f32)
@@ -63,7 +63,7 @@ GANTRY_FN void line_start(line_t *sums) {
     GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; ++q) { sums[q] = (line_t)(REDUCE_IDENTITY); }
 }
 
-/* Elements [i, i + count), whole rows of lanes. */
+/* Adds elements [i, i + count), which must be whole rows of lanes. */
 GANTRY_FN void line_rows(line_t *sums, GANTRY_GLOBAL const T *x, int i, int count) {
     for (int end = i + count; i < end; i += LANES) {
         GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; ++q) {
@@ -80,7 +80,7 @@ GANTRY_FN ACC line_fold(line_t *sums) {
     return lanes[0];
 }
 
-/* Reduces `count` adjacent elements, at most a chunk. */
+/* Reduces `count` adjacent elements, which must be at most a chunk. */
 GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count) {
     line_t sums[LINE_VECTORS];
     const int whole = count - count % LANES;
@@ -104,9 +104,9 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count) {
     return line_fold(sums);
 }
 
-/* Reduces two sequences of `count` adjacent elements, whole rows of lanes, by turns a row of each.
- * The hardware prefetcher follows each load instruction separately, and fetches more if these read
- * in two places. */
+/* Reduces two sequences of `count` adjacent elements, which must be whole rows of lanes, by turns a
+ * row of each. The hardware prefetcher follows each load instruction separately, and fetches more
+ * if these read in two places. */
 GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int count, ACC *first,
                          ACC *second) {
     line_t a[LINE_VECTORS], b[LINE_VECTORS];
@@ -120,7 +120,7 @@ GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int
     *second = line_fold(b);
 }
 
-/* The units of a work-group. */
+/* Does the units of a work-group. */
 GANTRY_BODY_FN void line_units(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level,
                                const GANTRY_LONG group) {
     const GANTRY_LONG first = group * level.each;

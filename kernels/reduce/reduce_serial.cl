@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms of reduce.cl for processors: reduce_narrow, reduce_small and reduce_wide. Comes after
- * it, in the same program. */
+/* The forms of reduce.cl for processors: reduce_narrow, reduce_small and reduce_wide. It must come
+ * after reduce.cl, in the same program. */
 #if GANTRY_SERIAL
 
 /* ---- CPUs: the device's compiler makes vector code of loops over private arrays. Their counts are
  * not constants: a loop that it unrolls completely does not become vector code ---- */
 
-/* The sums of an output row that reduce_narrow takes; the columns that reduce_wide takes at a time;
- * the sequences of reduce_small. */
+/* The most sums of an output row that reduce_narrow takes; the columns that reduce_wide takes at a
+ * time; the sequences that reduce_small takes. */
 #define NARROW (512 / (int)sizeof(ACC))
 #define BLOCK 256
 #define WIDTH 64
@@ -20,7 +20,7 @@ GANTRY_FN void add_row(ACC *acc, GANTRY_GLOBAL const T *x, int count) {
     }
 }
 
-/* The same for four pieces of x that lie `stride` elements apart. */
+/* The same for four pieces of x that are `stride` elements apart. */
 GANTRY_FN void add_rows4(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int count) {
     GANTRY_GLOBAL const T *y = x + stride, *z = y + stride, *w = z + stride;
     for (int i = 0; i < count; ++i) {
@@ -40,7 +40,7 @@ GANTRY_FN void join(ACC *to, const ACC *a, const ACC *b, int count) {
     }
 }
 
-/* Adds `count` adjacent elements, the first of which belongs to acc[0]; period = 64 * columns. */
+/* Adds `count` adjacent elements, the first to acc[0]; period must be 64 * columns. */
 GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG count, int period) {
     while (count >= 4 * period) {
         add_rows4(acc, x, period, period);
@@ -64,7 +64,7 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_lev
         level->reduced_rank == 1 ? level->length : level->reduced_dims[level->reduced_rank - 1];
     GANTRY_LONG rows = chunk_rows(level, row);
     const int lanes = lanes_used(rows);
-    int at = 0; /* place of the next row in acc */
+    int at = 0; /* the place of the next row in acc */
     for (int i = 0; i < lanes * columns; ++i) {
         acc[i] = REDUCE_IDENTITY;
     }
@@ -92,7 +92,7 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_lev
     }
 }
 
-/* The units of a work-group. */
+/* Does the units of a work-group. */
 GANTRY_BODY_FN void narrow_units(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
                                  const reduce_level_t level, const GANTRY_LONG group) {
     ACC acc[LANES * NARROW];
@@ -163,8 +163,8 @@ GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t
     }
 }
 
-/* Reduces the chunk that starts at row, in `width` columns. sums holds eight blocks: partial sum b
- * is of 2^b lanes; the last block is the new lane. Returns the place of the result. */
+/* Reduces the chunk that starts at row, in `width` columns. sums must have eight blocks: partial
+ * sum b is of 2^b lanes; the last block is the new lane. Returns the place of the result. */
 GANTRY_BODY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x,
                                      const reduce_level_t *level, GANTRY_LONG row, int width) {
     ACC *lane = sums + 7 * BLOCK;

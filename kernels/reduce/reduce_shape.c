@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Merges the axes of a reduction, and finds its way through the tree (reduce_shape.h). */
 #include "kernels/reduce/reduce_shape.h"
 
 uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call) {
@@ -48,7 +49,7 @@ void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask,
                              gantry__reduce_shape_t *out_shape) {
     gantry__reduce_shape_t shape = {.length = 1, .outer = 1, .columns = 1};
     int64_t stride = 1;
-    int last = -1; /* 1: the axis behind this one is reduced; 0: kept; -1: there is none */
+    int last = -1; /* 1: the axis after this one is reduced; 0: it is kept; -1: there is none */
     for (int32_t i = rank - 1; i >= 0; --i) {
         int reduced = (mask >> i & 1u) != 0;
         int64_t dim = dims[i];

@@ -6,7 +6,7 @@
  * reduced axes alternate: at most four of each. A kept axis that comes last is `columns`, whose
  * elements are adjacent.
  *
- * Owner: plain values, nothing allocated. Threads: thread-safe. */
+ * Owner: plain values of the caller; nothing is allocated. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_REDUCE_SHAPE_H
 #define GANTRY_KERNELS_REDUCE_SHAPE_H
 
@@ -15,11 +15,11 @@
 
 #define GANTRY_REDUCE_AXES 4
 
-/* Elements of a leaf of the reduction tree, and its lanes (kernels/reduce/reduce.cl). */
+/* The elements of a leaf of the reduction tree, and its lanes (kernels/reduce/reduce.cl). */
 #define GANTRY_REDUCE_CHUNK 4096
 #define GANTRY_REDUCE_LANES 64
 
-/* The ops: rows of ops/reduce.def. */
+/* The ops, which are rows of ops/reduce.def. */
 enum {
 #define GANTRY_REDUCTION(name, function, summary, form, types, tree, finish, empty) \
     GANTRY_REDUCE_ROW_##name,
@@ -35,7 +35,7 @@ enum {
     static const gantry_type_constraint_t name##_types[] = {{"T", GANTRY_MASK_##types_}};     \
     static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                     \
         #name, GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS ? name##_types : NULL,               \
-        GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS, /* such an op takes bool alone */          \
+        GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS, /* false for an op that takes only bool */ \
         gantry__k_reduce_hosts, 1, .compute = GANTRY_K_SIDE(compute_reduction),               \
         .data = &name##_operation);
 #define GANTRY_K_REDUCTION_POINTER(name, function, summary, form, types, tree, finish, empty) \
@@ -53,7 +53,7 @@ static const char *const gantry__k_reduce_hosts[] = {"reduction_indices"}; /* wh
     X(layer_norm_rows, "LayerNormRows", compute_layer_norm, gantry__k_layer_norm_types, NULL, 0)
 static const gantry_type_constraint_t gantry__k_layer_norm_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
-/* Types of ArgMax's result; ArgMin has int32 and int64 only. */
+/* The types of ArgMax's result; ArgMin has only int32 and int64. */
 static const gantry_type_constraint_t gantry__k_argmax_types[] = {
     {"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"output_type", GANTRY_DTYPES_ARGMAX_OUTPUTS}};
 static const gantry_type_constraint_t gantry__k_argmin_types[] = {
@@ -61,15 +61,15 @@ static const gantry_type_constraint_t gantry__k_argmin_types[] = {
 static const char *const gantry__k_argmax_hosts[] = {"dimension"};
 
 /* The element types of a reduction's levels. Types that a tree does not distinguish have one name:
- * int32 and int64 also stand for the unsigned types where sums wrap, uint8 for int8 and bool,
- * uint16 for int16. */
+ * int32 and int64 also represent the unsigned types where sums wrap, uint8 represents int8 and
+ * bool, uint16 represents int16. */
 typedef struct gantry__reduce_way_t {
     int32_t tree;
     int32_t in;  /* what the first level reads */
     int32_t acc; /* partial results between levels */
     int32_t out; /* what the last level writes */
     int32_t finish;
-    int64_t divisor; /* of a quotient */
+    int64_t divisor; /* the divisor of a quotient */
 } gantry__reduce_way_t;
 
 /* Sizes and strides (in elements) of some axes, the slowest first. */
@@ -83,15 +83,15 @@ typedef struct gantry__reduce_shape_t {
     int64_t length;             /* elements of a sequence; 0 for an empty input */
     int64_t outer;              /* outputs = outer * columns */
     int64_t columns;            /* at least 1 */
-    gantry__reduce_axes_t kept; /* without columns */
+    gantry__reduce_axes_t kept; /* all but columns */
     gantry__reduce_axes_t reduced;
 } gantry__reduce_shape_t;
 
-/* Bit a of the result is set if the call reduces axis a: if input 1 names it (int32 or int64,
+/* Returns a mask. Bit a is set if the call reduces axis a: if input 1 names it (int32 or int64,
  * negative numbers count from the end), or if there is no input 1. */
 uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call);
 
-/* The shape of reducing the axes of `mask` in a tensor of these sizes. */
+/* Makes the shape of reducing the axes of `mask` in a tensor of these sizes. */
 void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask,
                              gantry__reduce_shape_t *out_shape);
 
@@ -102,12 +102,12 @@ typedef struct gantry__reduce_middle_t {
 
 gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call);
 
-/* The shape of reducing the middle axis of [outer, length, columns]. */
+/* Makes the shape of reducing the middle axis of [outer, length, columns]. */
 void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns,
                                 gantry__reduce_shape_t *out_shape);
 
-/* Writes to value the result of no element, as in TensorFlow (ops/reduce.def), and returns its size
- * in bytes. The least and the greatest value of a floating type are the infinities. */
+/* Writes to value the result for no elements, as in TensorFlow (ops/reduce.def), and returns its
+ * size in bytes. The least and the greatest value of a floating type are the infinities. */
 size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
 
 /* Whether a single element is its own result. */
@@ -115,7 +115,7 @@ bool gantry__reduce_copies_one(int32_t operation);
 
 /* The way of an op over elements of dtype, `length` of which become one. */
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length);
-/* The way of a tree alone, whose last level writes partial results as they are. */
+/* The way of a tree for itself, whose last level writes partial results as they are. */
 gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype);
 /* Changes way to that of the levels above the first. */
 void gantry__reduce_next_level(gantry__reduce_way_t *way);
@@ -126,7 +126,7 @@ static inline int64_t gantry__reduce_chunks(int64_t length) {
                                          : (length + GANTRY_REDUCE_CHUNK - 1) / GANTRY_REDUCE_CHUNK;
 }
 
-/* The element's distance from the first one, for the index in row-major order over the axes. */
+/* The element's distance from the first one; index counts in row-major order over the axes. */
 static inline int64_t gantry__reduce_offset(const gantry__reduce_axes_t *axes, int64_t index) {
     if (axes->rank == 1) return index * axes->strides[0];
     int64_t offset = 0;

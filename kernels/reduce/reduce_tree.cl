@@ -7,7 +7,7 @@
 #define GANTRY_TREE_SUM 0
 #define GANTRY_TREE_MAX 1
 #define GANTRY_TREE_MIN 2
-#define GANTRY_TREE_WIDE_SUM 3 /* of integers in 64 bits */
+#define GANTRY_TREE_WIDE_SUM 3 /* sum of integers in 64 bits */
 #define GANTRY_TREE_PRODUCT 4
 #define GANTRY_TREE_SQUARES 5 /* the sum of squares */
 #define GANTRY_TREE_KINDS 6

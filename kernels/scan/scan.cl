@@ -2,8 +2,8 @@
 /* Scans: Cumsum, Cumprod and CumulativeLogsumexp along the middle axis of [outer, length, columns],
  * forwards or in reverse, inclusive or exclusive.
  *
- * The order of operations depends on the shape alone, so a scan has the same bits on every device.
- * A sequence is cut into chunks of 128 elements, in the direction of the scan:
+ * The order of operations depends only on the shape, so a scan has the same bits on every device. A
+ * sequence is cut into chunks of 128 elements, in the direction of the scan:
  *
  *   totals   of each chunk: ((identity o x0) o x1) o ...
  *   before   an exclusive scan of the totals, made in the same way: the total of all chunks before
@@ -17,7 +17,7 @@
  * On GPUs the elements of few columns go through local memory (scan_tiles.cl).
  *
  * On processors an item is more than a chunk: a run of columns, which becomes vector code
- * (..._block); or, of one column, 8 chunks side by side, whose additions do not wait for each other
+ * (..._block); or, of one column, 8 chunks at a time, whose additions do not wait for each other
  * (..._line). For logsumexp, and in scan_transposed.cl, those 8 chunks are transposed into vectors.
  * The operations and their order are those of the plain items. If `before` has one chunk and there
  * are enough sequences for all cores, an item of `rows` does all three steps for whole sequences:
@@ -32,19 +32,19 @@
 #define GANTRY_SCAN_CHUNK 128
 #define GANTRY_SCAN_LINES 8
 enum { GANTRY_SCAN_SUM, GANTRY_SCAN_PRODUCT, GANTRY_SCAN_LOG_SUM };
-/* Items count chunks: [outer][chunks][columns]. */
+/* Items must be numbered as chunks: [outer][chunks][columns]. */
 typedef struct gantry__scan_t {
     gantry__work_t work;
     GANTRY_LONG length, columns, chunks;
     GANTRY_LONG operation;
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
-    GANTRY_LONG total;              /* of _line, _tile: chunks of all sequences */
-    GANTRY_LONG rows;               /* of _tile: chunks of a group */
-    /* of _rows_line, _rows_block: whole sequences of an item; 0: an item has chunks */
+    GANTRY_LONG total;              /* _line, _tile: chunks of all sequences */
+    GANTRY_LONG rows;               /* _tile: chunks of a group */
+    /* for _rows_line, _rows_block: whole sequences of an item; 0: an item has chunks */
     GANTRY_LONG whole;
-    /* of _rows_line: not 0: streaming stores; each sequence then starts a cache line */
+    /* for _rows_line: not 0: streaming stores; each sequence must then start a cache line */
     GANTRY_LONG stream;
-    gantry__runs_t runs; /* of _block: runs of columns */
+    gantry__runs_t runs; /* _block: runs of columns */
 } gantry__scan_t;
 #endif
 
@@ -66,7 +66,7 @@ typedef struct gantry__scan_t {
 #define GANTRY_SCAN_LOWEST GANTRY_AS_FLOAT(0xff800000u)
 #endif
 
-/* A call would keep the loop around it scalar. */
+/* A call that is not inlined would keep the loop around it scalar. */
 #undef GANTRY_SCAN_INLINE
 #if defined(__OPENCL_VERSION__) && defined(__clang__)
 #define GANTRY_SCAN_INLINE GANTRY_FN __attribute__((always_inline))
@@ -95,7 +95,7 @@ GANTRY_ITEM C GANTRY_ITEM_FN(log_sum)(const C a, const C b) {
     return GANTRY_ITEM_FN(log_sum_here)(a, b);
 }
 
-/* Of neighbouring elements, as vectors. */
+/* The same for `count` neighbouring elements, as vectors. */
 GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_each)(const C *as, const C *bs, C *out, const int count) {
     for (int c = 0; c < count; ++c) {
         out[c] = GANTRY_ITEM_FN(log_sum_here)(as[c], bs[c]);
@@ -134,7 +134,7 @@ GANTRY_ITEM C GANTRY_ITEM_FN(scan_join)(const C a, const C b, const GANTRY_LONG 
     const GANTRY_LONG left = p->length - first;                                                    \
     const GANTRY_LONG length = left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK;
 
-/* The totals of all chunks. */
+/* Makes the totals of all chunks. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
                                              GANTRY_PARAMETERS(gantry__scan_t) p,
                                              const GANTRY_LONG i) {
@@ -150,7 +150,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals)(GANTRY_GLOBAL const T *x, GANTRY_GL
 }
 GANTRY_ITEMS_1_1(scan_totals, T, C, gantry__scan_t)
 
-/* The results of a chunk, from the total before it. Works in place. */
+/* Makes the results of a chunk, from the total before it. It works in place. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
                                            GANTRY_GLOBAL T *out,
                                            GANTRY_PARAMETERS(gantry__scan_t) p,
@@ -192,7 +192,7 @@ GANTRY_NO_ITEM(scan_rows)
 #else
 #define GANTRY_SCAN_OTHERWISE(loop)
 #endif
-/* One loop for each operation: loop(JOIN), statements. */
+/* One loop for each operation: loop(JOIN) must be statements. */
 #define GANTRY_SCAN_LOOP(loop)                        \
     if (p->operation == GANTRY_SCAN_SUM) {            \
         loop(GANTRY_SCAN_ADD)                         \
@@ -201,11 +201,11 @@ GANTRY_NO_ITEM(scan_rows)
     }                                                 \
     GANTRY_SCAN_OTHERWISE(loop)
 
-/* For one column. In OpenCL C for floats, halves, and integers of 32 and 64 bits. */
+/* These are for one column, in OpenCL C only for floats, halves, and integers of 32 and 64 bits. */
 #if !defined(__OPENCL_VERSION__) || GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF || GANTRY_T_IS(i32) || \
     GANTRY_T_IS(i64)
 
-/* For elements that are not neighbours. */
+/* These are for elements that are not neighbours. */
 #undef GANTRY_SCAN_WIDEN
 #undef GANTRY_SCAN_NARROW
 #if GANTRY_T_IS(f16)
@@ -216,8 +216,8 @@ GANTRY_NO_ITEM(scan_rows)
 #define GANTRY_SCAN_NARROW(x) GANTRY_NARROW(x)
 #endif
 
-/* Chunk `number` of all sequences, of one column: its start, in the direction of the scan, and its
- * length. */
+/* Finds chunk `number` of all sequences, of one column: its start, in the direction of the scan,
+ * and its length. */
 #define GANTRY_FIND_LINE(number)                                                \
     const GANTRY_LONG outer = gantry__divide_position(number, p->chunks);       \
     const GANTRY_LONG first = ((number)-outer * p->chunks) * GANTRY_SCAN_CHUNK; \
@@ -225,8 +225,8 @@ GANTRY_NO_ITEM(scan_rows)
     const GANTRY_LONG left = p->length - first;                                 \
     const int length = (int)(left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK);
 
-/* The chunks from `number` up to `end`: their starts, and the number of elements that all of them
- * have. */
+/* Finds the chunks from `number` up to `end`: their starts, and the number of elements that all of
+ * them have. */
 #define GANTRY_FIND_LINES(number, end)                                                      \
     const int lines =                                                                       \
         (int)((end) - (number) < GANTRY_SCAN_LINES ? (end) - (number) : GANTRY_SCAN_LINES); \
@@ -244,7 +244,7 @@ GANTRY_NO_ITEM(scan_rows)
 #define GANTRY_SCAN_STRETCH 16
 /* Joins the chunks of an item by log_sum. That is dozens of instructions, so all lines are computed
  * as one vector: stretches of the lines are transposed on the way in and out. After the end of a
- * line, -infinity leaves its sum unchanged. out: 0 for totals. */
+ * line, -infinity leaves its sum unchanged. out must be 0 for totals. */
 GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                                GANTRY_PARAMETERS(gantry__scan_t) p,
                                                const GANTRY_LONG *starts, const int *lengths,
@@ -332,7 +332,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
             out[starts[c] + at] = GANTRY_SCAN_NARROW(p->exclusive ? sums[c] : next); \
         })                                                                           \
     }
-/* `totals` keeps the transposed elements for the results. */
+/* The step `totals` keeps the transposed elements for the results. */
 #define GANTRY_SCAN_KEPT GANTRY_SCAN_V kept[GANTRY_SCAN_CHUNK];
 #define GANTRY_SCAN_KEPT_PARAMETER , GANTRY_SCAN_V *kept
 #define GANTRY_SCAN_KEPT_ARGUMENT , kept
@@ -360,8 +360,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
         to[place_##c] = GANTRY_SCAN_NARROW(sum_##c);                      \
         sum_##c = next;                                                   \
     }
-/* The elements that all lines have: `each` for one element of all lines, `want` for each 64 bytes
- * of line c. */
+/* The elements that all lines have. `each` must be statements for one element of all lines, `want`
+ * for each 64 bytes of line c. */
 #define GANTRY_SCAN_COMMON(JOIN, each, want)                                              \
     {                                                                                     \
         const GANTRY_LONG behind = p->reverse ? common - 1 : 0;                           \
@@ -425,7 +425,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 
 #endif
 
-/* The totals of up to 8 chunks. */
+/* Makes the totals of up to 8 chunks. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(line_totals)(GANTRY_GLOBAL const T *x,
                                                   GANTRY_PARAMETERS(gantry__scan_t) p,
                                                   const GANTRY_LONG *starts, const int *lengths,
@@ -467,7 +467,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x,
     const GANTRY_LONG most = p->whole > 0 ? p->whole * p->chunks : GANTRY_SCAN_LINES;
     const GANTRY_LONG end = p->total < (i + 1) * most ? p->total : (i + 1) * most;
     const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
-    C gone = identity; /* the total before chunk `chunk` of its sequence */
+    C gone = identity; /* the total before the chunk `chunk` */
     GANTRY_LONG chunk = 0;
 
     for (GANTRY_LONG number = i * most; number < end; number += GANTRY_SCAN_LINES) {

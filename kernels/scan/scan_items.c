@@ -10,7 +10,7 @@
 GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
                     gantry__text_scan_transposed, gantry__text_scan, gantry__text_scan_tiles);
 
-/* The type whose program scans this one: integers of a size wrap alike. */
+/* The type whose program scans this one, because integers of one size wrap alike. */
 static int32_t program_type(int32_t dtype) {
     if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) return dtype;
     return gantry__k_size(dtype) == 1 ? GANTRY_UINT8 : gantry__k_twin(dtype);
@@ -26,18 +26,18 @@ static bool has_lines(const gantry_op_call_t *call, int32_t dtype) {
              dtype == GANTRY_INT64 || gantry__k_is_half(dtype)));
 }
 
-/* GPUs: the items of a group of scan_tiles.cl, and the least of them that scan; the columns up to
- * which its form is taken, and its local memory. With more columns the items of scan.cl touch two
- * memory lines at most. */
+/* For GPUs: the items of a group of scan_tiles.cl, and the least of them that scan; the columns up
+ * to which its form is taken, and its local memory. With more columns the items of scan.cl touch at
+ * most two memory lines. */
 enum {
     TILE_ITEMS = 64,
-    LEAST_SCANS = 8, /* of the items: then each loads four elements of float32 at once */
+    LEAST_SCANS = 8, /* items; then each loads four elements of float32 at once */
     TILE_COLUMNS = 16,
     TILE_BYTES = TILE_ITEMS * (128 + 8) + (TILE_ITEMS + 1) * 8
 };
 
-/* The kernel of the step for tiles. NULL if the plain items do the step: on processors, for many
- * columns, and where the device or the driver has no room for a group. */
+/* Finds the kernel of the step for tiles. It is NULL if the plain items do the step: on processors,
+ * for many columns, and where the device or the driver has no room for a group. */
 static int32_t find_tile_kernel(gantry_op_call_t *call, int step, int32_t dtype,
                                 const gantry__scan_t *scan, gantry_backend_kernel_t **out_kernel) {
     static const char *const names[] = {"scan_totals_tile", "scan_rows_tile"};
@@ -58,7 +58,8 @@ static int32_t find_tile_kernel(gantry_op_call_t *call, int step, int32_t dtype,
 }
 
 /* The chunks of a group: as many as its items have columns of, or fewer, so that all compute units
- * have groups. Multiples of LEAST_SCANS start more groups of short sequences at a memory line. */
+ * have groups. With multiples of LEAST_SCANS, more groups of short sequences start at a memory
+ * line. */
 static int64_t tile_rows(const gantry_op_call_t *call, const gantry__scan_t *scan) {
     const uint32_t units = call->device_info->compute_units;
     const int64_t even = scan->total * scan->columns /
@@ -131,8 +132,8 @@ static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry_
 enum { LEAST_CHUNKS = 32, ITEMS_PER_UNIT = 4 };
 
 /* The number of sequences that an item of ROWS does whole, in all three steps: one with columns,
- * else as many as fill most of the lines with chunks. 0 if an item has chunks: on GPUs, and where
- * cores would be idle. */
+ * else as many as fill most of the lines with chunks. It is 0 if an item has chunks, on GPUs and
+ * where cores would be idle. */
 static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
                                const gantry__scan_t *scan, int64_t outer) {
     const bool is_block = scan->columns > 1;
@@ -146,8 +147,8 @@ static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
     return outer / whole * runs >= ITEMS_PER_UNIT * gantry__k_units(call) ? whole : 0;
 }
 
-/* Whether results of one column are written by streaming stores: if there are many, and each
- * sequence starts a cache line. */
+/* Whether results of one column are written by streaming stores: there must be many, and each
+ * sequence must start a cache line. */
 static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length,
                        gantry_span_t out) {
     const int64_t bytes = (int64_t)gantry__k_size(dtype);
@@ -156,12 +157,12 @@ static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t coun
     return is_aligned ? gantry__k_work(call, count, bytes, 0).stream : 0;
 }
 
-/* Scans x [outer, scan->length, columns] into out, which may be x. Recurses once for each factor of
- * 128. */
+/* Scans x [outer, scan->length, columns] into out, which may be x. It recurses once for each factor
+ * of 128. */
 static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t scan, int64_t outer,
                         gantry_span_t x, gantry_span_t out) {
     const int32_t total_type = gantry__k_is_half(dtype) ? GANTRY_FLOAT32 : dtype;
-    gantry_span_t totals = x; /* not read for one chunk, or for whole sequences */
+    gantry_span_t totals = x; /* not read if there is one chunk, or if sequences are whole */
     int64_t count;
 
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;

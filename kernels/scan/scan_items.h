@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/scan/scan.cl. */
+/* The items of kernels/scan/scan.cl, in the order that all tables must have. Owner: nothing, this
+ * is a list. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_SCAN_ITEMS_H
 #define GANTRY_KERNELS_SCAN_ITEMS_H
 

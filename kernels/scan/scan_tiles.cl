@@ -17,7 +17,7 @@
  * all banks. Rows keep the order of memory, so a scan in reverse reads its row from the end. A
  * group of c columns has 64 / c chunks, and their rows are c times as long.
  *
- * Cost: that of scan.cl; 9.3 KiB of local memory. Comes after scan.cl. */
+ * Cost: that of scan.cl; 9.3 KiB of local memory. It must come after scan.cl. */
 #if !GANTRY_SERIAL
 
 #define GANTRY_SCAN_GROUP 64                     /* items */
@@ -26,7 +26,7 @@
 /* elements in a word of 4 bytes, or 1 */
 #define GANTRY_SCAN_WORD (sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1)
 
-/* Chunk `place` of all sequences, in the order of memory. */
+/* The chunk `place` of all sequences, in the order of memory. */
 typedef struct scan_chunk_t {
     GANTRY_LONG start;  /* its first element in memory */
     GANTRY_LONG number; /* in the direction of the scan, as `totals` are numbered */
@@ -92,14 +92,14 @@ GANTRY_FN scan_spot_t scan_next_spot(const scan_tile_t *tile, scan_spot_t spot) 
     return spot;
 }
 
-/* The first element of the piece from step k on: from the start of a chunk, or in reverse from its
- * end. */
+/* The first element of the piece from step k on, counted from the start of a chunk, or in reverse
+ * from its end. */
 GANTRY_FN int scan_piece(const scan_tile_t *tile, const int k) {
     return tile->mask != 0 ? -(k + tile->steps) * tile->columns : k * tile->columns;
 }
 
 /* Loads the piece from step k on. An item starts several loads before it uses the first result, so
- * that the loads overlap. Row number `rows` has no elements. */
+ * that the loads overlap. Row number `rows` must have no elements. */
 GANTRY_LOCAL_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x,
                                GANTRY_LOCAL_POINTER(T) values,
                                GANTRY_LOCAL_POINTER(const int) starts,
@@ -110,7 +110,7 @@ GANTRY_LOCAL_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x
 
     while (spot.row < tile->rows) {
         T loaded[GANTRY_SCAN_AT_ONCE];
-        int slots[GANTRY_SCAN_AT_ONCE]; /* -1: beyond the chunk */
+        int slots[GANTRY_SCAN_AT_ONCE]; /* -1: after the chunk's end */
 
         GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {
             const int row = spot.row < tile->rows ? spot.row : tile->rows;
@@ -134,7 +134,7 @@ GANTRY_LOCAL_FN void scan_load(const scan_tile_t *tile, GANTRY_GLOBAL const T *x
 }
 
 /* Stores the piece. An item stores the same elements that it loaded, so a scan works in place, and
- * no barrier stands between this store and the next load. */
+ * no barrier is needed between this store and the next load. */
 GANTRY_LOCAL_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
                                 GANTRY_LOCAL_POINTER(const T) values,
                                 GANTRY_LOCAL_POINTER(const int) starts,
@@ -153,8 +153,8 @@ GANTRY_LOCAL_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
     }
 }
 
-/* The chunks of the group, from `origin` on in memory, and the item's own: the number of its steps
- * (0: it has none), the number i of its total, and its first place in each piece. */
+/* Finds the chunks of the group, from `origin` on in memory, and the item's own: the number of its
+ * steps (0: it has none), the number i of its total, and its first place in each piece. */
 #define GANTRY_SCAN_OPEN_TILE                                                                 \
     GANTRY_LOCAL_ARRAY(T, values, GANTRY_SCAN_GROUP *(GANTRY_SCAN_STEPS + GANTRY_SCAN_WORD)); \
     GANTRY_LOCAL_ARRAY(int, starts, GANTRY_SCAN_GROUP + 1);                                   \
@@ -180,8 +180,8 @@ GANTRY_LOCAL_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
     }                                                                                         \
     GANTRY_BARRIER();
 
-/* Sums and products read several elements of a row before they store the first: a store would hold
- * up the next load. The remaining elements, and logsumexp, go one by one. */
+/* Sums and products read several elements of a row before they store the first, because a store
+ * would hold up the next load. The remaining elements, and logsumexp, go one by one. */
 #define GANTRY_SCAN_IS_LOG (p.operation == GANTRY_SCAN_LOG_SUM)
 #define GANTRY_SCAN_PLAIN \
     (p.operation == GANTRY_SCAN_PRODUCT ? GANTRY_SCAN_PRODUCT : GANTRY_SCAN_SUM)
@@ -191,7 +191,7 @@ GANTRY_LOCAL_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
         read[e] = GANTRY_WIDEN(values[at + e * step]);              \
     }
 
-/* The totals of all chunks. */
+/* Makes the totals of all chunks. */
 GANTRY_KERNEL scan_totals_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(totals),
                                GANTRY_VALUE(gantry__scan_t, p)) {
     GANTRY_TAKE(gantry__scan_t, p)
@@ -221,7 +221,7 @@ GANTRY_KERNEL scan_totals_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(totals),
     }
 }
 
-/* The results of a chunk, from the total before it. Works in place. */
+/* Makes the results of a chunk, from the total before it. It works in place. */
 GANTRY_KERNEL scan_rows_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(before), GANTRY_SPAN_OUT(out),
                              GANTRY_VALUE(gantry__scan_t, p)) {
     GANTRY_TAKE(gantry__scan_t, p)

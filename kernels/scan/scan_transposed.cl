@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of scan.cl as vectors: a vector holds one element of each of the eight chunks. Eight
- * elements of each chunk are an 8 x 8 tile, which is transposed in registers. This file has macros
- * only and comes before scan.cl; T, and the names of an item's variables, belong to the place of
- * use. In OpenCL C it serves floats, halves, and integers of 32 and 64 bits; in C float32, halves,
- * and integers of 32 bits, with AVX2, where a vector is one register.
+ * elements of each chunk are an 8 x 8 tile, which is transposed in registers. This file has only
+ * macros and must come before scan.cl; T, and the names of an item's variables, belong to the place
+ * of use. In OpenCL C it serves floats, halves, and integers of 32 and 64 bits; in C float32,
+ * halves, and integers of 32 bits, with AVX2, where a vector is one register.
  *
  * GANTRY_SCAN_VECTOR(type) is the vector for a type. GANTRY_SCAN_LOAD(type, from) reads one,
  * GANTRY_SCAN_STORE(type, v, to) writes one. */
@@ -35,7 +35,7 @@ typedef ulong8 gantry__scan_vector_i64;
 #define gantry__scan_load_i64(from) as_ulong8(vload8(0, from))
 #define gantry__scan_store_i64(v, to) vstore8(as_long8(v), 0, to)
 
-/* Halves, as half.cl has them. */
+/* Halves are converted as in half.cl. */
 typedef float8 gantry__scan_vector_bf16;
 typedef float8 gantry__scan_vector_f16;
 #define gantry__scan_load_bf16(from) as_float8(convert_uint8(vload8(0, from)) << 16)
@@ -102,7 +102,7 @@ GANTRY_FN ushort8 gantry__scan_narrow_f16(float8 v) {
 GANTRY_SCAN_MEMORY(f32, float)
 GANTRY_SCAN_MEMORY(i32, uint)
 
-/* Halves, as half.cl has them. */
+/* Halves are converted as in half.cl. */
 #if defined(__F16C__)
 typedef ushort gantry__scan_halves __attribute__((vector_size(16)));
 typedef gantry__scan_vector_f32 gantry__scan_vector_bf16;
@@ -153,10 +153,10 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
 
 #endif
 
-/* A tile is transposed in three steps. Each step mixes pairs of vectors that stand `apart` from
- * each other. The mixes are those that are one instruction. For 32 bits, where a vector is one
- * register: single neighbours, pairs, and halves of a register, which swaps columns 1 and 2, and 5
- * and 6. For 64 bits, where a vector is two registers, other mixes. */
+/* A tile is transposed in three steps. Each step mixes pairs of vectors that are `apart` from each
+ * other. The mixes are those that are one instruction. For 32 bits, where a vector is one register:
+ * single neighbours, pairs, and halves of a register, which swaps columns 1 and 2, and 5 and 6. For
+ * 64 bits, where a vector is two registers, other mixes. */
 #define GANTRY_SCAN_MIX_ALL(V, from, to, apart, mix)              \
     GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { \
         if ((z & (apart)) == 0) {                                 \
@@ -191,8 +191,8 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
 #define gantry__scan_turn_f16 GANTRY_SCAN_TURN_32
 #define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry__scan_turn_, GANTRY_T)(V, values)
 
-/* Elements k to k + 7 of each chunk. If `totals` keeps its elements for the results, each of the
- * two passes prefetches one half of the next elements: a core can have only so many requests in
+/* Takes elements k to k + 7 of each chunk. If `totals` keeps its elements for the results, each of
+ * the two passes prefetches one half of the next elements: a core can have only so many requests in
  * flight. */
 #define GANTRY_SCAN_PREFETCH_HALF \
     GANTRY_SCAN_PREFETCH(0, x)    \
@@ -272,8 +272,8 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
         }                                                                                     \
     }
 
-/* The tiles, then the rest of each chunk one by one: `one` is the statements for element `at` of
- * chunk c. */
+/* Takes the tiles, then the rest of each chunk one by one: `one` must be the statements for element
+ * `at` of chunk c. */
 #define GANTRY_SCAN_ALL_SQUARES(V, loop, one)                                       \
     const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;           \
     int k = 0;                                                                      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stable radix sort of rows on processors, by digits of keys (sort_key.cl); by element size. Items
- * are few and long: one or a few for each thread, each with its own share of one scratch. Comes
- * after radix_pairs.cl, which sorts keys.
+ * are few and long: one or a few for each thread, each with its own share of one scratch. It must
+ * come after radix_pairs.cl, which sorts keys.
  *
  *     radix_rows     many rows: an item sorts one
  *
@@ -11,7 +11,7 @@
  *     radix_keys     makes the keys of a part, and finds its least and its largest
  *     radix_count    counts the keys of a part by bins, which divide the range from the row's least
  *                    key to its largest into even steps
- *     radix_spread   moves the keys of a part to their buckets, behind those of the parts before
+ *     radix_spread   moves the keys of a part to their buckets, after those of the parts before
  *     radix_finish   an item sorts its share of the buckets, from the lowest digit up
  *
  * A bucket is one bin or several neighbours, so that all buckets have about as many keys, however
@@ -20,12 +20,12 @@
  *
  * Where only the sorted elements are wanted there are no positions, because a key gives its element
  * back, except for the sign of a zero and the bits of a NaN. If there are such elements,
- * radix_restore writes the zeros and NaNs in the order in which they stand in the row. */
+ * radix_restore writes the zeros and NaNs in the order that they have in the row. */
 #ifndef GANTRY_RADIX_PARAMETERS
 #define GANTRY_RADIX_PARAMETERS
 
-/* The most buckets of a row. It is not a power of two: buckets of evenly spread keys would else
- * start at distances that conflict in a cache. */
+/* The most buckets of a row. It is not a power of two, because buckets of evenly spread keys would
+ * then start at distances that conflict in a cache. */
 #define GANTRY_RADIX_BUCKETS 500
 #define GANTRY_RADIX_AHEAD 16 /* distance in keys of the prefetch of places in buckets */
 
@@ -35,14 +35,14 @@ typedef struct gantry__radix_t {
     gantry__work_t work;
     gantry__order_t order;
     GANTRY_LONG length, inner, parts;
-    GANTRY_LONG shares;        /* of a row's buckets */
-    GANTRY_LONG bins, buckets; /* of a row */
+    GANTRY_LONG shares;        /* shares of a row's buckets */
+    GANTRY_LONG bins, buckets; /* those of a row */
     GANTRY_LONG has_positions;
-    /* of all elements, twice: sorted rows in the first, buckets in the second */
+    /* places for all elements, twice: sorted rows in the first, buckets in the second */
     GANTRY_LONG keys[2], positions[2];
-    /* of each part: the least key, the largest key, and whether there is a -0 or a NaN */
+    /* for each part: the least key, the largest key, and whether there is a -0 or a NaN */
     GANTRY_LONG bounds;
-    GANTRY_LONG counts; /* of each part's bins */
+    GANTRY_LONG counts; /* for each part's bins */
     GANTRY_LONG tables; /* for each part, the bucket of each bin */
     GANTRY_LONG starts; /* starts of each row's buckets, and their end */
 } gantry__radix_t;
@@ -65,7 +65,7 @@ GANTRY_ITEM T GANTRY_ITEM_FN(radix_value)(const K key, const gantry__order_t ord
     return (T)(order.infinity == 0 ? number ^ sign : bits);
 }
 
-/* Is the element a -0 or NaN? */
+/* Whether the element is a -0 or a NaN. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_odd)(const T x, const gantry__order_t order) {
     return (order.infinity != 0) &
            (((K)x == (K)order.sign) | (((K)x & (K)~order.sign) > (K)order.infinity));
@@ -117,7 +117,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_give)(GANTRY_GLOBAL const K *keys, GANTRY_
     }
 }
 
-/* Writes the zeros and NaNs of a sorted row in the order in which they stand in the row x. */
+/* Writes the zeros and NaNs of a sorted row in the order that they have in the row x. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_zeros)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                              const GANTRY_LONG inner, const GANTRY_LONG length,
                                              const gantry__order_t order) {
@@ -232,7 +232,7 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
     return out;
 }
 
-/* Item i is a part of a row: its first element and its end. */
+/* Item i is a part of a row: finds its first element and its end. */
 #define GANTRY_FIND_PART                                             \
     const GANTRY_LONG row = i / p->parts, part = i - row * p->parts; \
     const GANTRY_LONG begin = p->length * part / p->parts, end = p->length * (part + 1) / p->parts;
@@ -286,8 +286,8 @@ GANTRY_ITEMS_0_1(radix_count, uchar, gantry__radix_t)
 
 /* Plans the buckets of a row's bins, and where the keys of the part start in each. A bin belongs to
  * the bucket whose even share of the row holds the start of the bin, so a bucket has at most the
- * keys of such a share and of one bin. starts: NULL, or the starts of the buckets. Empty bins
- * behind the last key may make one more bucket. */
+ * keys of such a share and of one bin. starts: NULL, or room for the starts of the buckets. Empty
+ * bins after the last key may make one more bucket. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts,
                                             GANTRY_PARAMETERS(gantry__radix_t) p,
                                             const GANTRY_LONG part, GANTRY_GLOBAL ushort *table,
@@ -322,7 +322,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts,
         before += total[d];
     }
     if (starts != 0) {
-        starts[p->buckets] = before; /* end of the last */
+        starts[p->buckets] = before; /* end of the last one */
     }
 }
 

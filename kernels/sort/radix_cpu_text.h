@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The texts with which processors sort, as one file that is included once per type
- * (cpu_item_rows.h). No guard. */
+/* The texts with which processors sort, as one file. It has no guard, because cpu_item_rows.h
+ * includes it once per type. Owner: arrays are the caller's. Threads: thread-safe for items that
+ * differ. */
 #include "kernels/sort/sort_key.cl"
 
 #include "kernels/sort/radix_pairs.cl"

@@ -2,21 +2,21 @@
 /* Sorting on processors, for the ops of sort_items.c and for other families. */
 #include "kernels/sort/radix_items.h"
 
-#define LEAST_PART INT64_C(16384) /* elements that pay for a thread */
-/* from this many elements on, keys exceed the inner caches and buckets are faster */
+#define LEAST_PART INT64_C(16384) /* so many elements pay for a thread */
+/* from so many elements on, keys exceed the inner caches and buckets are faster */
 #define LONG_ROW INT64_C(131072)
-#define SHARES_PER_UNIT 4 /* shares of buckets, which differ in length */
-/* keys of a bucket: the bucket and its copy fit in the first-level cache */
+#define SHARES_PER_UNIT 4 /* shares of buckets differ in length, so there are more than threads */
+/* the keys of a bucket: the bucket and its copy fit in the first-level cache */
 #define BUCKET INT64_C(2048)
 #define LEAST_BUCKETS INT64_C(16)
-#define BIN INT64_C(16) /* keys of a part for each bin */
+#define BIN INT64_C(16) /* the keys of a part for each bin */
 #define MOST_BINS INT64_C(16384)
-#define FEW_ROWS INT64_C(8)       /* short rows, at least: then empty lanes cost less than digits */
-#define SHORT_BYTES INT64_C(2048) /* bytes of the keys of a short row */
-/* bytes of the keys of a row: longer rows are faster by digits */
+#define FEW_ROWS INT64_C(8)       /* least number of short rows: empty lanes cost less than them */
+#define SHORT_BYTES INT64_C(2048) /* the most bytes of the keys of a short row */
+/* the most bytes of the keys of a row; longer rows are faster by digits */
 #define NETWORK_BYTES INT64_C(131072)
 #define NARROW_BYTES INT64_C(4096) /* the same, without vectors of 8 elements */
-#define SHORTEST_GROUP INT64_C(16) /* elements of a group, of which the least is found */
+#define SHORTEST_GROUP INT64_C(16) /* elements of a group whose least is found */
 #define LONGEST_GROUP INT64_C(1024)
 #define LEAST_ROOM INT64_C(256)
 #define PLACE_GAP INT64_C(1088)
@@ -33,7 +33,7 @@ static int32_t radix_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch
     return gantry__k_run_items_of(call, &radix_items, &gantry__cpu_radix_items, launch);
 }
 
-/* Parts of each of `rows` rows, so that each thread has one. */
+/* The number of parts of each of `rows` rows, so that each thread has one. */
 static int64_t radix_parts_of(const gantry_op_call_t *call, int64_t rows, int64_t length,
                               int64_t least) {
     const int64_t parts = (gantry__k_units(call) + rows - 1) / rows, most = length / least;
@@ -45,13 +45,13 @@ static int64_t between(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* Rows that pay for a thread. */
+/* The number of rows that pay for a thread. */
 static int64_t radix_rows_of(int64_t length) {
     return length < LEAST_PART ? LEAST_PART / length : 1;
 }
 
-/* The place of the next `bytes` of a scratch that ends at *end. The gap between two places keeps
- * arrays of 2^k elements, which are walked together, from the same sets of a cache. */
+/* The place of the next `bytes` of a scratch that ends at *end. Arrays of 2^k elements are walked
+ * together; the gap between two places keeps them out of the same sets of a cache. */
 static int64_t add_place(int64_t *end, int64_t bytes) {
     const int64_t place = *end;
 
@@ -65,7 +65,7 @@ static gantry_span_t span_at(gantry_span_t scratch, int64_t place, int64_t bytes
 
 /* ---- all of each row, by digits ---- */
 
-/* Chooses parts, takes the scratch and lays it out. in_parts: rows are not sorted one by one. */
+/* Chooses parts, takes the scratch and divides it. in_parts: rows are not sorted one by one. */
 static int32_t radix_prepare(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                              gantry__radix_t *out, gantry_span_t *scratch, int *in_parts) {
     const int64_t elements = sort->rows * sort->length, units = gantry__k_units(call);
@@ -92,7 +92,7 @@ static int32_t radix_prepare(gantry_op_call_t *call, const gantry__k_sort_t *sor
     return call->services->scratch(call, (uint64_t)end, scratch);
 }
 
-/* Sorts rows in parts. out may be the scratch if the elements are not wanted. */
+/* Sorts rows in parts. If the elements are not wanted, out may be the scratch. */
 static int32_t sort_parts(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           gantry__k_item_launch_t *launch, const gantry__radix_t *parameters,
                           gantry_span_t scratch, gantry_span_t out) {
@@ -122,7 +122,8 @@ static int64_t lane_bytes(const gantry__k_sort_t *sort, bool has_positions) {
     return has_positions ? 8 : gantry__k_key_bytes(sort->dtype);
 }
 
-/* Keys of eight bytes have no room for positions in their lanes. */
+/* Whether the network sorts the rows. Keys of eight bytes have no room for positions in their
+ * lanes. */
 static bool is_for_network(const gantry_op_call_t *call, const gantry__k_sort_t *sort,
                            bool has_positions) {
     const int64_t bytes = sort->length * lane_bytes(sort, has_positions);
@@ -134,7 +135,7 @@ static bool is_for_network(const gantry_op_call_t *call, const gantry__k_sort_t 
            (!has_positions || gantry__k_key_bytes(sort->dtype) == 4);
 }
 
-/* As sort_all; keys and positions lie in the first of the two places. */
+/* Does what sort_all does; keys and positions are in the first of the two places. */
 static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           const gantry_span_t *out, gantry__radix_t *places,
                           gantry_span_t *scratch) {
@@ -166,7 +167,8 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
 
 /* ---- either ---- */
 
-/* out: NULL if keys and positions are wanted; *which: the one of two places that holds them. */
+/* out must be NULL if keys and positions are wanted; *which is then the one of two places that
+ * holds them. */
 static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                         const gantry_span_t *out, gantry__radix_t *parameters,
                         gantry_span_t *scratch, int *which) {
@@ -225,7 +227,7 @@ static gantry__top_t top_of(const gantry_op_call_t *call, const gantry__k_sort_t
     out.all = sort->rows * out.parts;
     out.items = out.parts > 1 || out.all < shares ? out.all : shares;
     out.group = sort->length / out.parts / (4 * kept);
-    /* whole vectors */
+    /* only whole vectors */
     out.group = (out.group + SHORTEST_GROUP - 1) / SHORTEST_GROUP * SHORTEST_GROUP;
     out.group = out.group < SHORTEST_GROUP  ? SHORTEST_GROUP
                 : out.group > LONGEST_GROUP ? LONGEST_GROUP

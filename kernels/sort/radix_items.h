@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/sort/radix.cl, kernels/sort/sort_network.cl (with sort_network_rows.cl) and
- * kernels/sort/top_k.cl: sorting on processors (gantry__k_is_serial).
+ * kernels/sort/top_k.cl: sorting on processors (gantry__k_is_serial must be true).
  *
- * Owner: results lie in the call's scratch and end with the call. Threads: thread-safe. */
+ * Owner: results are in the call's scratch and end with the call. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_RADIX_ITEMS_H
 #define GANTRY_KERNELS_RADIX_ITEMS_H
 
@@ -24,13 +24,13 @@
     ITEM(top_parts)              \
     ITEM(top_join)
 
-/* As gantry__sort_rows, for rows below 2^31 elements. */
+/* Does what gantry__sort_rows does; rows must have less than 2^31 elements. */
 int32_t gantry__radix_sort(gantry_op_call_t *call, gantry__k_sort_t *sort);
-/* Writes the sorted elements, in the source's shape; all are kept. */
+/* Writes the sorted elements, in the source's shape; kept must be the length of a row. */
 int32_t gantry__radix_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                              const gantry_span_t *out);
-/* As gantry__radix_sort, for the few first of many: inner is 1, and kept is what
- * gantry__radix_is_top allows. */
+/* The same as gantry__radix_sort, for the few first of many: inner must be 1, and kept must be
+ * allowed by gantry__radix_is_top. */
 int32_t gantry__radix_top(gantry_op_call_t *call, gantry__k_sort_t *sort);
 static inline bool gantry__radix_is_top(const gantry__k_sort_t *sort) {
     return sort->inner == 1 && sort->kept <= sort->length / 8;

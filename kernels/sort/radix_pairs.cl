@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stable radix sort of keys in memory, with or without positions, from the lowest digit up; by the
- * size of T, whose keys they are (sort_key.cl). One item sorts alone, in radix.cl and top_k.cl.
- * Comes after indices.cl.
+ * size of T, whose keys they are (sort_key.cl). One item sorts by itself, in radix.cl and top_k.cl.
+ * This must come after indices.cl.
  *
  * Bits that all keys share cost nothing. Few keys are sorted by counting, for each key, the keys
  * that come before it. */
@@ -12,9 +12,9 @@
 #define GANTRY_RADIX_LEAST_WIDTH 6
 #define GANTRY_RADIX_MOST_WIDTH 10
 #define GANTRY_RADIX_MOST (1 << GANTRY_RADIX_MOST_WIDTH) /* digits of a pass */
-#define GANTRY_RADIX_FEW 64                              /* keys that are not sorted by digits */
-#define GANTRY_RADIX_MANY 4096   /* from this many keys on, they exceed the first-level cache */
-#define GANTRY_RADIX_FAR_WIDTH 8 /* bits of a digit for these */
+#define GANTRY_RADIX_FEW 64                              /* so many keys are not sorted by digits */
+#define GANTRY_RADIX_MANY 4096   /* from so many keys on, they exceed the first-level cache */
+#define GANTRY_RADIX_FAR_WIDTH 8 /* bits of a digit for so many */
 
 #endif
 
@@ -22,13 +22,13 @@
 
 #define K GANTRY_KEY_OF_T
 
-/* Keys and, unless NULL, their positions. */
+/* Keys and, unless they are NULL, their positions. */
 typedef struct GANTRY_ITEM_FN(radix_pairs) {
     GANTRY_GLOBAL K *keys;
     GANTRY_GLOBAL int *positions;
 } GANTRY_ITEM_FN(radix_pairs);
 
-/* Each key goes behind those that come before it. `most` is a literal, at least the count. */
+/* Puts each key after those that come before it. `most` must be a literal, at least the count. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                             const int count, const int most) {
     K key[GANTRY_RADIX_FEW];
@@ -102,8 +102,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) fro
     return 1;
 }
 
-/* Whether the keys, at least two, are in order; if not, the least, the largest, and the bits in
- * which they differ. */
+/* Whether the keys, which must be at least two, are in order; if not, the least, the largest, and
+ * the bits in which they differ. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys,
                                                 const GANTRY_LONG count, K *out_least, K *out_most,
                                                 K *out_differ) {
@@ -123,8 +123,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys,
     return !falls;
 }
 
-/* The most bits of a digit. Counters and their places have to fit in the first-level cache beside
- * the keys, and have to be fewer than the keys. */
+/* The most bits of a digit. Counters and their places must fit in the first-level cache together
+ * with the keys, and must be fewer than the keys. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_width)(const GANTRY_LONG count) {
     int width = GANTRY_RADIX_LEAST_WIDTH;
 
@@ -137,8 +137,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_width)(const GANTRY_LONG count) {
     return width;
 }
 
-/* Sorts by digits of equal width, from the lowest up. differ: the bits in which keys differ.
- * Returns whether the result lies in `other`. */
+/* Sorts by digits of equal width, from the lowest up. differ must be the bits in which keys differ.
+ * Returns whether the result is in `other`. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                              const GANTRY_ITEM_FN(radix_pairs) other,
                                              const GANTRY_LONG count, const K least, const K most,
@@ -162,7 +162,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) p
     return is_other;
 }
 
-/* Sorts; `other` has the same size. Returns whether the result lies there. */
+/* Sorts; `other` must have the same size. Returns whether the result is there. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_sort)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                            const GANTRY_ITEM_FN(radix_pairs) other,
                                            const GANTRY_LONG count) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stable merge sort of rows for devices with many work-items, and searches in sorted rows; by
+/* Stable merge sort of rows for devices with many work-items, and searches in sorted rows, by
  * element size. Processors sort by radix.cl. Keys of elements (sort_key.cl) are sorted with their
  * positions:
  *
@@ -33,19 +33,19 @@ typedef struct gantry__sort_runs_t {
     GANTRY_LONG length, inner, runs;
 } gantry__sort_runs_t;
 
-/* From rows of `length` in runs of `width` to rows of out_length in runs of out_width: twice the
- * width, or the same. */
+/* From rows of `length` in runs of `width` to rows of out_length in runs of out_width, which must
+ * be twice the width, or the same. */
 typedef struct gantry__sort_merge_t {
     gantry__work_t work;
     GANTRY_LONG length, width, out_length, out_width, pieces;
 } gantry__sort_merge_t;
 
-/* The first `kept` of each row. Positions have rows of `stride`; elements have rows of `length`
- * with stride `inner`. */
+/* Takes the first `kept` of each row. Positions have rows of `stride`; elements have rows of
+ * `length` with stride `inner`. */
 typedef struct gantry__sort_take_t {
     gantry__work_t work;
     GANTRY_LONG kept, inner, length, stride;
-    GANTRY_LONG is_wide; /* indices of 64 bits */
+    GANTRY_LONG is_wide; /* whether indices have 64 bits */
 } gantry__sort_take_t;
 
 /* Rows of `length` elements, in which the `values` values of the row are searched. */
@@ -114,8 +114,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 }
 GANTRY_ITEMS_1_2(sort_runs, T, K, int, gantry__sort_runs_t)
 
-/* How many of the first `diagonal` outputs come from a, when a (a_count keys) is merged with b,
- * which follows a in memory. */
+/* Returns how many of the first `diagonal` outputs come from a, when a (a_count keys) is merged
+ * with b, which must follow a in memory. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(sort_split)(GANTRY_GLOBAL const K *a,
                                                    const GANTRY_LONG a_count,
                                                    const GANTRY_LONG b_count,
@@ -173,8 +173,8 @@ GANTRY_NO_ITEM(sort_merge)
 
 #endif
 
-/* For element i of an output whose rows have stride `inner`: its position in its row, and its
- * column e. */
+/* Finds, for element i of an output whose rows have stride `inner`, its position in its row, and
+ * its column e. */
 #define GANTRY_FIND_POSITION                                                                  \
     const GANTRY_LONG place = gantry__divide_position(i, p->inner), e = i - place * p->inner; \
     const GANTRY_LONG outer = gantry__divide_position(place, p->kept);                        \
@@ -225,8 +225,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
 }
 GANTRY_ITEMS_2_1(sort_bound, T, T, uchar, gantry__sort_bound_t)
 
-/* Counts the predictions in a chunk of a row that are larger than the target's. k if one is not
- * finite, or if the target is no class. */
+/* Counts the predictions in a chunk of a row that are larger than the target's. The count is k if
+ * one is not finite, or if the target is no class. */
 GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions,
                                               GANTRY_GLOBAL const uchar *targets,
                                               GANTRY_GLOBAL GANTRY_LONG *counts,

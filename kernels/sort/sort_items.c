@@ -31,7 +31,7 @@ gantry__order_t gantry__sort_order(int32_t dtype, bool descending) {
     return order;
 }
 
-/* Keys and positions that one launch hands to the next. */
+/* Keys and positions that one launch leaves for the next. */
 typedef struct pairs_t {
     gantry_span_t keys, positions;
 } pairs_t;
@@ -49,16 +49,16 @@ static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort
     return GANTRY_OK;
 }
 
-/* GPUs: elements of a tile of sort_tiles.cl, its items, and the length above which rows are sorted
- * by tiles: a shorter one would leave most items idle. */
+/* For GPUs: the elements of a tile of sort_tiles.cl, its items, and the length above which rows are
+ * sorted by tiles; a shorter row would leave most items idle. */
 enum { TILE = 2048, TILE_ITEMS = TILE / GANTRY_SORT_RUN, TILED_LENGTH = 512 };
 
-/* Local memory of a tile: a key and a position for each place, and two bounds. */
+/* The local memory of a tile: a key and a position for each place, and two bounds. */
 static uint64_t sort_tile_bytes(const gantry__k_sort_t *sort) {
     return (TILE + TILE / 32) * ((uint64_t)gantry__k_key_bytes(sort->dtype) + 4) + 16;
 }
 
-/* Parameters of the sort by runs of this width. */
+/* The parameters of the sort by runs of this width. */
 static gantry__sort_runs_t sort_runs_of(const gantry__k_sort_t *sort, int64_t width) {
     return (gantry__sort_runs_t){.order = gantry__sort_order(sort->dtype, sort->descending),
                                  .length = sort->length,
@@ -66,7 +66,7 @@ static gantry__sort_runs_t sort_runs_of(const gantry__k_sort_t *sort, int64_t wi
                                  .runs = (sort->length + width - 1) / width};
 }
 
-/* The kernels for tiles, or NULL. */
+/* The kernels for tiles; each may be NULL. */
 typedef struct sort_tiles_t {
     gantry_backend_kernel_t *sort, *merge;
 } sort_tiles_t;
@@ -79,8 +79,8 @@ static int32_t sort_find_tile(gantry_op_call_t *call, int32_t dtype, const char 
     return call->services->kernel(call, &sort_source, options.text, name, out_kernel);
 }
 
-/* No kernels if runs of 8 are better or the device has no room. If only some are wanted of each
- * row, runs that stay short take less work. */
+/* Finds no kernels if runs of 8 are better or the device has no room. If only some of each row are
+ * wanted, runs that stay short take less work. */
 static int32_t sort_find_tiles(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                                sort_tiles_t *out_tiles) {
     const gantry_device_info_t *info = call->device_info;
@@ -138,8 +138,8 @@ static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, c
     return sort_run(call, &launch);
 }
 
-/* parameters: length and width of the runs; on return those of the merged ones. tile: the kernel
- * for tiles, or NULL. */
+/* parameters must have the length and width of the runs; on return it has those of the merged ones.
+ * tile is the kernel for tiles, or NULL. */
 static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           gantry_backend_kernel_t *tile, gantry__sort_merge_t *parameters,
                           const pairs_t *from, const pairs_t *to) {
@@ -227,7 +227,7 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     return GANTRY_OK;
 }
 
-/* The rows of the input along the axis, none of them empty. */
+/* The rows of the input along the axis, none of which may be empty. */
 static gantry__k_sort_t sort_of(const gantry_arg_t *input, int64_t axis) {
     gantry__k_sort_t sort = {.source = input->span, .dtype = input->dtype, .length = 1, .inner = 1};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of elements, by element size: the bits of an element become an unsigned integer with the
- * order of the elements. All NaNs are one key, the largest; -0 and 0 are one key. Sorts compare
- * keys only. Comes after indices.cl. */
+ * order of the elements. All NaNs are one key, the largest; -0 and 0 are one key. Sorts only
+ * compare keys. It must come after indices.cl. */
 #ifndef GANTRY_SORT_KEY_PARAMETERS
 #define GANTRY_SORT_KEY_PARAMETERS
 
@@ -25,7 +25,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry__order_t *or
 
 GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry__order_t *order) {
     const K bits = (K)x, sign = (K)order->sign;
-    const K width = sign | (sign - 1); /* of the bits of a float */
+    const K width = sign | (sign - 1); /* width of the bits of a float */
     const int is_negative = (bits & sign) != 0 && (bits & ~sign) != 0;
     const K number = is_negative ? ~bits & width : bits | sign;
     const K key = order->infinity == 0                    ? bits ^ sign

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorts many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them side by side
- * (sort_network_rows.cl). Comes after radix.cl, for keys and elements.
+/* Sorts many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them at a time
+ * (sort_network_rows.cl). It must come after radix.cl, for keys and elements.
  *
  *     network_values   sorts elements
  *     network_pairs    sorts keys of four bytes and their positions. A position is the lower half
@@ -8,13 +8,13 @@
 #ifndef GANTRY_NETWORK_PARAMETERS
 #define GANTRY_NETWORK_PARAMETERS
 
-/* Rows as in gantry__radix_t. Places are byte offsets in the scratch. */
+/* Rows are as in gantry__radix_t. Places are byte offsets in the scratch. */
 typedef struct gantry__network_t {
-    gantry__work_t work; /* over groups of rows */
+    gantry__work_t work; /* over all groups of rows */
     gantry__order_t order;
     GANTRY_LONG rows, length, inner;
-    GANTRY_LONG places; /* of a group: length, rounded up to a multiple of GANTRY_NETWORK_STEP */
-    GANTRY_LONG lanes;  /* of each group: [places, GANTRY_NETWORK_ROWS] */
+    GANTRY_LONG places; /* a group's: length, rounded up to a multiple of GANTRY_NETWORK_STEP */
+    GANTRY_LONG lanes;  /* each group's: [places, GANTRY_NETWORK_ROWS] */
     GANTRY_LONG keys, positions; /* the results of network_pairs */
 } gantry__network_t;
 
@@ -31,7 +31,7 @@ typedef struct gantry__network_t {
 #define GANTRY_NETWORK_OF_T network_uint
 #endif
 
-/* The rows of group i, and the start of each in x. In place of absent rows the last one is sorted
+/* The rows of group i, and the start of each in x. Instead of absent rows the last one is sorted
  * again. */
 typedef struct GANTRY_ITEM_FN(network_group) {
     GANTRY_LONG starts[GANTRY_NETWORK_ROWS];
@@ -55,8 +55,8 @@ GANTRY_ITEM GANTRY_ITEM_FN(network_group)
     return out;
 }
 
-/* Transposes blocks of four places of four rows in registers: compilers make loads and stores of
- * single elements of a loop. C has this for elements of four bytes. */
+/* Transposes blocks of four places of four rows in registers, because compilers make loads and
+ * stores of single elements of a loop. C has this for elements of four bytes. */
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_NETWORK_CAN_TURN 1
 typedef int4 gantry__quad_i32;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network that sorts GANTRY_NETWORK_ROWS rows side by side, each in a lane of vectors: the
- * sequence of comparisons does not depend on the keys. Batcher's bitonic merges (Knuth, The Art of
- * Computer Programming 3, 5.3.4): the first level compares the places of a run with those of the
- * next run backwards. Every comparison then puts the smaller key in front, and comparisons with
- * places beyond the end may be left out. Levels are done two or three at a time, on places that
- * stay in registers: network_uint and network_ulong, for keys of four and eight bytes.
+/* A network that sorts GANTRY_NETWORK_ROWS rows at a time, each in a lane of vectors: the sequence
+ * of comparisons does not depend on the keys. Batcher's bitonic merges (Knuth, The Art of Computer
+ * Programming 3, 5.3.4): the first level compares the places of a run with those of the next run
+ * backwards. Every comparison then puts the smaller key in front, and comparisons with places
+ * beyond the end may be left out. Levels are done two or three at a time, on places that stay in
+ * registers: network_uint and network_ulong, for keys of four and eight bytes.
  *
  *     lanes    [length, GANTRY_NETWORK_ROWS], of which the first `filled` places are keys. length
  *              is a multiple of GANTRY_NETWORK_STEP; greatest keys fill the rest */
@@ -20,10 +20,10 @@
     !defined(GANTRY_NETWORK_TEXT)
 #define GANTRY_NETWORK_TEXT
 
-/* Code for each lane; AT is its place. */
+/* Runs code for each lane; AT is its place. */
 #if defined(__OPENCL_VERSION__)
-/* Vectors, not vload16, of which PoCL makes loads of two elements. Lanes start at multiples of the
- * vector's size. */
+/* These are vectors, not vload16, because PoCL makes loads of two elements of that. Lanes must
+ * start at multiples of the vector's size. */
 #define GANTRY_NETWORK_LANES(W, V) GANTRY_GLOBAL V *at = (GANTRY_GLOBAL V *)lanes;
 #define GANTRY_NETWORK_KEYS(W, V) V
 #define GANTRY_NETWORK_AT(place) at[place]
@@ -38,7 +38,7 @@
 #define GANTRY_NETWORK_MORE(x, y) ((x) < (y) ? (y) : (x))
 #endif
 
-/* The keys v##i and v##j, in order. */
+/* Puts the keys v##i and v##j in order. */
 #define GANTRY_ORDER(K_, i, j)                           \
     {                                                    \
         const K_ less = GANTRY_NETWORK_LESS(v##i, v##j); \
@@ -108,7 +108,7 @@
 /* clang-format on */
 
 #define GANTRY_NETWORK(W, V)                                                                       \
-    /* Three levels of the runs of 8 * d places in [begin, end), which are whole ones. */          \
+    /* Does three levels of the runs of 8 * d places in [begin, end), which must be whole. */      \
     GANTRY_ITEM void network_levels_##W(GANTRY_GLOBAL W *lanes, const GANTRY_LONG begin,           \
                                         const GANTRY_LONG end, const GANTRY_LONG d) {              \
         for (GANTRY_LONG run = begin; run < end; run += 8 * d) {                                   \

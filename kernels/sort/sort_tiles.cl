@@ -9,11 +9,11 @@
  *     merges    [                 8 of the first 32             ]   width 16, ..., 1024
  *
  * Before a merge all items store their keys, and each finds by sort_split's search along the merge
- * path where its outputs begin. Of equal keys those of the first run come first. Keys behind the
- * end of the row are the largest and stand behind equal keys, so they stay at the end.
+ * path where its outputs begin. Of equal keys those of the first run come first. Keys after the end
+ * of the row are the largest and come after equal keys, so they stay at the end.
  *
  * A place in local memory has one more word for each 32: items whose elements are 8 apart use all
- * banks. Cost: 16.5 KiB of local memory, or 24.8 KiB for elements of 8 bytes. Comes after
+ * banks. Cost: 16.5 KiB of local memory, or 24.8 KiB for elements of 8 bytes. It must come after
  * sort.cl. */
 #if !GANTRY_SERIAL
 
@@ -22,12 +22,12 @@
 #define GANTRY_SORT_PLACE(i) ((i) + ((i) >> 5))
 #define K GANTRY_KEY_OF_T
 
-/* Two sorted runs side by side in local memory, from place `start` on. */
+/* Two neighbouring sorted runs in local memory, from place `start` on. */
 typedef struct sort_pair_t {
     int start, a_count, b_count;
 } sort_pair_t;
 
-/* How many of the first `diagonal` outputs come from the first run. */
+/* Returns how many of the first `diagonal` outputs come from the first run. */
 GANTRY_LOCAL_FN int sort_tile_split(GANTRY_LOCAL_POINTER(const K) keys, const sort_pair_t *pair,
                                     const int diagonal) {
     int low = diagonal > pair->b_count ? diagonal - pair->b_count : 0;
@@ -117,9 +117,9 @@ GANTRY_KERNEL sort_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(keys), GANTRY_SPAN_OU
     }
 }
 
-/* As sort_merge, by a group for 2048 outputs, which all are of one pair of runs. Two items search
- * where the group's outputs begin and end in the first run. The group then loads its part of both
- * runs in the order of memory, merges it in local memory, and stores it in the order of memory. */
+/* Does what sort_merge does, by a group for 2048 outputs, all of which must be of one pair of runs.
+ * Two items search where the outputs begin and end in the first run. The group loads its part of
+ * both runs in the order of memory, merges it in local memory, and stores it in that order. */
 GANTRY_KERNEL sort_merge_tile(GANTRY_SPAN_IN(keys), GANTRY_SPAN_IN(positions),
                               GANTRY_SPAN_OUT(out_keys), GANTRY_SPAN_OUT(out_positions),
                               GANTRY_VALUE(gantry__sort_merge_t, p)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first few of each row in sorted order, on processors, without sorting the rows. Comes after
- * radix_pairs.cl, whose sort it uses.
+/* The first few of each row in sorted order, on processors, without sorting the rows. It must come
+ * after radix_pairs.cl, whose sort it uses.
  *
  * A limit is found that at least k keys of the row do not exceed: the k-th of the least keys of
  * short groups. Keys up to the limit are collected, from groups that have any; mostly they are
- * little more than k. If they exceed the room, the room is sorted, its first k stay, and the last
- * of them is the new limit. An equal key that comes later is not needed.
+ * little more than k. If they exceed the room, the room is sorted, its first k are kept, and the
+ * last of them is the new limit. An equal key that comes later is not needed.
  *
  *     top_parts    an item does a part of a row, or some short rows of one part each
  *     top_join     an item joins the parts of a row */
@@ -22,11 +22,11 @@ typedef struct gantry__top_t {
     GANTRY_LONG length, parts, kept;
     GANTRY_LONG all, items; /* parts of all rows, shared among items */
     GANTRY_LONG group;      /* elements of a group */
-    /* of an item: for found keys, or for one key of each group */
+    /* an item's room, for found keys, or for one key of each group */
     GANTRY_LONG room;
     GANTRY_LONG keys[2], positions[2];       /* the rooms of all items, twice */
     GANTRY_LONG leasts;                      /* the least key of each group */
-    GANTRY_LONG found_keys, found_positions; /* of each part: `kept` of them */
+    GANTRY_LONG found_keys, found_positions; /* each part's: `kept` of them */
     GANTRY_LONG founds;                      /* their number */
 } gantry__top_t;
 
@@ -36,7 +36,7 @@ typedef struct gantry__top_t {
 
 #define K GANTRY_KEY_OF_T
 
-/* The room of item i. which: 0, or 1 for the second one. */
+/* Finds the room of item i. which must be 0, or 1 for the second one. */
 GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
     GANTRY_ITEM_FN(top_room)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry__top_t) p,
                              const int which, const GANTRY_LONG i) {
@@ -62,8 +62,8 @@ typedef struct GANTRY_ITEM_FN(top_state) {
     GANTRY_LONG found;
 } GANTRY_ITEM_FN(top_state);
 
-/* A key that at least `kept` keys do not exceed, and the least key of each of *out_groups groups; 0
- * groups if they give no such key. */
+/* Returns a key that at least `kept` keys do not exceed, and the least key of each of *out_groups
+ * groups; 0 groups if they give no such key. */
 GANTRY_ITEM K GANTRY_ITEM_FN(top_limit)(GANTRY_GLOBAL const T *x, const GANTRY_LONG count,
                                         const GANTRY_ITEM_FN(radix_pairs) room,
                                         const GANTRY_ITEM_FN(radix_pairs) other,
@@ -164,7 +164,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_find)(GANTRY_GLOBAL const T *x, const
     return state.found;
 }
 
-/* Part `number` of the parts of all rows. */
+/* Does part `number` of the parts of all rows. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
                                           GANTRY_PARAMETERS(gantry__top_t) p,
                                           const GANTRY_LONG number,
@@ -201,8 +201,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 }
 GANTRY_ITEMS_1_1(top_parts, T, uchar, gantry__top_t)
 
-/* Joins the parts of a row, which had an item each: their rooms are one room here. The result stays
- * in the place of the first part's. */
+/* Joins the parts of a row, which had an item each: their rooms are one room here. The result is
+ * then in the place of the first part's. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_join)(GANTRY_GLOBAL uchar *scratch,
                                           GANTRY_PARAMETERS(gantry__top_t) p, const GANTRY_LONG i) {
     const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i * p->parts);

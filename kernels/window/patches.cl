@@ -22,7 +22,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL
 }
 #else
 /* Writes `count` elements of the output: those of x from `start` on, but 0 before `first` and from
- * `end` on. Returns the position behind them. */
+ * `end` on. Returns the position after them. */
 GANTRY_ITEM GANTRY_GLOBAL T *GANTRY_ITEM_FN(copy_line)(GANTRY_GLOBAL const T *GANTRY_APART x,
                                                        GANTRY_GLOBAL T *GANTRY_APART out,
                                                        const GANTRY_LONG start,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ExtractImagePatches. */
+/* ExtractImagePatches: one launch of items. */
 #include "kernels/window/window_items.h"
 #include "kernels/window/window_shape.h"
 

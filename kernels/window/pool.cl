@@ -171,8 +171,8 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
 }
 
 #if GANTRY_T_IS_FLOAT
-/* The largest elements of small windows that share no column: place by place, from the image. The
- * last element counts twice where their number is odd. */
+/* Computes the largest elements of small windows that share no column, place by place, from the
+ * image. The last element counts twice where their number is odd. */
 GANTRY_ITEM void GANTRY_ITEM_FN(max_places)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                             GANTRY_PARAMETERS(gantry__windows_t) p,
                                             const gantry__stretch_t *s) {

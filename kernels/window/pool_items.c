@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MaxPool and AvgPool. */
+/* MaxPool and AvgPool: one launch of items for each. */
 #include "kernels/window/window_items.h"
 #include "kernels/window/window_shape.h"
 

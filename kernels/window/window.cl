@@ -7,7 +7,7 @@
 
 typedef struct gantry__windows_t {
     gantry__work_t work;
-    GANTRY_LONG height, width, channels; /* of the image the window slides over */
+    GANTRY_LONG height, width, channels; /* size of the image over which the window slides */
     GANTRY_LONG out_height, out_width;   /* places of the window */
     GANTRY_LONG rows, columns;           /* elements of the window */
     GANTRY_LONG step_y, step_x;          /* from place to place */
@@ -15,13 +15,13 @@ typedef struct gantry__windows_t {
     GANTRY_LONG top, left;               /* padding before the image */
     /* NCHW: the number of channels; else 0 */
     GANTRY_LONG planes;
-    /* of depthwise filters: outputs of each channel; of other filters: outputs */
+    /* for depthwise filters, the outputs of each channel; for other filters, the outputs */
     GANTRY_LONG depth;
     /* on processors: stretches of places (gantry__stretch_t) */
     gantry__runs_t runs;
     /* depthwise on processors: an item covers the stretches of this many rows of places */
     GANTRY_LONG band;
-    /* of max_pool_grad: whether the result is 0 where the image is not positive */
+    /* for max_pool_grad: whether the result is 0 where the image is not positive */
     GANTRY_LONG is_gated;
 } gantry__windows_t;
 
@@ -47,15 +47,15 @@ GANTRY_FN int gantry__is_inside(GANTRY_LONG place, GANTRY_LONG size) {
     return (ulong)place < (ulong)size;
 }
 
-/* The elements [first, end) of a window that lie inside the image along one dimension: element e is
- * at place + e * spread, and the image is [0, size). A window may be larger than the image, since
+/* The elements [first, end) of a window that are inside the image along one dimension: element e is
+ * at place + e * spread, and the image is [0, size). A window may be larger than the image, because
  * elements outside cost nothing. The same struct describes those windows of a row whose element of
- * one number lies inside; spread is then the step between the windows. */
+ * one number is inside; spread is then the step between the windows. */
 typedef struct gantry__reach_t {
     GANTRY_LONG first, end;
 } gantry__reach_t;
 
-/* The gantry__find_... functions write their results through pointers. If a function with many
+/* The gantry__find_... functions must write their results through pointers. If a function with many
  * loops returns a struct and is inlined, LLVM emits an intrinsic that Oclgrind may not know
  * (llvm.experimental.noalias.scope.decl). */
 GANTRY_SHARED_FN void gantry__find_reach(GANTRY_LONG place, GANTRY_LONG spread,
@@ -76,7 +76,7 @@ typedef struct gantry__view_t {
     gantry__reach_t rows, columns;
 } gantry__view_t;
 
-/* innermost is the number of output elements at one place. */
+/* innermost must be the number of output elements at one place. */
 GANTRY_SHARED_FN gantry__view_t gantry__view(const gantry__windows_t *p, GANTRY_LONG innermost,
                                              GANTRY_LONG i) {
     gantry__view_t view;
@@ -89,8 +89,8 @@ GANTRY_SHARED_FN gantry__view_t gantry__view(const gantry__windows_t *p, GANTRY_
     return view;
 }
 
-/* The inverse: the place whose window begins `distance` behind the beginning of the first window,
- * or -1 if there is none. */
+/* The inverse: the place whose window begins `distance` after the beginning of the first window, or
+ * -1 if there is none. */
 GANTRY_FN GANTRY_LONG gantry__place_through(GANTRY_LONG distance, GANTRY_LONG step,
                                             GANTRY_LONG places) {
     const GANTRY_LONG place =
@@ -99,14 +99,14 @@ GANTRY_FN GANTRY_LONG gantry__place_through(GANTRY_LONG distance, GANTRY_LONG st
     return distance >= 0 && place * step == distance && place < places ? place : -1;
 }
 
-/* An item on processors: places side by side in one row of the output, with all their channels, so
+/* An item on processors: neighbouring places in one row of the output, with all their channels, so
  * that the cost of finding them is paid once. The windows of neighbouring places begin step_x
  * pixels apart. */
 typedef struct gantry__stretch_t {
     GANTRY_LONG image, place; /* the image, and the first place, counted over all images */
     GANTRY_LONG top, left;    /* the beginning of that place's window */
     gantry__reach_t rows;     /* rows of the windows inside the image */
-    int count;                /* places */
+    int count;                /* Makes the stretch of places [first, end) of row y. */
 } gantry__stretch_t;
 
 /* The stretch of places [first, end) of row y. */
@@ -129,7 +129,7 @@ GANTRY_FN void gantry__find_stretch(const gantry__windows_t *p, GANTRY_LONG i,
     gantry__find_places(p, image, line - image * p->out_height, first, end, stretch);
 }
 
-/* The columns inside the image, usually all, of a window that begins at `left`. */
+/* Finds the columns inside the image, usually all, of a window that begins at `left`. */
 GANTRY_FN void gantry__find_columns(const gantry__windows_t *p, GANTRY_LONG left,
                                     gantry__reach_t *inside) {
     if (left >= 0 && left + (p->columns - 1) * p->spread_x < p->width) {
@@ -151,15 +151,15 @@ GANTRY_FN void gantry__find_columns(const gantry__windows_t *p, GANTRY_LONG left
 #define GANTRY_POOL_FEWEST_CHANNELS 16
 
 typedef struct gantry__pool_block_t {
-    GANTRY_LONG channel; /* the first one */
-    int place;           /* the first one, counted in the stretch */
+    GANTRY_LONG channel; /* the first channel */
+    int place;           /* the first place, counted in the stretch */
     int places, channels;
     int most_channels;
-    int columns; /* of the windows that one pass reduces: all, except for a block of one place */
+    int columns; /* columns of the windows in one pass: all, except for a block of one place */
     int is_flat; /* few channels: one loop reduces the pixels between the places as well */
 } gantry__pool_block_t;
 
-/* The first block. The others have the same numbers of places and channels, or the rest of them. */
+/* Makes the first block. The others have the same numbers of places and channels, or the rest. */
 GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places,
                                           gantry__pool_block_t *block) {
     const GANTRY_LONG most = places == 1 ? GANTRY_POOL_LONE_CHANNELS : GANTRY_POOL_CHANNELS;
@@ -178,7 +178,7 @@ GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places
     block->is_flat = p->step_x == 1 || channels < GANTRY_POOL_CHANNELS / 4;
 }
 
-/* A depthwise convolution on processors. The pixels under the windows of some places side by side
+/* A depthwise convolution on processors. The pixels under the windows of some neighbouring places
  * are copied into lines: one line for each row of the windows, with an element for each filter and
  * zeros for the padding. A line has step_x parts, so that a column of the windows is one contiguous
  * run for all places:
@@ -191,8 +191,8 @@ GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places
  * image directly, without lines. */
 #define GANTRY_SUMS_AT_ONCE 32
 #define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
-/* Numbers that all lines hold. There is room for as many weights, and for half as many sums. All of
- * them lie on a thread's stack, so wider types have fewer. */
+/* The numbers that all lines hold. There is room for as many weights, and for half as many sums.
+ * All of them are on a thread's stack, so wider types have fewer. */
 #define GANTRY_LINE_ROOM(size) (16384 / (int)(size))
 #define GANTRY_LINE_TAPS 128    /* more than lines have room for */
 #define GANTRY_LINE_FILTERS 128 /* the most at once */
@@ -204,9 +204,9 @@ GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places
 
 typedef struct gantry__lines_t {
     int filters, places; /* at once; 0 places: the windows are too large for lines */
-    /* of the windows, at once; if these are not all rows, weights are gathered for each block */
+    /* rows of windows at once; if these are not all rows, weights are gathered for each block */
     int rows;
-    int parts, behind; /* of a line; pixels of a part that only the last place's window covers */
+    int parts, behind; /* a line's parts; pixels of one that only the last place's window covers */
     int is_direct;     /* no lines: all filters of a channel at a time */
 } gantry__lines_t;
 
@@ -232,7 +232,7 @@ GANTRY_SHARED_FN void gantry__set_lines(const gantry__windows_t *p, int filters,
     lines->is_direct = 0;
 }
 
-/* filters is the number at each place, and room is GANTRY_LINE_ROOM. */
+/* filters must be the number at each place, and room GANTRY_LINE_ROOM. */
 GANTRY_SHARED_FN void gantry__find_lines(const gantry__windows_t *p, GANTRY_LONG filters, int room,
                                          int may_be_direct, gantry__lines_t *lines) {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
@@ -248,7 +248,7 @@ GANTRY_SHARED_FN void gantry__find_lines(const gantry__windows_t *p, GANTRY_LONG
     }
 }
 
-/* The next block: as many places of the stretch, from `place` on, as fit. */
+/* Makes the next block: as many places of the stretch, from `place` on, as fit. */
 GANTRY_SHARED_FN void gantry__next_lines(const gantry__lines_t *lines, const gantry__stretch_t *s,
                                          int place, gantry__lines_t *next) {
     const int left = s->count - place;
@@ -257,8 +257,8 @@ GANTRY_SHARED_FN void gantry__next_lines(const gantry__lines_t *lines, const gan
     next->places = left < next->places || next->places == 0 ? left : next->places;
 }
 
-/* The offsets of the taps of `rows` window rows in the lines: row_size lies between rows, part_size
- * between parts of a line, pixel_size between pixels of a part. */
+/* Writes the offsets of the taps of `rows` window rows in the lines: row_size is between rows,
+ * part_size between parts of a line, pixel_size between pixels of a part. */
 GANTRY_SHARED_FN void gantry__find_taps(const gantry__windows_t *p, const int rows,
                                         const int row_size, const int parts, const int part_size,
                                         const int pixel_size, int *offsets) {

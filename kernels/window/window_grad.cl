@@ -6,9 +6,9 @@
  *                       first one, or the first of the largest that are larger. So a NaN that is
  *                       first stays, and later ones are ignored, as in TensorFlow. Windows add up
  *                       in the order of their places
- *                       With is_gated, windows lie side by side, and the result is multiplied by 1
- *                       where the image is positive, and by 0 elsewhere. On processors it may then
- *                       lie in the image's memory
+ *                       With is_gated, windows must not overlap or leave gaps, and the result is
+ *                       multiplied by 1 where the image is positive, and by 0 elsewhere. On
+ *                       processors it may then be in the image's memory
  *   max_pool_grad_grad  each window takes the gradient of that element
  *   depthwise_parts     the gradient of depthwise filters with one output for each channel, for
  *                       p->band rows of places (counted over all images) at a time:
@@ -25,8 +25,8 @@
  * An item of depthwise_parts is a part of up to GANTRY_RUN_MOST channels. */
 #ifdef GANTRY_ITEM_TEXT
 
-/* The position in its image of the element that the window at place (y, column) takes. x begins
- * with the image's first element of the channel. */
+/* Returns the position in its image of the element that the window at place (y, column) takes. x
+ * must begin with the image's first element of the channel. */
 GANTRY_SHARED_FN GANTRY_LONG GANTRY_ITEM_FN(taken_by)(GANTRY_GLOBAL const T *x,
                                                       GANTRY_PARAMETERS(gantry__windows_t) p,
                                                       const GANTRY_LONG y,
@@ -52,7 +52,7 @@ GANTRY_SHARED_FN GANTRY_LONG GANTRY_ITEM_FN(taken_by)(GANTRY_GLOBAL const T *x,
     return taken;
 }
 
-/* The places whose windows cover the pixel `distance` behind the beginning of the first window. */
+/* Finds the places whose windows cover the pixel `distance` after the start of the first. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(find_covering)(const GANTRY_LONG distance,
                                                     const GANTRY_LONG step,
                                                     const GANTRY_LONG elements,
@@ -114,8 +114,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad)(GANTRY_GLOBAL const T *x,
 #else
 
 #if !GANTRY_T_IS_HALF
-/* Some channels of the window at place (y, column): the elements inside the rectangle get their
- * gradient. The first window of an element stores, the others add. */
+/* Does some channels of the window at place (y, column): the elements inside the rectangle get
+ * their gradient. The first window of an element stores, the others add. */
 GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
     GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *grad, GANTRY_GLOBAL T *out,
     GANTRY_PARAMETERS(gantry__windows_t) p, const gantry__reach_t *down,
@@ -158,7 +158,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
             }
         }
     }
-    if (p->is_gated) { /* all other elements are 0 anyway */
+    if (p->is_gated) { /* all other elements are 0 */
         for (int k = 0; k < count; ++k) {
             most[k] = ((C)0 + grad[k]) * (most[k] > 0 ? (C)1 : (C)0);
         }
@@ -191,7 +191,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_window)(
     }
 }
 
-/* The pixels of a rectangle that no window covers. */
+/* Clears the pixels of a rectangle that no window covers. */
 GANTRY_ITEM void GANTRY_ITEM_FN(clear_pixels)(GANTRY_GLOBAL T *out,
                                               GANTRY_PARAMETERS(gantry__windows_t) p,
                                               const gantry__reach_t *down,
@@ -212,8 +212,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(clear_pixels)(GANTRY_GLOBAL T *out,
 }
 #endif
 
-/* The part of the image along one dimension from the beginning of the window at place `first` to
- * that of place `end`; from the image's beginning and to its end for the first and the last one. */
+/* Finds the part of the image along one dimension from the beginning of the window at place `first`
+ * to that of place `end`; the first part begins and the last one ends with the image. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(find_side)(const GANTRY_LONG first, const GANTRY_LONG end,
                                                 const GANTRY_LONG step, const GANTRY_LONG before,
                                                 const GANTRY_LONG places, const GANTRY_LONG size,
@@ -281,7 +281,7 @@ GANTRY_ITEMS_2_1(max_pool_grad, T, T, T, gantry__windows_t)
 #if GANTRY_T_IS_HALF
 GANTRY_NO_ITEM(depthwise_parts)
 #else
-/* The sums of `count` channels of element (row, column) of the filter over one part. */
+/* Sums `count` channels of element (row, column) of the filter over one part. */
 GANTRY_ITEM void GANTRY_ITEM_FN(sum_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *grad,
                                           GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry__windows_t) p,

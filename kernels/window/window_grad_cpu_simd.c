@@ -5,7 +5,7 @@
 #include "kernels/window/window_items.h"
 
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
-/* These loops wait for memory: the AVX2 ones are as fast. */
+/* These loops wait for memory, so AVX2's are as fast. */
 #define GANTRY_ITEM_TYPES GANTRY_NO_TYPES
 #else
 #define GANTRY_ITEM_TEXT_FILE "kernels/window/window_grad.cl"

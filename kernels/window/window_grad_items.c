@@ -7,7 +7,7 @@
 /* elements of a rectangle on a processor: enough to pay for an item, and few enough for a cache */
 #define LEAST_ELEMENTS 1024
 #define MOST_ELEMENTS 65536
-#define THREAD_ELEMENTS 16384 /* that pay for a thread */
+#define THREAD_ELEMENTS 16384 /* so many pay for a thread */
 
 GANTRY_K_ITEM_TEXTS(window_grad, GANTRY_WINDOW_GRAD_ITEMS, gantry__text_window,
                     gantry__text_window_grad);
@@ -36,7 +36,7 @@ static void cut_images(const gantry_op_call_t *call, gantry__windows_t *window,
     launch->item_bytes = window->band * length * place * (int64_t)gantry__k_size(launch->t);
 }
 
-/* places is the input or output over the windows' places. */
+/* places must be the input or output over the windows' places. */
 static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *grad,
                                const gantry_arg_t *places, bool is_gated) {
     static const gantry__window_names_t names = {"strides", NULL};
@@ -105,7 +105,7 @@ GANTRY_K_ITEM_KERNEL(max_pool_grad_grad, window_grad, "MaxPoolGradGrad", gantry_
 GANTRY_K_ITEM_KERNEL_HOST(depthwise_parts, window_grad, "DepthwiseFilterParts", floats_type,
                           part_hosts, compute_depthwise_parts);
 
-/* On the CPU it may overwrite its image. */
+/* On the CPU the result may overwrite the image. */
 static const gantry_kernel_def_t relu_max_pool_grad_on_devices = GANTRY_K_ITEM_DEFINITION(
     &window_grad_items, "_ReluMaxPoolGrad", floats_type, NULL, 0, 0, compute_relu_max_pool_grad);
 static const gantry_kernel_def_t relu_max_pool_grad_on_cpu =

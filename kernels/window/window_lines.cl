@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implicit im2col, for matrix products on processors: the product reads the pixels of the windows
- * directly from the images, and no patches are stored. C and OpenCL C share this file, which
- * follows window.cl.
+ * directly from the images, and no patches are stored. C and OpenCL C share this file, which must
+ * follow window.cl.
  *
  * A panel is a number of consecutive places of the window (rows of the product's first operand). A
- * row of the window lies in the image just as it would lie in a patch: as a line of columns *
+ * row of the window has the same form in the image as it would have in a patch: a line of columns *
  * channels elements. So the sum is cut into pieces, one for each row of the window, and a piece has
  * a line for each place of the panel. If a row of some place leaves the image, the panel's part of
  * each image row is first copied into a strip, with zeros outside: one strip for each window row.
@@ -57,7 +57,7 @@ typedef struct gantry__lines_piece_t {
     GANTRY_LONG count;                     /* elements of each line */
 } gantry__lines_piece_t;
 
-/* The panel of `places` places from `first` on; `all` places exist. */
+/* Finds the panel of `places` places from `first` on; `all` is the number of places that exist. */
 GANTRY_FN void gantry__find_panel(const gantry__windows_t *w, GANTRY_LONG first, GANTRY_LONG all,
                                   GANTRY_LONG places, gantry__panel_t *panel) {
     GANTRY_LONG row = gantry__divide_position(first, w->out_width), x = first - row * w->out_width;
@@ -92,7 +92,7 @@ GANTRY_FN void gantry__find_panel(const gantry__windows_t *w, GANTRY_LONG first,
     panel->strip += w->columns * w->channels;
 }
 
-/* The line of place i that starts at element `offset` of pixel (r, c) of the window. */
+/* Finds the line of place i that starts at element `offset` of pixel (r, c) of the window. */
 GANTRY_FN GANTRY_LONG gantry__find_line(const gantry__windows_t *w, const gantry__panel_t *panel,
                                         GANTRY_LONG i, GANTRY_LONG r, GANTRY_LONG c,
                                         GANTRY_LONG offset) {
@@ -104,8 +104,8 @@ GANTRY_FN GANTRY_LONG gantry__find_line(const gantry__windows_t *w, const gantry
                     : GANTRY_OUTSIDE;
 }
 
-/* The pieces that start at element *k of the sum's `depth` elements; sets *k to their end. Returns
- * their number. */
+/* Finds the pieces that start at element *k of the sum's `depth` elements; sets *k to their end.
+ * Returns their number. */
 GANTRY_FN GANTRY_LONG gantry__find_pieces(const gantry__windows_t *w, const gantry__panel_t *panel,
                                           GANTRY_LONG depth, GANTRY_LONG *k,
                                           gantry__lines_piece_t *pieces) {
@@ -153,10 +153,10 @@ GANTRY_FN int gantry__has_strips(const gantry__windows_t *w, const gantry__panel
 typedef struct gantry__strip_part_t {
     GANTRY_LONG to, zeros, count, end;
     GANTRY_LONG from, row; /* the windows' first row in the images; the distance of the next row */
-    GANTRY_LONG y;         /* of the first row in its image */
+    GANTRY_LONG y;         /* place of the first row in its image */
 } gantry__strip_part_t;
 
-/* The part that begins with place `first`. Returns the first place behind it. */
+/* Finds the part that begins with place `first`. Returns the first place after it. */
 GANTRY_FN GANTRY_LONG gantry__find_strip_part(const gantry__windows_t *w,
                                               const gantry__panel_t *panel, GANTRY_LONG first,
                                               gantry__strip_part_t *part) {
@@ -185,7 +185,7 @@ GANTRY_FN int gantry__has_elements(const gantry__windows_t *w, const gantry__str
     return part->count > 0 && gantry__is_inside(part->y + r * w->spread_y, w->height);
 }
 
-/* The pieces of `rows` strips, which lie one behind the other. */
+/* Finds the pieces of `rows` strips, which must follow each other in memory. */
 GANTRY_FN void gantry__find_strip_pieces(const gantry__windows_t *w, const gantry__panel_t *panel,
                                          GANTRY_LONG rows, gantry__lines_piece_t *pieces) {
     for (GANTRY_LONG r = 0; r < rows; ++r) {
@@ -203,8 +203,8 @@ GANTRY_FN GANTRY_LONG gantry__strips_at_once(const gantry__panel_t *panel) {
     return fit < GANTRY_PANEL_PIECES ? fit : GANTRY_PANEL_PIECES;
 }
 
-/* The pieces of the whole sum for panels with is_inside, relative to panel->start: all such panels
- * share them. Returns their number, or 0 if there are too many. */
+/* Finds the pieces of the whole sum for panels with is_inside, relative to panel->start: all such
+ * panels share them. Returns their number, or 0 if there are too many. */
 GANTRY_FN GANTRY_LONG gantry__find_inside_pieces(const gantry__windows_t *w, GANTRY_LONG depth,
                                                  gantry__lines_piece_t *pieces) {
     gantry__panel_t panel;
@@ -218,8 +218,8 @@ GANTRY_FN GANTRY_LONG gantry__find_inside_pieces(const gantry__windows_t *w, GAN
 
 /* For convolutions that leave the padding out. The product above takes the padding as zeros, and 0
  * times an infinity is NaN. So a place with a NaN is summed again over the elements inside the
- * image. Defines `name` for places [first, end) and `columns` of the n outputs; filter and c begin
- * at the first of these outputs. `space` is OpenCL's address space. */
+ * image. Defines `name` for places [first, end) and `columns` of the n outputs; filter and c must
+ * begin at the first of these outputs. `space` is OpenCL's address space. */
 #define GANTRY_DEFINE_SUM_AGAIN(T_, space, name)                                                 \
     GANTRY_FN void name##_at(const gantry__windows_t *w, space const T_ *images,                 \
                              space const T_ *filter, space T_ *c, const GANTRY_LONG n,           \

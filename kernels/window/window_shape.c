@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the geometry of windows, and cuts places into stretches for processors (window_shape.h). */
 #include "kernels/window/window_shape.h"
 
 static bool window_shape_is_channels_first(const gantry_op_call_t *call) {
@@ -61,12 +62,12 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                                             out->step_x, out->spread_x);
 }
 
-#define STRETCH_WORK 32768   /* elements of the windows that pay for a thread */
+#define STRETCH_WORK 32768   /* so many elements of the windows pay for a thread */
 #define LONGEST_STRETCH 4096 /* places */
 /* elements of the output for which the cost of gathering weights is small */
 #define BAND_ELEMENTS 16384
 
-/* The stretches are as long as possible, as long as there are enough of them for all threads. */
+/* The stretches are as long as possible, but so that there are enough of them for all threads. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *window,
                               int64_t width, gantry__k_item_launch_t *launch) {
     const int64_t elements = call->outputs[0]->element_count, last = call->outputs[0]->dims[3];

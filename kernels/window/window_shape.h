@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the geometry of windows (kernels/window/window.cl) from a call's attributes.
  *
- * Attributes are lists of four in the order of data_format ("NHWC" or "NCHW"). Shape inference has
- * checked them all.
- * Owner: plain values of the caller. Threads: thread-safe. */
+ * Attributes are lists of four in the order of data_format ("NHWC" or "NCHW"). Shape inference must
+ * have checked them all. Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_WINDOW_SHAPE_H
 #define GANTRY_KERNELS_WINDOW_SHAPE_H
 
@@ -18,8 +17,8 @@ typedef struct gantry__window_names_t {
     const char *spreads; /* "dilations", "rates" */
 } gantry__window_names_t;
 
-/* image is [batch, height, width, channels] or [batch, channels, height, width], and places is the
- * output over its windows of rows x columns. Sets depth to 1. */
+/* Fills in the geometry. image is [batch, height, width, channels] or [batch, channels, height,
+ * width], and places must be the output over its windows of rows x columns. Sets depth to 1. */
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out);
@@ -33,7 +32,7 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
                            const gantry_arg_t *filter, gantry__windows_t *window, int64_t width);
 /* Whether a convolution leaves the padding out; otherwise the padding counts as zeros. */
 bool gantry__window_is_without_padding(const gantry_op_call_t *call);
-/* Rows and columns from a list attribute of four, such as "ksize". */
+/* Reads rows and columns from a list attribute of four, such as "ksize". */
 void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
                          int64_t *out_columns);
 

@@ -13,7 +13,7 @@
  *               a transposed convolution */
 #ifdef GANTRY_ITEM_TEXT
 
-/* One element of the output. */
+/* Computes one element of the output. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x,
                                                         GANTRY_GLOBAL const T *filter,
                                                         GANTRY_GLOBAL T *out,
@@ -105,7 +105,7 @@ GANTRY_LOOSE_TYPE(float8, float, gantry__few_sums_t);
 
 /* Adds the products of `taps` elements of the windows to the sums, which the first pass over the
  * rows sets to zero. offsets holds the offset of each tap's place 0 from `from`. Overwrites up to
- * GANTRY_SUMS_AT_ONCE - 1 sums behind the last one. */
+ * GANTRY_SUMS_AT_ONCE - 1 sums after the last one, for which there must be room. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_taps)(const C *from, const C *weights, const int *offsets,
                                                const int taps, const int filters,
                                                C *GANTRY_APART sums, const int count,
@@ -136,7 +136,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_taps)(const C *from, const C *weights, 
 
 /* Gathers the weights of `taps` elements of the windows for the lines: those of all filters, and
  * then GANTRY_SUMS_AT_ONCE of them repeated, if that is needed. Returns 0 if a weight is not
- * finite: then zeros in the lines cannot stand for the padding. */
+ * finite, because then zeros in the lines are not the same as padding. */
 GANTRY_SHARED_FN int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter,
                                                     C *GANTRY_APART weights, const int taps,
                                                     const int filters, const GANTRY_LONG all) {
@@ -254,8 +254,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
  * have the same one. */
 #define GANTRY_PLACE_BEGIN(SIZE, ADD, n) GANTRY_NO_SUMS(SIZE, place_##n)
 #define GANTRY_PLACE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own)
-/* With x_apart GANTRY_HALF_SUMS: more channels of one place instead of more places. The additions
- * of a single vector of sums would wait for one another. */
+/* With x_apart GANTRY_HALF_SUMS, more channels of one place instead of more places, because the
+ * additions of a single vector of sums would wait for one another. */
 #define GANTRY_BESIDE_ADD(SIZE, ADD, n) \
     ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own + n * x_apart)
 #define GANTRY_PLACE_END(SIZE, ADD, n) \
@@ -285,9 +285,9 @@ GANTRY_DEFINE_PLACES(add_channels_once, GANTRY_ONE_PLACE, PLACE, HALF, GANTRY_AD
 GANTRY_DEFINE_PLACES(add_few_channels_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_PRODUCTS)
 GANTRY_DEFINE_PLACES(add_filters_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_MULTIPLES)
 
-/* All filters of a block, at one place if out_apart is 0, else at GANTRY_PLACES places. The block,
- * or each of its channels, has at least GANTRY_FEW_SUMS filters. The last vector overlaps the one
- * before it, and computes some filters twice. */
+/* Sums all filters of a block, at one place if out_apart is 0, else at GANTRY_PLACES places. The
+ * block, or each of its channels, must have at least GANTRY_FEW_SUMS filters. The last vector
+ * overlaps the one before it, and computes some filters twice. */
 #define GANTRY_ADD_AT(name, at_x, at)                                                         \
     if (out_apart == 0) {                                                                     \
         GANTRY_ITEM_FN(name##_once)(at_x, 0, filter + (at), taps, taps_count, out + (at), 0); \
@@ -464,7 +464,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry__windows_t)
 
 #if !GANTRY_T_IS_HALF && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-GANTRY_NO_ITEM(convolve) /* conv_cpu.c has it */
+GANTRY_NO_ITEM(convolve) /* conv_cpu.c has this op */
 #else
 GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                           GANTRY_GLOBAL T *out,

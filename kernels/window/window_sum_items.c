@@ -24,8 +24,8 @@ static int32_t compute_convolve(gantry_op_call_t *call) {
     return run_filter(call, ITEM_convolve, false);
 }
 
-/* The output is the image. The inputs are the patches, [batch, y, x, rows * columns * channels],
- * and the sizes. */
+/* The output must be the image. The inputs are the patches, [batch, y, x, rows * columns *
+ * channels], and the sizes. */
 static int32_t compute_fold(gantry_op_call_t *call) {
     static const gantry__window_names_t names = {"strides", "rates"};
     const gantry_arg_t *patches = call->inputs[0];

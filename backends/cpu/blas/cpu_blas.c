@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oneDNN and OpenBLAS run on our threads only: each thread calls the library for its own stripe of
- * C. Debian's oneDNN uses libgomp, which would add threads of its own. So a thread sets libgomp's
- * number of threads to 1 before the call and restores it after; that setting is per thread.
- * OpenBLAS has one setting for the whole process. It is set to 1, and the threads that OpenBLAS
- * made when it was loaded are ended. If the program loaded OpenBLAS before Gantry, its settings
- * stay. */
+/* oneDNN and OpenBLAS must run only on our threads: each thread calls the library for its own
+ * stripe of C. Debian's oneDNN uses libgomp, which would add threads of its own. So a thread sets
+ * libgomp's number of threads to 1 before the call and restores it after; that setting is per
+ * thread. OpenBLAS has one setting for the whole process. It is set to 1, and the threads that
+ * OpenBLAS made when it was loaded are ended. If the program loaded OpenBLAS before Gantry, its
+ * settings stay. */
 #define _GNU_SOURCE
 #include "kernels/matmul/cpu_blas.h"
 
@@ -137,7 +137,7 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas) {
 
 /* ---- libraries ---- */
 
-/* dlsym returns a function as a data pointer. C has no conversion between the two, so the bytes are
+/* Finds a function. dlsym returns it as a data pointer, which C cannot convert, so the bytes are
  * copied. */
 static bool find_symbol(void *library, const char *name, void *out_function, size_t size) {
     void *symbol = dlsym(library, name);
@@ -166,9 +166,9 @@ static bool open_onednn(gantry__cpu_blas_t *blas, library_t *out) {
     return false;
 }
 
-/* Loading an OpenBLAS with threads of its own starts one for each core. blas_thread_shutdown_,
- * which OpenBLAS calls before every fork, ends them; OpenBLAS can start them again if the program
- * asks for them. */
+/* Ends the library's own threads. Loading an OpenBLAS that has them starts one for each core.
+ * blas_thread_shutdown_, which OpenBLAS calls before every fork, ends them; OpenBLAS can start them
+ * again if the program requests that. */
 static void use_one_thread(void *library) {
     enum { OWN_THREADS = 1 };
     set_threads_fn set_threads;
@@ -254,8 +254,8 @@ static bool is_tuned(const gantry__cpu_tuned_t *tuned) {
     return false;
 }
 
-/* Reads the records, which are those of a device: none before it is set. Holds no lock while it
- * calls the host, which may log. */
+/* Reads the records, which are those of a device, so there are none before it is set. It must hold
+ * no lock while it calls the host, which may log. */
 static void read_records(gantry__cpu_blas_t *blas) {
     if (atomic_load_explicit(&blas->is_looked_up, memory_order_acquire)) return;
     if (blas->info.struct_size == 0) return;
@@ -322,7 +322,7 @@ static void describe_libraries(const gantry__cpu_blas_t *blas, char *text, size_
             cpu_blas_append(text, bytes, "; %s", blas->libraries[i].text);
 }
 
-/* The line if no class has a record, so that one rule chose for all of them. */
+/* Writes the line if no class has a record, so that one rule chose for all of them. */
 static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why) {
     char *text = blas->description;
     size_t bytes = sizeof blas->description;
@@ -337,8 +337,8 @@ static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why
     }
 }
 
-/* "small oneDNN (own 41.5, oneDNN 48.0)", class by class. If serving is NULL, the line names the
- * libraries of the records. */
+/* Writes "small oneDNN (own 41.5, oneDNN 48.0)", class by class. If serving is NULL, the line names
+ * the libraries of the records. */
 static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *serving, char *text,
                              size_t bytes) {
     const char *measured = "";
@@ -419,9 +419,9 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
 
 /* ---- a product ---- */
 
-/* A signal handler that runs in a thread inside oneDNN's sgemm damages results and the heap (seen
- * with 2.6.3, also without Gantry), so signals wait for the end of the call. Those that the
- * thread's own instructions cause cannot. Our workers block signals anyway. */
+/* Blocks signals until the call ends, because a signal handler that runs in a thread inside
+ * oneDNN's sgemm damages results and the heap (seen with 2.6.3, also without Gantry). Those that
+ * the thread's own instructions cause cannot be blocked. Our workers block signals anyway. */
 static bool defer_signals(sigset_t *out_before) {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     sigset_t waiting;

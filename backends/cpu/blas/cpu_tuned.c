@@ -26,7 +26,8 @@ static int find_server(const char *text, size_t length) {
     return -1;
 }
 
-/* Digits with at most one point. Figures stay text, because they are only shown. */
+/* Whether the word has only digits and at most one point. Figures stay text, because they are only
+ * shown. */
 static bool is_figure(const char *text, size_t length) {
     size_t points = 0;
     for (size_t i = 0; i < length; ++i) {

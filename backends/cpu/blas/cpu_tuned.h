@@ -3,7 +3,7 @@
  * class, as `gantry tune` measured it on this machine.
  *
  * A record is "use=onednn own=41.5 onednn=48.0 openblas=44.1": the library to use, and the GFLOP/s
- * of each one that was measured. Owner: nothing is owned. Threads: thread-safe. */
+ * of each one that was measured. Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_CPU_TUNED_H
 #define GANTRY_CPU_TUNED_H
 
@@ -14,8 +14,8 @@
 
 typedef struct gantry__cpu_tuned_t {
     int use;           /* GANTRY_CPU_BLAS_...; -1: no record */
-    char measured[12]; /* "2026-11-22" */
-    char figures[80];  /* "own 41.5, oneDNN 48.0" */
+    char measured[12]; /* such as "2026-11-22" */
+    char figures[80];  /* such as "own 41.5, oneDNN 48.0" */
 } gantry__cpu_tuned_t;
 
 /* Reads the values of a record. Returns false and writes the reason if they are malformed. */
@@ -27,9 +27,9 @@ bool gantry__cpu_tuned_read(const char *values, gantry__cpu_tuned_t *out, char *
 void gantry__cpu_tuned_find(const gantry_host_t *host, const gantry_device_info_t *info,
                             uint32_t threads, int product_class, gantry__cpu_tuned_t *out);
 
-/* "thin", "small", "middle", "large" */
+/* The name of a class: "thin", "small", "middle", "large". */
 const char *gantry__cpu_product_name(int product_class);
-/* "own", "oneDNN", "OpenBLAS" */
+/* The name of a library: "own", "oneDNN", "OpenBLAS". */
 const char *gantry__cpu_blas_name(int serving);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens cuBLASLt and judges its version; makes a device's handle (cuda_cublas.h). */
 #include "driver/library_open.h"
 #include "cuda/cublas/cuda_cublas.h"
 
@@ -31,7 +32,8 @@ const char *gantry__cublas_status_name(gantry__cublas_status_t native) {
     }
 }
 
-/* From 12 on: 10000 * major + 100 * minor + patch, so that 120903 is 12.9.3. */
+/* Judges the library. From 12 on, versions count as 10000 * major + 100 * minor + patch, so that
+ * 120903 is 12.9.3. */
 static void cuda_cublas_judge(gantry_backend_instance_t *instance,
                               const gantry__cuda_file_t *wanted, const char *file) {
     gantry__cublas_t *cublas = &instance->cublas;
@@ -84,13 +86,13 @@ static bool ask_free_memory(const gantry_backend_device_t *device, uint64_t *out
     return is_known;
 }
 
-/* device->lock is held, the context is current. */
+/* device->lock must be held, and the context current. */
 static void note_free_memory(gantry_backend_device_t *device) {
     device->library_regions = atomic_load(&device->region_bytes);
     atomic_store(&device->is_library_new, ask_free_memory(device, &device->library_free));
 }
 
-/* What others take in the same moment is measured along. */
+/* Memory that others take at the same time is measured, too. */
 uint64_t gantry__cublas_took(gantry_backend_device_t *device) {
     uint64_t now = 0;
     if (!atomic_load_explicit(&device->is_library_new, memory_order_relaxed) ||
@@ -102,7 +104,7 @@ uint64_t gantry__cublas_took(gantry_backend_device_t *device) {
     return now < then ? then - now : 0;
 }
 
-/* device->lock is held: a second thread waits for the first one's handle. */
+/* device->lock must be held, so that a second thread waits for the first one's handle. */
 static void make_handle(gantry_backend_device_t *device) {
     const char *name = device->record->hardware_name;
     gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuBLASLt, the matrix products of NVIDIA's cards: the part this backend calls, declared here, and
- * its opening at run time.
+/* cuBLASLt, the matrix products of NVIDIA's cards: the part that this backend calls, declared here,
+ * and its opening at run time.
  *
- * cuBLASLt alone is enough: it takes a workspace, a stream and nothing of the CUDA runtime's state
- * but the current context.
+ * cuBLASLt by itself is enough: it takes a workspace, a stream and nothing of the CUDA runtime's
+ * state but the current context.
+ *
  * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe,
- * the table constant afterwards; a cuBLASLt handle is thread-safe. */
+ * and the table is constant afterwards; a cuBLASLt handle is thread-safe. */
 #ifndef GANTRY_CUDA_CUBLAS_H
 #define GANTRY_CUDA_CUBLAS_H
 
@@ -17,9 +18,9 @@
 
 typedef unsigned int gantry__cublas_status_t;
 
-/* NVIDIA's are pointers to structs without a tag, which nothing declared elsewhere can match. The
- * comparison with NVIDIA's headers defines GANTRY__CUBLAS_HANDLES and gives these names to
- * NVIDIA's own types. */
+/* NVIDIA's types are pointers to structs without a tag, which nothing declared elsewhere can match.
+ * The comparison with NVIDIA's headers must therefore define GANTRY__CUBLAS_HANDLES and give these
+ * names to NVIDIA's own types. */
 #if !defined(GANTRY__CUBLAS_HANDLES)
 typedef struct cublasLtContext *gantry__cublas_handle_t;
 typedef struct gantry__cublas_desc_t *gantry__cublas_desc_t;
@@ -27,7 +28,7 @@ typedef struct gantry__cublas_layout_t *gantry__cublas_layout_t;
 typedef struct gantry__cublas_preference_t *gantry__cublas_preference_t;
 #endif
 
-/* How a product is computed, opaque. */
+/* How a product is computed; opaque. */
 typedef struct gantry__cublas_algo_own_t {
     unsigned long data[8];
 } gantry__cublas_algo_own_t;
@@ -58,14 +59,14 @@ enum {
     GANTRY__CUBLAS_LICENSE_ERROR = 16
 };
 
-/* cudaDataType */
+/* Numbers of cudaDataType. */
 enum {
     GANTRY__CUBLAS_R_32F = 0,
     GANTRY__CUBLAS_R_64F = 1,
     GANTRY__CUBLAS_R_16F = 2,
     GANTRY__CUBLAS_R_16BF = 14
 };
-/* FAST: float32 inputs are rounded to a shorter type before they are multiplied. */
+/* FAST means that float32 inputs are rounded to a shorter type before they are multiplied. */
 enum {
     GANTRY__CUBLAS_COMPUTE_32F = 68,
     GANTRY__CUBLAS_COMPUTE_64F = 70,
@@ -79,7 +80,7 @@ enum {
     GANTRY__CUBLAS_DESC_TRANSA = 3, /* int32 */
     GANTRY__CUBLAS_DESC_TRANSB = 4,
     GANTRY__CUBLAS_DESC_EPILOGUE = 7,     /* uint32, a GANTRY__CUBLAS_EPILOGUE_... */
-    GANTRY__CUBLAS_DESC_BIAS_POINTER = 8, /* device address: as many elements as D has rows */
+    GANTRY__CUBLAS_DESC_BIAS_POINTER = 8, /* a device address: as many elements as D has rows */
 };
 enum {
     GANTRY__CUBLAS_EPILOGUE_NONE = 1,
@@ -99,8 +100,8 @@ enum {
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_D = 8
 };
 
-/* How parts of a sum that were made apart may be added up: as the type that is computed in, not
- * as the output's. */
+/* How parts of a sum that were computed separately may be added up: as the type of the computation,
+ * not as the output's. */
 enum { GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE = 2, GANTRY__CUBLAS_REDUCTION_ALL = 7 };
 
 /* X(function, parameters); all but cublasLtGetVersion return a gantry__cublas_status_t. */
@@ -137,24 +138,24 @@ enum { GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE = 2, GANTRY__CUBLAS_REDUCTION_ALL =
 typedef struct gantry__cublas_t {
     bool is_tried;
     bool is_usable;
-    char name[340];    /* "libcublasLt.so.12 (12.9.1)" */
-    char reason[1024]; /* when not usable */
+    char name[340];    /* such as "libcublasLt.so.12 (12.9.1)" */
+    char reason[1024]; /* why it is not usable */
     size_t (*cublasLtGetVersion)(void);
 #define GANTRY__CUBLAS_SLOT(function, parameters) gantry__cublas_status_t(*function) parameters;
     GANTRY__CUBLAS_FUNCTIONS(GANTRY__CUBLAS_SLOT)
 #undef GANTRY__CUBLAS_SLOT
 } gantry__cublas_t;
 
-/* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. 1 when
- * it can be used, else 0 and why in reason. */
+/* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. Returns
+ * whether it can be used; if not, reason says why. */
 bool gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
 
 /* The device's handle, made on the first call; NULL when the library is missing or refuses the
- * card, which is logged once. The device destroys it. */
+ * card, which is logged once. The device must destroy it. */
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
 
-/* After the first product of a device: what the library took of the card for itself. 0 from then
- * on. The device's context is current. */
+/* What the library took of the card for itself, after the first product of a device; 0 from then
+ * on. The device's context must be current. */
 uint64_t gantry__cublas_took(gantry_backend_device_t *device);
 
 const char *gantry__cublas_status_name(gantry__cublas_status_t native);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by cuBLASLt.
  *
- * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the
- * column-major transpose, so
+ * The library counts by columns, while tensors are stored by rows. A row-major matrix is, in
+ * memory, the column-major transpose, so
  *
  *     C = A B   by rows   is   C' = B' A'   by columns,
  *
@@ -11,10 +11,10 @@
  * 64,512 of them; the rest is one call per index of the outer dimensions.
  *
  * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs
- * to a shorter type. A bias and a Relu behind a product of floats are the library's epilogue.
+ * to a shorter type. A bias and a Relu after a product of floats are the library's epilogue.
  * float16 and bfloat16 are summed in float32 and rounded once, at the end. The workspace comes from
- * the core's scratch, as much as the chosen way of computing needs; where that is not to be had, a
- * way that needs none is taken. */
+ * the core's scratch, as much as the chosen way of computing needs; where scratch is not available,
+ * a way that needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,14 +23,14 @@
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 
-/* what the library asks for at most on its largest cards */
+/* the most that the library wants on its largest cards */
 #define WORKSPACE_BYTES (UINT64_C(32) << 20)
 #define MOST_ALIGNMENT 256u
-/* The library gives batches to a grid's z, which ends at 65,535. A multiple of 1024, so that each
- * run of batches begins as aligned as the first. */
+/* The library gives batches to a grid's z, which ends at 65,535. This is a multiple of 1024, so
+ * that each run of batches begins as aligned as the first. */
 #define MOST_BATCHES (INT64_C(63) * 1024)
 
-/* One call of the library: out = left * right, where left is the op's second input. */
+/* One call of the library: out = left * right, where left must be the op's second input. */
 typedef struct product_t {
     gantry_op_call_t *call;
     gantry__cublas_form_t form;
@@ -38,13 +38,13 @@ typedef struct product_t {
     gantry__cu_address_t right;
     gantry__cu_address_t out;
     gantry__cu_address_t bias; /* 0: none */
-    bool has_workspace;        /* was asked for, though it may have 0 bytes */
+    bool has_workspace;        /* it was requested, though it may have 0 bytes */
     gantry_span_t workspace;
 } product_t;
 
 /* ---- failures ---- */
 
-/* A lost card shows itself as a failed execution, which only the driver's own answer tells from
+/* A lost card appears as a failed execution, which only the driver's own answer distinguishes from
  * other failures. */
 static int32_t failure_code(const product_t *product, gantry__cublas_status_t native,
                             gantry__cu_result_t *out_driver) {
@@ -84,7 +84,7 @@ static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas
 
 /* ---- computing ---- */
 
-/* What every batch's address is a multiple of. */
+/* The alignment of every batch's address: what all are a multiple of. */
 static uint32_t alignment_of(const product_t *product, gantry__cu_address_t address,
                              int64_t batch_stride) {
     uint64_t bits = address | (uint64_t)batch_stride * gantry__k_size(product->form.dtype);
@@ -106,8 +106,9 @@ static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
         product, gantry__cublas_plan_take(product->call->device, form, out_plan));
 }
 
-/* The way to compute, and its workspace: taken for the first run of a call, since a call may have
- * few, and enough for the others, which come one after the other on the stream. */
+/* Takes the way to compute, and its workspace. Both are taken for the first run of a call, because
+ * a call may take scratch only a few times; they are enough for the other runs, which follow on the
+ * stream. */
 static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t **out_plan) {
     gantry_op_call_t *call = product->call;
     gantry_span_t *workspace = &product->workspace;
@@ -142,7 +143,8 @@ static gantry__cublas_status_t submit_as(const product_t *product,
         plan->choice.workspace_bytes, call->stream->handle);
 }
 
-/* The bias is part of a description. Threads share that of a plan, so this call makes its own. */
+/* Submits a product with a bias. The bias is part of a description, and threads share the
+ * description of a plan, so this call makes its own. */
 static gantry__cublas_status_t submit_with_bias(const product_t *product,
                                                 const gantry__cublas_plan_t *plan) {
     const gantry_backend_device_t *device = product->call->device;
@@ -180,7 +182,7 @@ static void tell_library_took(gantry_op_call_t *call, uint64_t bytes) {
         services->library_took(call, bytes);
 }
 
-/* The context is current meanwhile, for the library and for scratch. */
+/* The context must be current meanwhile, for the library and for scratch. */
 static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
     gantry_backend_device_t *device = product->call->device;
     const bool is_inside = gantry__cuda_is_inside(device);
@@ -198,8 +200,8 @@ static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
 
 /* ---- batches ---- */
 
-/* Joins batch dimensions through which both operands run on evenly, and leaves out those of one,
- * so that few remain. */
+/* Joins batch dimensions through which both operands run evenly, and leaves out those of size 1, so
+ * that few remain. */
 static void join_batches(gantry__matmul_shape_t *shape) {
     int32_t rank = 0;
     for (int32_t d = 0; d < shape->batch_rank; ++d) {
@@ -220,7 +222,7 @@ static void join_batches(gantry__matmul_shape_t *shape) {
     shape->batch_rank = rank;
 }
 
-/* One b for a whole run of a's is one taller product. */
+/* Makes one taller product of a whole run of a's with one b. */
 static void cuda_cublas_matmul_fold_batches(gantry__matmul_shape_t *shape) {
     if (shape->batch_rank == 1 && shape->a_column == 1 && shape->b_batch[0] == 0 &&
         shape->a_batch[0] == shape->m * shape->k) {
@@ -229,13 +231,14 @@ static void cuda_cublas_matmul_fold_batches(gantry__matmul_shape_t *shape) {
     }
 }
 
-/* Of the innermost batch dimension. */
+/* The batches from `begin` on, of the innermost batch dimension. */
 static int32_t batches_from(const gantry__matmul_shape_t *shape, int64_t begin) {
     int64_t left = shape->batch_rank > 0 ? shape->batch_dims[shape->batch_rank - 1] - begin : 1;
     return (int32_t)(left < MOST_BATCHES ? left : MOST_BATCHES);
 }
 
-/* Alignments and workspace are not the shape's: they stay 0. The product alone. */
+/* Reads the form of the product itself. Alignments and workspace do not follow from the shape, so
+ * they stay 0. */
 static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
                       gantry__cublas_form_t *out) {
     int32_t last = shape->batch_rank - 1;
@@ -276,8 +279,8 @@ static uint64_t epilogue_number(const gantry__epilogue_t *epilogue) {
            (epilogue->has_relu ? GANTRY__CUBLAS_EPILOGUE_RELU : 0u);
 }
 
-/* The product of the outer batch dimensions' index `number`, from batch `begin` of the innermost
- * on. */
+/* Moves to the product of the outer batch dimensions' index `number`, from batch `begin` of the
+ * innermost one on. */
 static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, int64_t begin,
                         product_t *product) {
     uint64_t item = gantry__k_size(product->form.dtype);
@@ -322,14 +325,13 @@ static void cuda_cublas_matmul_read_shape(const gantry_op_call_t *call,
     cuda_cublas_matmul_fold_batches(out_shape);
 }
 
-/* bfloat16 came with 8.0. */
+/* bfloat16 needs compute capability 8.0. */
 static bool card_has_type(const gantry_op_call_t *call) {
     return call->outputs[0]->dtype != GANTRY_BFLOAT16 || call->device->record->capability >= 80;
 }
 
 /* Whether the library has a way for the form at any address and without a workspace: then it has
- * one for the call as it comes, too. A call of the library that fails otherwise is compute's to
- * report. */
+ * one for the actual call, too. If a call of the library fails otherwise, compute reports that. */
 static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape,
                           uint64_t epilogue) {
     gantry_backend_device_t *device = call->device;
@@ -340,7 +342,7 @@ static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_sha
     gantry__cublas_status_t native;
     if (!gantry__cublas_plan_knows(device, &form, &native)) {
         if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
-            return true; /* compute() finds that out, too, and says so */
+            return true; /* compute() finds the failure, too, and reports it */
         }
         native = gantry__cublas_plan_ask(device, &form);
         gantry__cuda_leave(device);
@@ -348,7 +350,8 @@ static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_sha
     return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
 }
 
-/* Counts beyond 32 bits, and what the library has no way for, are left to the portable kernels. */
+/* Whether the library takes the product. Counts beyond 32 bits, and forms for which it has no way,
+ * are left to the portable kernels. */
 static bool takes_product(const gantry_op_call_t *call, uint64_t epilogue) {
     if (!call->device || !gantry__matmul_has_whole_card(call, &call->device->record->info) ||
         !card_has_type(call) || !gantry__cublas_handle(call->device)) {
@@ -365,7 +368,7 @@ static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
     return takes_product(call, GANTRY__CUBLAS_EPILOGUE_NONE);
 }
 
-/* A program that the library has an epilogue for. */
+/* Accepts a program for which the library has an epilogue. */
 static int32_t cuda_cublas_matmul_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     return gantry__epilogue_read(call, &epilogue) &&
@@ -406,7 +409,7 @@ const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, cuda_cublas_matmul_supports,
                            cuda_cublas_matmul_compute);
 
-/* The library rounds a half once, behind the epilogue; the ops one by one round it behind each. */
+/* The library rounds a half once, after the epilogue; the single ops round it after each op. */
 static const gantry_type_constraint_t fused_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__cublas_fused_kernel = GANTRY__MATMUL_FUSED_KERNEL(

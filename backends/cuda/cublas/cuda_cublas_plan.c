@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Describes forms to the library and keeps its answers (cuda_cublas_plan.h). */
 #include "cuda/cublas/cuda_cublas_plan.h"
 
 #include "cuda/cuda_backend.h"
@@ -87,8 +88,8 @@ static gantry__cublas_status_t describe(const gantry_backend_device_t *device,
 
 /* ---- choosing ---- */
 
-/* The library assumes 256 bytes for each address unless told. Parts of a sum of halves that were
- * made apart are added up as float32, and rounded once. */
+/* The library assumes 256 bytes for each address unless it is given another alignment. Parts of a
+ * sum of halves that were computed separately are added up as float32, and rounded once. */
 static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt,
                                           const gantry__cublas_form_t *form,
                                           gantry__cublas_preference_t preference) {
@@ -118,7 +119,8 @@ static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt,
     return native;
 }
 
-/* The tuned choice where the library gives as many and would compute by it, else its first. */
+/* Takes the tuned choice if the library gives as many and would compute by it, else its first
+ * one. */
 static gantry__cublas_status_t take_choice(gantry__cublas_plan_t *plan,
                                            const gantry__cublas_choice_t *choices, int found,
                                            int tuned) {
@@ -191,7 +193,7 @@ static gantry__cublas_plan_t *cuda_cublas_plan_find(gantry_backend_device_t *dev
     return plan;
 }
 
-/* Another thread may have been first. */
+/* Keeps a plan. Another thread may have been first; then its plan is taken. */
 static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_table_t *table,
                                    gantry__cublas_plan_t *made) {
     pthread_mutex_lock(&device->lock);
@@ -224,14 +226,14 @@ bool gantry__cublas_plan_knows(gantry_backend_device_t *device, const gantry__cu
     gantry__cublas_plan_t *plan = gantry__cublas_table_find(&device->answers, form);
     if (plan) {
         *out_answer = plan->answer;
-        --plan->users; /* kept by the table */
+        --plan->users; /* the table keeps it */
     }
     pthread_mutex_unlock(&device->lock);
     return plan;
 }
 
-/* A form is asked about at any address and without a workspace, which no call has: its plan would
- * take another's place. */
+/* A form in a question has any address and no workspace, which no call has; its plan would replace
+ * another one in the table, so it is not kept there. */
 gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,
                                                 const gantry__cublas_form_t *form) {
     gantry__cublas_plan_t *plan = cuda_cublas_plan_find(device, &device->answers, form);

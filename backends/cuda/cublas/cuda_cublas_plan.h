@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a form of product is computed: the library's descriptions of it and its choice of algorithm.
  *
- * Asking the library costs tens of microseconds, more than a small product itself, so a device
- * keeps the plans that were used last, and apart from them what the library said to the forms that
- * it was asked about for a placement. A plan is constant once made.
- * Owner: the device, which forgets all of them before its cuBLASLt handle ends; whoever took a plan
- * gives it back.
- * Threads: thread-safe; device->lock guards the list and is not held while the library is
- * called. */
+ * A query of the library costs tens of microseconds, more than a small product itself, so a device
+ * keeps the plans that were used last, and in a table of their own the library's answers for forms
+ * that a placement needed. A plan does not change after it was made.
+ *
+ * Owner: the device, which must forget all of them before its cuBLASLt handle ends; whoever took a
+ * plan must give it back. Threads: thread-safe; device->lock guards the list and is not held while
+ * the library is called. */
 #ifndef GANTRY_CUDA_CUBLAS_PLAN_H
 #define GANTRY_CUDA_CUBLAS_PLAN_H
 
 #include "cuda/cublas/cuda_cublas_table.h"
 
-/* no number of the library's: ResourceExhausted was stated */
+/* not one of the library's numbers: ResourceExhausted was stated */
 #define GANTRY__CUBLAS_NO_HOST_MEMORY 0xffffu
 
-/* The plan of a form, kept or made now, for a device whose handle is there and whose context is
- * entered. The library's number, or GANTRY__CUBLAS_NO_HOST_MEMORY, when it fails: nothing to
- * give back then. */
+/* Takes the plan of a form, which is kept or made now. The device must have a handle, and its
+ * context must be current. Returns the library's number, or GANTRY__CUBLAS_NO_HOST_MEMORY, when it
+ * fails; there is then nothing to give back. */
 gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device,
                                                  const gantry__cublas_form_t *form,
                                                  gantry__cublas_plan_t **out_plan);
-/* Whether the form's answer is known; needs no context. */
+/* Whether the form's answer is known; it needs no context. */
 bool gantry__cublas_plan_knows(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
                                gantry__cublas_status_t *out_answer);
-/* What the library says to a form: SUCCESS, NOT_SUPPORTED or ARCH_MISMATCH are asked for once. For
- * the same device. */
+/* The library's answer for a form. SUCCESS, NOT_SUPPORTED and ARCH_MISMATCH are requested only
+ * once. The same holds for the device as above. */
 gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,
                                                 const gantry__cublas_form_t *form);
-/* A description of a form's operation, which the caller destroys, also after a failure if it is not
- * NULL: *out_desc is NULL before. */
+/* Writes a description of a form's operation. *out_desc must be NULL before. The caller must
+ * destroy it, also after a failure if it is not NULL. */
 gantry__cublas_status_t gantry__cublas_plan_describe(const gantry_backend_device_t *device,
                                                      const gantry__cublas_form_t *form,
                                                      gantry__cublas_desc_t *out_desc);
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan);
-/* Nobody uses one any more. */
+/* Ends all plans. No thread may use one any more. */
 void gantry__cublas_plans_forget(gantry_backend_device_t *device);
 
 #endif

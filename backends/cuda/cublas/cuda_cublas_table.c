@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buckets of chains. Who gives way when the table is full is found by a look at every plan: that is
- * a microsecond beside the tens that the new plan has cost. */
+/* The table is buckets of chains. When it is full, the plan to drop is found by a look at every
+ * plan, which costs a microsecond, while the new plan has cost tens of them. */
 #include "cuda/cublas/cuda_cublas_table.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static void unlink_plan(gantry__cublas_table_t *table, gantry__cublas_plan_t *pl
     --table->count;
 }
 
-/* Unused for the longest time; NULL: each is in use. */
+/* The plan that was unused for the longest time; NULL: each is in use. */
 static gantry__cublas_plan_t *find_oldest(const gantry__cublas_table_t *table) {
     gantry__cublas_plan_t *oldest = NULL;
     for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; ++i) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the tuning file's records of products (cuda_cublas_tuned.h). */
 #include "cuda/cublas/cuda_cublas_tuned.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 
 #include "cuda/cuda_backend.h"
 
-/* As `gantry tune` classes products. */
+/* The classes must be those of `gantry tune`. */
 static const char *const class_names[GANTRY__CUBLAS_CLASSES] = {"thin", "small", "middle", "large"};
 
 #define THIN_SIDE 32
@@ -21,7 +22,7 @@ static int class_of(const gantry__cublas_form_t *form) {
     return products <= MOST_OF_SMALL ? 1 : products <= MOST_OF_MIDDLE ? 2 : 3;
 }
 
-/* Digits, with a point among them or not; strtod would follow the program's locale. */
+/* Reads digits, with or without a point; strtod would follow the program's locale. */
 static bool read_decimal(const char *text, double *out) {
     double value = 0, scale = 0;
     size_t digits = 0;
@@ -39,7 +40,7 @@ static bool read_decimal(const char *text, double *out) {
     return digits > 0;
 }
 
-/* NULL, or what is wrong with the word. */
+/* Reads a word. Returns NULL, or what is wrong with it. */
 static const char *cublas_tuned_read_word(const char *word, size_t length, size_t version_of,
                                           int *choice) {
     char text[48];

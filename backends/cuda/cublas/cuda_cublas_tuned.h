@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of the library's choices `gantry tune` found to be the fastest on this card, by class of
- * product: its first one is a guess without a measurement.
+ * product, because the library's first choice is a guess without a measurement.
  *
- * For float32 that is computed in float32, where the workspace may be as large as the library
+ * It is for float32 that is computed in float32, where the workspace may be as large as the library
  * wants. Another choice adds in another order, so last bits may differ from an untuned card's.
+ *
  * Owner: the device. Threads: read once, under device->lock; constant afterwards. */
 #ifndef GANTRY_CUDA_CUBLAS_TUNED_H
 #define GANTRY_CUDA_CUBLAS_TUNED_H
 
 #include "cuda/cublas/cuda_cublas_table.h"
 
-#define GANTRY__CUBLAS_CHOICES 8 /* that the tuner compares */
+#define GANTRY__CUBLAS_CHOICES 8 /* choices that the tuner compares */
 #define GANTRY__CUBLAS_CLASSES 4 /* thin, small, middle, large */
 
 typedef struct gantry__cublas_tuned_t {
     uint8_t choice[GANTRY__CUBLAS_CLASSES];
 } gantry__cublas_tuned_t;
 
-/* "use=2 version=120901 gflops=14250.2 first=12011.9": use= alone is needed. version_of is the
- * library's own. False and what is wrong in reason; then nothing is tuned. */
+/* Parses "use=2 version=120901 gflops=14250.2 first=12011.9", of which only use= is needed.
+ * version_of must be the library's own version. Returns false, with what is wrong in reason; then
+ * nothing is tuned. */
 bool gantry__cublas_tuned_parse(const char *values, size_t version_of, uint8_t *out_choice,
                                 const char **reason);
 /* Reads the records of the device. */
 void gantry__cublas_tuned_read(gantry_backend_device_t *device);
-/* Which choice a plan of this form takes, if the library gives as many: 0 is its first. */
+/* The choice that a plan of this form takes, if the library gives as many: 0 is its first. */
 int gantry__cublas_tuned_choice(const gantry_backend_device_t *device,
                                 const gantry__cublas_form_t *form);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens CLBlast and finds its version (opencl_clblast.h). */
 #define _GNU_SOURCE
 #include "opencl/matmul/opencl_clblast.h"
 
@@ -12,7 +13,7 @@
 #include "opencl/opencl_backend.h"
 #include "driver/library_open.h"
 
-/* Versioned name first: the bare one belongs to development packages. */
+/* The versioned name comes first, because the bare one belongs to development packages. */
 static const char *const candidates[] = {"libclblast.so.1", "libclblast.so"};
 
 static const gantry__library_symbol_t symbols[] = {
@@ -26,8 +27,8 @@ static const gantry__library_symbol_t symbols[] = {
     {"CLBlastDgemmStridedBatched", offsetof(gantry__opencl_clblast_t, dgemm_batched)},
 };
 
-/* The library has no call that tells its version; the file it really is does:
- * libclblast.so.1.5.3. */
+/* Finds the library's name. No call of it returns its version, but the name of the real file has
+ * it: libclblast.so.1.5.3. */
 static void opencl_clblast_find_name(void *library, gantry__opencl_clblast_t *clblast) {
     const char *version = NULL;
     struct link_map *map = NULL;
@@ -39,8 +40,8 @@ static void opencl_clblast_find_name(void *library, gantry__opencl_clblast_t *cl
                    version ? version + 4 : "");
 }
 
-/* CLBlast calls the OpenCL library it is linked with. Our objects are foreign to that one when a
- * user chose another. */
+/* Whether CLBlast calls the same OpenCL library as this backend. CLBlast calls the one with which
+ * it is linked; if a user chose another one, our objects are foreign to it. */
 static bool shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
     void *theirs = dlsym(library, "clGetPlatformIDs");
     return theirs && memcmp(&theirs, &cl->clGetPlatformIDs, sizeof theirs) == 0;

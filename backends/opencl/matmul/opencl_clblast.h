@@ -2,7 +2,7 @@
 /* CLBlast, the matrix products of GPUs, opened at run time when a device wants it.
  *
  * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe,
- * the table constant afterwards. */
+ * and the table is constant afterwards. */
 #ifndef GANTRY_OPENCL_CLBLAST_H
 #define GANTRY_OPENCL_CLBLAST_H
 
@@ -36,8 +36,8 @@ typedef struct gantry__opencl_clblast_t {
     bool is_tried;
     bool is_usable;
     char name[32];    /* "CLBlast 1.5.3" */
-    char reason[256]; /* when not usable */
-    /* the first product that another kernel had to compute, and why; "" */
+    char reason[256]; /* why it is not usable */
+    /* the first product that another kernel had to compute, and why; "": none */
     char failure[256];
     int (*clear_cache)(void);
     int (*override_parameters)(cl_device_id device, const char *kernel, int precision, size_t count,
@@ -50,10 +50,10 @@ typedef struct gantry__opencl_clblast_t {
     int (*dgemm_batched)(GANTRY__CLBLAST_BATCHED(double));
 } gantry__opencl_clblast_t;
 
-/* Opens the library on the first call. 1 when it can be used, else 0 and why in reason. */
+/* Opens the library on the first call. Returns whether it can be used; if not, reason says why. */
 bool gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
                                  size_t reason_bytes);
-/* Drops the programs CLBlast keeps, which hold contexts; it has no narrower way. */
+/* Drops the programs that CLBlast keeps, which hold contexts. CLBlast can only drop all of them. */
 void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance);
 
 #endif

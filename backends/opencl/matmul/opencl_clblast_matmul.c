@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by CLBlast.
  *
- * Reach. CLBlast gives offsets, strides and sizes to its kernels as int. A tensor may lie further
- * than 2^31 elements behind the begin of its region, and then it is called with a sub-buffer:
+ * Reach. CLBlast gives offsets, strides and sizes to its kernels as int. A tensor may be more than
+ * 2^31 elements after the beginning of its region, and then CLBlast is called with a sub-buffer:
  *
  *     region    |------------------------------|====tensor====|
  *     sub-buffer                         |-----|====tensor====|     begins aligned, small offset
  *
- * What reaches further by itself is declined, and the portable kernels take it.
+ * A tensor that itself reaches further is declined, and the portable kernels take it.
  *
  * Memory. CLBlast wants temporary memory for padded copies. For one product it comes from the
- * core's scratch, as a sub-buffer because the library knows no offset there. A call for a batch
- * with one stride takes it itself, past the device's limit. So that call is made only while it
- * takes little, and else there is one call for each product. The outer dimensions of a batch are
+ * core's scratch, as a sub-buffer, because the library knows no offset there. A call for a batch
+ * with one stride takes the memory itself, past the device's limit. So that call is made only while
+ * it takes little, and else there is one call for each product. The outer dimensions of a batch are
  * one call each.
  *
  * Failure. Parameters that exceed a card's limits make a kernel of CLBlast fail for each product of
- * about that size. The call's failure is remembered for them, supports() declines them from then
- * on, and the core hands this call, too, to the portable kernels. A lack of memory and a lost
- * device stay what they are. */
+ * about that size. The call's failure is remembered for such products, supports() declines them
+ * from then on, and the core gives this call, too, to the portable kernels. A lack of memory and a
+ * lost device are reported as such. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "kernels/matmul/matmul_shape.h"
 
-/* Elements; with room for CLBlast to round sizes up to whole tiles. */
+/* The most elements, less some, because CLBlast rounds sizes up to whole tiles. */
 #define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 16))
-/* Temporary memory that a call for a batch may take itself. */
+/* The most temporary memory that a call for a batch may take itself. */
 #define MOST_OWN_BYTES (UINT64_C(8) << 20)
-/* Sides of the tiles to which CLBlast pads, at most. */
+/* The longest side of the tiles to which CLBlast pads. */
 #define TILE UINT64_C(128)
 
-/* A matrix of each product, in elements. */
+/* A matrix of each product, with numbers in elements. */
 typedef struct operand_t {
     cl_mem buffer;
-    uint64_t begin; /* of the first product's */
-    uint64_t bytes; /* of an element */
+    uint64_t begin; /* where the first product's begins */
+    uint64_t bytes; /* those of an element */
     size_t ld;
     size_t stride; /* to the next product of the innermost batch dimension */
     int form;
@@ -60,7 +60,7 @@ static uint32_t bit_length(int64_t number) {
     return length;
 }
 
-/* The bit that stands for products of about that size. */
+/* The bit for products of about that size. */
 static unsigned long long size_bit(const gantry__opencl_matmul_t *matmul) {
     uint32_t length = bit_length(matmul->m) + bit_length(matmul->n) + bit_length(matmul->k);
     return 1ull << (length < 63 ? length : 63);
@@ -103,7 +103,7 @@ static const char *code_name(int native) {
     return native > -1000 ? gantry__driver_error_name(native) : "CLBlast's own error";
 }
 
-/* Another kernel may do better: neither memory nor the device itself is missing. */
+/* Whether another kernel may do better, because neither memory nor the device itself is missing. */
 static bool is_worth_retrying(int native) {
     return native <= -1000 ||
            (native != CL_MEM_OBJECT_ALLOCATION_FAILURE && native != CL_OUT_OF_HOST_MEMORY &&
@@ -171,14 +171,14 @@ static void read_products(gantry_op_call_t *call, products_t *out) {
         clblast_operand_of(call->outputs[0], (size_t)matmul->n, (size_t)(matmul->m * matmul->n), 0);
 }
 
-/* An operand of one call: the region's buffer, or the part that was made of it. */
+/* The place of an operand of one call: the region's buffer, or a part that was made of it. */
 typedef struct place_t {
     cl_mem buffer;
-    cl_mem part; /* to be released once the call has submitted its work; NULL */
+    cl_mem part; /* must be released after the call has submitted its work; NULL: none */
     size_t offset;
 } place_t;
 
-/* The operand from that element on, so many of them. Returns OpenCL's number. */
+/* Opens so many elements of the operand, from this element on. Returns OpenCL's number. */
 static cl_int open_place(const products_t *products, const operand_t *operand, uint64_t first,
                          uint64_t elements, place_t *out) {
     const gantry_backend_device_t *device = products->call->device;
@@ -197,14 +197,15 @@ static cl_int open_place(const products_t *products, const operand_t *operand, u
     return native;
 }
 
-/* The submitted commands keep it. */
+/* Closes the place; the submitted commands keep the part. */
 static void close_place(const products_t *products, const place_t *place) {
     if (place->part) products->call->device->cl->clReleaseMemObject(place->part);
 }
 
 /* ---- temporary memory ---- */
 
-/* What one product wants. Of several, which begin anywhere, it is the most that one can want. */
+/* Reads the bytes that one product wants. If there are several, which may begin anywhere, it is the
+ * most that one can want. */
 static int ask_temp_bytes(const products_t *products, size_t *out_bytes) {
     const gantry__opencl_clblast_t *clblast = &products->call->device->instance->clblast;
     const gantry__opencl_matmul_t *matmul = &products->matmul;
@@ -220,8 +221,8 @@ static int ask_temp_bytes(const products_t *products, size_t *out_bytes) {
 
 static uint64_t tiled(int64_t side) { return ((uint64_t)side + TILE - 1) / TILE * TILE; }
 
-/* Whether a call for the batch takes little memory, whatever CLBlast pads: then it is not asked,
- * which takes as long as a submission. */
+/* Whether a call for the batch takes little memory, however much CLBlast pads. Then CLBlast is not
+ * queried, because that takes as long as a submission. */
 static bool is_small_batch(const products_t *products) {
     const gantry__opencl_matmul_t *matmul = &products->matmul;
     uint64_t m = tiled(matmul->m), n = tiled(matmul->n), k = tiled(matmul->k);
@@ -229,7 +230,7 @@ static bool is_small_batch(const products_t *products) {
            (m * k + k * n + m * n) * products->a.bytes <= MOST_OWN_BYTES / products->run;
 }
 
-/* Of the core's scratch. Released by the caller once the work is submitted. */
+/* Takes scratch of the core. The caller must release it after the work is submitted. */
 static int32_t take_temp(products_t *products, size_t bytes) {
     gantry_op_call_t *call = products->call;
     gantry_span_t span;
@@ -275,7 +276,7 @@ static int call_batch(const products_t *p, const place_t *a, const place_t *b, c
                                   p->c.stride, count, queue, NULL);
 }
 
-/* One call for count products (1, or the run's) whose matrices begin at these elements. */
+/* Makes one call for count products (1, or the run's), whose matrices begin at these elements. */
 static int submit(const products_t *p, uint64_t count, const uint64_t first[3]) {
     uint64_t m = (uint64_t)p->matmul.m, n = (uint64_t)p->matmul.n, k = (uint64_t)p->matmul.k;
     place_t a = {0}, b = {0}, c = {0};
@@ -291,7 +292,7 @@ static int submit(const products_t *p, uint64_t count, const uint64_t first[3]) 
 
 /* ---- batches ---- */
 
-/* Where the matrices of a run begin: an index of the outer batch dimensions. */
+/* Finds where the matrices of a run begin; a run is an index of the outer batch dimensions. */
 static void find_run(const products_t *p, int64_t run, uint64_t out_first[3]) {
     const gantry__opencl_matmul_t *matmul = &p->matmul;
     int64_t rest = run, a = 0, b = 0;
@@ -306,7 +307,7 @@ static void find_run(const products_t *p, int64_t run, uint64_t out_first[3]) {
     out_first[2] = (uint64_t)run * p->run * p->c.stride;
 }
 
-/* at_once: products of one call, 1 or the run's. */
+/* at_once must be the products of one call, 1 or the run's. */
 static int submit_all(const products_t *p, uint64_t at_once) {
     int64_t runs = p->matmul.batch_count / (int64_t)p->run;
     for (int64_t run = 0; run < runs; ++run) {

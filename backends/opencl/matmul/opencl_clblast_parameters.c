@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads rows of parameters, checks them, and gives them to CLBlast
+ * (opencl_clblast_parameters.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl/matmul/opencl_clblast_parameters.h"
 
@@ -17,7 +19,7 @@
 
 enum { XGEMM, GEMM_ROUTINE, KERNELS };
 
-/* Places in Xgemm's list. */
+/* The places of parameters in Xgemm's list. */
 enum {
     GEMMK,
     KREG,
@@ -42,7 +44,7 @@ static const char *const xgemm_names[XGEMM_PARAMETERS] = {
     "GEMMK", "KREG", "KWG", "KWI", "MDIMA", "MDIMC", "MWG", "NDIMB",
     "NDIMC", "NWG",  "SA",  "SB",  "STRM",  "STRN",  "VWM", "VWN"};
 static const char *const routine_names[] = {
-    "XGEMM_MIN_INDIRECT_SIZE"}; /* below its third power another kernel serves */
+    "XGEMM_MIN_INDIRECT_SIZE"}; /* another kernel serves below its third power */
 
 static const struct {
     const char *name;
@@ -65,7 +67,7 @@ size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **
     return kernels[row->kernel].count;
 }
 
-/* One "NAME=VALUE"; set marks those seen. */
+/* Reads one "NAME=VALUE"; set marks the names that were seen. */
 static bool read_parameter(const char *word, gantry__clblast_row_t *row, unsigned *set,
                            char *reason, size_t reason_bytes) {
     const char *equals = strchr(word, '=');
@@ -98,8 +100,8 @@ static bool divides(size_t part, size_t whole) {
     return part > 0 && whole > 0 && whole % part == 0;
 }
 
-/* What CLBlast's kernel takes for granted, in the form that keeps both tiles in local memory or
- * registers (GEMMK 0). */
+/* Checks what CLBlast's kernel relies on, in the form that keeps both tiles in local memory or
+ * registers (GEMMK 0). Returns NULL, or what is wrong. */
 static const char *xgemm_fault(const size_t *v) {
     size_t items = v[MDIMC] * v[NDIMC];
 
@@ -136,7 +138,7 @@ static bool check_row(const gantry__clblast_row_t *row, unsigned set, char *reas
     return !fault;
 }
 
-/* The four words in front. */
+/* Reads the four first words. */
 static bool read_head(gantry__clblast_row_t *row, const char *vendor, const char *capability,
                       const char *type, const char *kernel, char *reason, size_t reason_bytes) {
     if (!kernel || strlen(vendor) >= sizeof row->vendor ||
@@ -245,7 +247,7 @@ static bool is_for(const gantry__clblast_row_t *row, const gantry_device_info_t 
            (strcmp(row->capability, "*") == 0 || strcmp(row->capability, capability) == 0);
 }
 
-/* The tuning file's record, written as a row. */
+/* Reads the tuning file's record as a row. */
 static bool find_tuned(const gantry_backend_device_t *device, int kernel, int precision,
                        gantry__clblast_row_t *out_row) {
     static const char *const names[KERNELS] = {"xgemm", "gemm_routine"};
@@ -263,7 +265,7 @@ static bool find_tuned(const gantry_backend_device_t *device, int kernel, int pr
     return false;
 }
 
-/* The option's file's first row for it, else what was tuned, else a shipped one. */
+/* Finds the first row for it in the option's file, else what was tuned, else a shipped one. */
 static bool opencl_clblast_parameters_find_row(const gantry_backend_device_t *device, int kernel,
                                                int precision, gantry__clblast_row_t *out_row) {
     const gantry__clblast_rows_t *rows = device->instance->clblast_rows;

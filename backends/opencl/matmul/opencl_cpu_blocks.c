@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the block sizes of a record (opencl_cpu_blocks.h). */
 #include "opencl/matmul/opencl_cpu_blocks.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const struct {
     {"direct", offsetof(gantry__opencl_cpu_blocks_t, direct), 0, 1024},
 };
 
-/* One "depth=512"; NULL, or what is wrong. */
+/* Reads one "depth=512". Returns NULL, or what is wrong with it. */
 static const char *opencl_cpu_blocks_read_size(const char *word,
                                                gantry__opencl_cpu_blocks_t *blocks,
                                                unsigned *seen) {

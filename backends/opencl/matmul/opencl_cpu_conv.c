@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors, and
- * _FusedConvolveImages with a bias, a Relu, or both. */
+/* The host's side of opencl_cpu_conv.cl: ConvolveImages on processors, and _FusedConvolveImages
+ * with a bias, a Relu, or both. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"
@@ -14,7 +14,7 @@
 
 #define PACKED_BYTES (INT64_C(512) << 10) /* of the filter at once: it stays in the second cache */
 
-/* As problem_t of the device text. */
+/* Must have the same fields as problem_t of the device text. */
 typedef struct problem_t {
     gantry__windows_t window;
     int64_t m, n, k;
@@ -66,8 +66,8 @@ static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q
                                        sizeof args / sizeof args[0] - !bias);
 }
 
-/* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the
- * CPU backend, for the same bits. */
+/* Takes the outputs that one vector holds: a panel of one vector, by as many places as accumulators
+ * fit. It must choose as the CPU backend does, for the same bits. */
 static void opencl_cpu_conv_make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
     if (n <= tile->lanes) {
         *tile = (gantry__opencl_tile_t){GANTRY_PANEL_PLACES, tile->lanes, tile->lanes, 1};
@@ -98,7 +98,7 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     return convolve_on_processor(call, &none);
 }
 
-/* Without padding, sums with a NaN are made again, which must come first. */
+/* Without padding, sums that have a NaN are computed again, which must come before the epilogue. */
 static int32_t opencl_cpu_conv_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     return gantry__opencl_suits_processor(call) && gantry__epilogue_read(call, &epilogue) &&

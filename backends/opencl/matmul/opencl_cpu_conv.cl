@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A convolution shaped for processors: the product of what a window sees at each of its places with
- * the filter, whose patches are never made (window_lines.cl). Comes after opencl_cpu_tile.cl.
+ * the filter, whose patches are never made (window_lines.cl). It must follow opencl_cpu_tile.cl.
  *
  * One work-item is one core. It packs a block of the filter's columns (nc, all of the sum) into
  * panels of NR columns, then takes its share of the places, MR at a time: their lines are read from
  * the images one element each per step of the sum, and broadcast. With few outputs (option
- * GANTRY_FEW, window_lines.cl) the filter's columns are packed as rows along the sum, and
- * FEW_LINES places' lines are multiplied with FEW of them at a time. Every element is summed in
- * one order, whoever does it. */
+ * GANTRY_FEW, window_lines.cl) the filter's columns are packed as rows along the sum, and FEW_LINES
+ * places' lines are multiplied with FEW of them at a time. Every element is summed in one order,
+ * whichever item does it. */
 
-/* As problem_t of opencl_cpu_conv.c. */
+/* Must have the same fields as problem_t of opencl_cpu_conv.c. */
 typedef struct {
     gantry__windows_t window;
     long m, n, k; /* places, outputs, elements of a patch */
     long nc;
     long slot; /* scratch of one work-item: the packed block, strips, zeros */
-    /* not 0: what lies in the padding is left out, where 0 times an infinity would be NaN */
+    /* not 0: what is in the padding is left out, where 0 times an infinity would be NaN */
     long without_padding;
 } problem_t;
 
@@ -37,7 +37,7 @@ typedef struct {
         b += NR;           \
     }
 
-/* MR x NR of c, or as much of it as there is. */
+/* Computes MR x NR of c, or as much of it as exists. */
 static void lines_tile(__global const T *images, __global const T *zeros,
                        const gantry__lines_piece_t *pieces, long count, __global const T *b,
                        __global T *c, long c_row, long rows, long columns,
@@ -50,7 +50,7 @@ static void lines_tile(__global const T *images, __global const T *zeros,
     ROWS(ROW_CLEAR)
     for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count; ++piece) {
         ROWS(LINE)
-        long p = -piece->count; /* no register for an end: MR are taken by lines */
+        long p = -piece->count; /* no register for an end: MR are for lines */
         while (p <= -4) {
             LINES_STEP LINES_STEP LINES_STEP LINES_STEP
         }
@@ -67,8 +67,8 @@ static void lines_tile(__global const T *images, __global const T *zeros,
 #define PANEL_EPILOGUE(j)
 #endif
 
-/* The panel of places from `i` on by all columns. Pieces are of the sum from element `k` on;
- * images: what their lines count from. */
+/* Computes the panel of places from `i` on by all columns. Pieces are of the sum from element `k`
+ * on; images: where their lines count from. */
 static void convolve_panel(const problem_t *q, __global const T *images,
                            const gantry__lines_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c, long i,
@@ -124,8 +124,8 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
 #define FEW_LINE_END(i) COLUMNS(FEW_END, i)
 
 /* Adds to one vector of the chains, from their element `part` on, of FEW columns of FEW_LINES lines
- * from `line` on, or begins them; k elements from one column to the next. b and chains begin
- * with that vector's first. */
+ * from `line` on, or begins them; k elements from one column to the next. b and chains must begin
+ * with that vector's first element. */
 static void few_dots(__global const T *images, __global const T *zeros,
                      const gantry__lines_piece_t *pieces, long count, long line, long part,
                      __global const T *b, long k, T *chains, int add) {
@@ -154,8 +154,8 @@ static T add_chains(CHAINS x) {
     return two.lo + two.hi;
 }
 
-/* As the other one; `chains` keeps those of MR places from piece to piece, and the last pieces
- * lead to c. */
+/* The same as the other one; `chains` keeps those of MR places from piece to piece, and the last
+ * pieces give c. */
 static void convolve_panel(const problem_t *q, __global const T *images,
                            const gantry__lines_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c,
@@ -188,8 +188,8 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
 }
 #endif
 
-/* Prefetches what the next panel sees beyond this one, beyond the images, too: the hardware's
- * prefetcher is late for many short lines. */
+/* Prefetches what the next panel sees beyond this one, beyond the images, too, because the
+ * hardware's prefetcher is late for many short lines. */
 static void fetch_ahead(const gantry__windows_t *w, const gantry__panel_t *panel,
                         __global const T *images) {
     const long count = panel->places * w->step_x * w->channels;
@@ -204,7 +204,7 @@ static void fetch_ahead(const gantry__windows_t *w, const gantry__panel_t *panel
     }
 }
 
-/* Strips of `rows` window rows from `first` on. */
+/* Makes strips of `rows` window rows from `first` on. */
 static void fill_strips(const gantry__windows_t *w, const gantry__panel_t *panel,
                         __global const T *images, long first, long rows, __global T *strips) {
     gantry__strip_part_t part;
@@ -233,8 +233,8 @@ static void fill_strips(const gantry__windows_t *w, const gantry__panel_t *panel
 
 GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
 
-/* Places [begin, end) by `columns` columns of the filter, which are packed; filter, c and bias
- * begin with the first of them. */
+/* Computes places [begin, end) by `columns` columns of the filter, which must be packed; filter, c
+ * and bias must begin with the first of them. */
 BODY_FN void convolve(const problem_t *q, __global const T *images, __global const T *filter,
                       __global const T *packed, __global const T *zeros, __global T *strips,
                       __global T *c, __global const T *bias, long begin, long end, long columns) {

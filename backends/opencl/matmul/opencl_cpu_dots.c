@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of kernels/opencl_cpu_dots.cl: which products it takes, and their launch. */
+/* The host's side of opencl_cpu_dots.cl: which products it takes, and their launch. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_text.h"
 
-#define MOST_COLUMNS 12 /* of the narrow side: above it the general kernel is faster */
-#define LEAST_DEPTH 64  /* below it adding up lanes costs more than it saves */
-/* of the wide side: another program is not built for little work */
+#define MOST_COLUMNS 12 /* columns of the narrow side; above, the general kernel is faster */
+#define LEAST_DEPTH 64  /* below, adding up lanes costs more than it saves */
+/* elements of the wide side; another program is not built for little work */
 #define LEAST_ELEMENTS (1 << 16)
 #define LEAST_ELEMENTS_PER_ITEM (1 << 18)
 #define BLOCK_DEPTH 2048 /* kc: with 4 columns 32 KiB of float32 */
 #define LINE_BYTES 128
 
-/* As problem_t of the device text. */
+/* Must have the same fields as problem_t of the device text. */
 typedef struct problem_t {
     int64_t rows, columns, k;
     int64_t wide_row;
@@ -28,7 +28,7 @@ static int64_t opencl_cpu_dots_least(int64_t a, int64_t b) { return a < b ? a : 
 
 static int64_t opencl_cpu_dots_round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-/* a is wide and plain, or b is and stored by columns. */
+/* Whether a is wide and plain; else b is, and is stored by columns. */
 static bool opencl_cpu_dots_is_a_wide(const gantry__opencl_matmul_t *matmul) {
     return !matmul->is_a_transposed && matmul->n <= MOST_COLUMNS && matmul->m >= matmul->n;
 }
@@ -90,7 +90,7 @@ static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q
 int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     int64_t item_bytes = gantry__k_size(matmul->dtype);
     int32_t lanes = gantry__opencl_lanes(call->device_info);
-    int32_t mr = lanes == 16 ? 4 : 2; /* 32 registers, or 16 */
+    int32_t mr = lanes == 16 ? 4 : 2; /* for 32 registers, or 16 */
     gantry_backend_kernel_t *kernel = NULL;
     if (matmul->dtype == GANTRY_FLOAT64) lanes /= 2;
     problem_t q = opencl_cpu_dots_make_problem(matmul, lanes, item_bytes);

@@ -6,16 +6,16 @@
  *     for each block of the sum (kc)
  *       pack narrow: groups of 4 columns, LANES elements of a column side by side
  *       for each MR rows of wide
- *         4 x MR dot products in registers, a vector each; wide is read once, as it lies
+ *         4 x MR dot products in registers, a vector each; wide is read once, in place
  *
  * The lanes are added pairwise at a block's end. One work-item is one core and owns a range of
  * rows.
  *
- * Comes after opencl_cpu_types.cl. 4 * MR accumulators, 4 vectors of narrow and one of wide must
+ * It must follow opencl_cpu_types.cl. 4 * MR accumulators, 4 vectors of narrow and one of wide must
  * fit in the registers. */
 #define LANES GANTRY_LANES
 
-/* As problem_t of opencl_cpu_dots.c. Strides are in elements. */
+/* Must have the same fields as problem_t of opencl_cpu_dots.c. Strides are in elements. */
 typedef struct {
     long rows, columns, k;
     long wide_row; /* from wide[i, p] to wide[i + 1, p] */
@@ -23,7 +23,7 @@ typedef struct {
     long narrow_along, narrow_across;
     long c_row, c_col;
     long kc;
-    long slot; /* scratch of one work-item */
+    long slot; /* a work-item's scratch */
 } problem_t;
 
 static T add_lanes(V x) {
@@ -42,7 +42,7 @@ static T add_lanes(V x) {
     return two.lo + two.hi;
 }
 
-/* The first `count` elements, then zeros. */
+/* Loads the first `count` elements, then zeros. */
 static V load_part(__global const T *from, long count) {
     T part[LANES];
 
@@ -67,7 +67,7 @@ static void pack_narrow(__global T *to, __global const T *from, const problem_t 
     }
 }
 
-/* Beyond the last row that one is read again, for sums that nobody takes. */
+/* Rows beyond the last one read that row again, for sums that are not used. */
 #define ROW_POINTER(i) __global const T *r##i = wide + min((long)i, rows - 1) * q->wide_row;
 #define ROW_CLEAR(i) V x##i##0 = (V)0, x##i##1 = (V)0, x##i##2 = (V)0, x##i##3 = (V)0;
 #define ROW_ADD(i, w)                  \
@@ -91,8 +91,8 @@ static void pack_narrow(__global T *to, __global const T *from, const problem_t 
     const V n2 = LOAD(4 * t + 2, narrow); \
     const V n3 = LOAD(4 * t + 3, narrow);
 
-/* MR rows by one group of 4 columns. c is set by the first block of the sum and added to by the
- * others. */
+/* Computes MR rows by one group of 4 columns. The first block of the sum sets c, and the others add
+ * to it. */
 BODY_FN void dots_tile(const problem_t *q, __global const T *wide, __global const T *narrow,
                        long depth, __global T *c, long rows, long columns, int is_first) {
     T sums[4 * MR];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of opencl_cpu_filter_kernels.cl: _ImagesFilterGradient on processors. */
+/* The host's side of opencl_cpu_filter_kernels.cl: _ImagesFilterGradient on processors. */
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_text.h"
@@ -17,7 +17,7 @@ static gantry_launch_arg_t filter_span(const gantry_span_t *span) {
     return (gantry_launch_arg_t){.kind = GANTRY_LAUNCH_SPAN, .as.span = *span};
 }
 
-/* The kernel of that name, over spans and the shape, which is the last argument. */
+/* Launches the kernel of that name over spans and the shape, which must be the last argument. */
 static int32_t launch_filter(gantry_op_call_t *call, const char *name, const char *options,
                              const gantry__filter_t *shape, gantry_launch_arg_t *args,
                              size_t arg_count, int64_t items) {

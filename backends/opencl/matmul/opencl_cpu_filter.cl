@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_filter.cl on processors: a lane is a work-item, which is one core. Comes after
- * opencl_cpu_tile.cl; conv_filter.cl lies between this text's two halves. */
+/* conv_filter.cl on processors: a lane is a work-item, which is one core. It must come after
+ * opencl_cpu_tile.cl; conv_filter.cl is included between this text's two halves. */
 #define GANTRY_FILTER_T T
 #define GANTRY_FILTER_SPACE __global
 #define GANTRY_FILTER_NAME(name) name
@@ -16,7 +16,7 @@
         b += NR;           \
     }
 
-/* MR x NR of c, or as much of it as there is, += a panel of A, whose columns are a_step elements
+/* Adds to MR x NR of c, or as much of it as exists, a panel of A, whose columns are a_step elements
  * apart, times a packed panel of B. */
 static void steps_tile(long depth, __global const T *a, long a_step, __global const T *b,
                        __global T *c, long c_row, long rows, long columns) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of kernels/opencl_cpu_matmul.cl: block sizes, how tiles are shared out, scratch.
+/* The host's side of opencl_cpu_matmul.cl: block sizes, how tiles are divided, scratch.
  *
- * Block sizes are the device's, see opencl_cpu_blocks.h. A product is cut into
- * tiles_m x tiles_n tiles so that each work-item has about the same to do; every cut makes some
- * rows or columns be packed twice, so the cheapest of all cuts is looked for, with packing weighed
- * against the arithmetic. If the transposed product (c' = b' * a') fills the register tile
- * better, that one is computed: only strides change. */
+ * opencl_cpu_blocks.h has the device's block sizes. A product is cut into tiles_m x tiles_n tiles
+ * so that each work-item has about the same work. Because of every cut some rows or columns are
+ * packed twice, so the cheapest of all cuts is chosen, with packing weighed against the arithmetic.
+ * If the transposed product (c' = b' * a') fills the register tile better, that one is computed:
+ * only strides change. */
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_text.h"
@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LARGEST_PACKED_BYTES (64 << 20) /* of all work-items' blocks of b together */
-/* rows of b further apart and used more than twice are packed */
+#define LARGEST_PACKED_BYTES (64 << 20) /* all work-items' blocks of b together */
+/* rows of b that are further apart, and are used more than twice, are packed */
 #define DIRECT_STRIDE_BYTES 1024
 #define PLAIN_COLUMNS 192 /* rows of a that meet more columns of b are packed */
 /* fewer multiplications do not pay for waking another core */
@@ -25,7 +25,7 @@
 #define PACK_WEIGHT 20
 #define LINE_BYTES 128
 
-/* As problem_t of the device text. */
+/* Must have the same fields as problem_t of the device text. */
 typedef struct problem_t {
     int64_t m, n, k;
     int64_t a_row, a_col;
@@ -96,7 +96,7 @@ int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multi
     return worth < 1 ? 1 : worth < (double)cores ? (int64_t)worth : cores;
 }
 
-/* Few rows: a low and wide tile, which reads more of each row of b at a time. */
+/* Makes a low and wide tile for few rows, which reads more of each row of b at a time. */
 static void make_thin(gantry__opencl_tile_t *tile, int64_t m) {
     int64_t mr = tile->mr == 12 ? 4 : 2;
     if (m <= mr) {
@@ -104,7 +104,7 @@ static void make_thin(gantry__opencl_tile_t *tile, int64_t m) {
     }
 }
 
-/* Columns that fill one vector rather than two. */
+/* Makes a tile whose columns fill one vector rather than two. */
 static void opencl_cpu_matmul_make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
     if (n <= tile->lanes && n > tile->lanes / 2) {
         *tile = (gantry__opencl_tile_t){tile->mr, tile->lanes, tile->lanes, 1};
@@ -139,7 +139,7 @@ static void exchange(int64_t *a, int64_t *b) {
     *b = old;
 }
 
-/* Elements of c that the register tiles cover. */
+/* The number of elements of c that the register tiles cover. */
 static int64_t covered(const gantry__opencl_tile_t *tile, int64_t m, int64_t n) {
     return opencl_cpu_matmul_round_up(m, tile->mr) * opencl_cpu_matmul_round_up(n, tile->nr);
 }
@@ -157,7 +157,7 @@ static void swap_if_better(plan_t *plan) {
     for (int64_t d = 0; d < q->batch_rank; ++d) exchange(&q->a_batch[d], &q->b_batch[d]);
 }
 
-/* Rows or columns of the largest of `tiles` tiles. */
+/* The rows or columns of the largest of `tiles` tiles. */
 static int64_t tile_extent(int64_t size, int64_t panel, int64_t tiles) {
     return ceil_div(ceil_div(size, panel), tiles) * panel;
 }
@@ -169,8 +169,8 @@ static bool can_be_direct(const plan_t *plan, int64_t rows) {
            (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
 }
 
-/* Whether rows that are read side by side push each other out of a first-level cache: more than
- * half of a set's places. */
+/* Whether rows that are read together evict each other from a first-level cache, because they need
+ * more than half of a set's places. */
 static bool rows_collide(int64_t row_bytes, int64_t rows) {
     enum { SETS = 64, LINE = 64, MOST = 4 };
     int8_t taken[SETS] = {0};
@@ -187,7 +187,7 @@ static bool can_be_plain(const plan_t *plan) {
            !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
 }
 
-/* What the busiest work-item has to do, in multiplications per step of k. */
+/* The work of the busiest work-item, in multiplications per step of k. */
 static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, int64_t tiles_n) {
     const problem_t *q = &plan->problem;
     int64_t rows = tile_extent(q->m, plan->tile.mr, tiles_m);
@@ -297,7 +297,8 @@ int32_t gantry__opencl_launch_items(gantry_op_call_t *call, gantry_backend_kerne
     return call->services->launch(call, kernel, &launch);
 }
 
-/* A part that imitates a smaller GPU says that it is one: it shall run what that GPU would. */
+/* Whether the device takes the kernels for processors. A part that imitates a smaller GPU reports
+ * that it is one, and must run what that GPU would run. */
 int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call) {
     return call->device && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU &&
            call->device_info->type == call->device->record->info.type;
@@ -324,7 +325,7 @@ static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
     return compute_tiles(call, &matmul, &none);
 }
 
-/* Products by tiles and of few rows have an epilogue. */
+/* Only products by tiles and of few rows have an epilogue. */
 static int32_t opencl_cpu_matmul_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__opencl_matmul_t matmul;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A matrix product shaped for processors: c[i, j] = sum over p of a[i, p] * b[p, j].
  *
- * One work-item is one core; it owns tiles of c and needs nobody else. Within a tile:
+ * One work-item is one core; it owns tiles of c and needs no other. Within a tile:
  *
  *     for each block of columns (nc) and of the sum (kc)
  *       pack kc x nc of b into panels of NR columns, p major
@@ -13,14 +13,14 @@
  * A panel of b (kc * NR) stays near while all panels of a pass by, the block of a (mc * kc) in the
  * second cache. Packed panels are padded with zeros to full width, so the innermost loop has no
  * edges; only the store of an edge tile goes element by element. The sum over p runs in one order,
- * so an element's value does not depend on how tiles are shared out. Where b's rows lie as they
- * would in a panel and are used a few times only, packing them does not pay: is_direct. Nor does it
+ * so an element's value does not depend on how tiles are divided. Where b's rows are already as in
+ * a panel and are used only a few times, packing them does not pay: is_direct. Nor does it pay
  * for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
  *
- * Comes after opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of
+ * It must follow opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of
  * High-Performance Matrix Multiplication", 2008. */
 
-/* As problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */
+/* Must equal problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */
 typedef struct {
     long m, n, k;
     long a_row, a_col; /* from a[i, p] to a[i + 1, p] and to a[i, p + 1] */
@@ -38,7 +38,7 @@ typedef struct {
 
 /* ---- the epilogue of a tile ---- */
 
-/* What tiles and blocks are told of it. bias: of the first element. */
+/* What tiles and blocks get of the epilogue. bias must be that of the first element. */
 #if GANTRY_EPILOGUE
 #define EPILOGUE_ARGUMENTS(i, j) , bias + (i)*q->bias_row + (j)*q->bias_col, is_last
 #define TILE_PARAMETERS EPILOGUE_PARAMETERS, long bias_row, long bias_col
@@ -52,7 +52,7 @@ typedef struct {
 /* ---- MR x NR of c ---- */
 
 /* A panel of b is more than the first cache holds. Where a step is of wide vectors, its rows are
- * prefetched some steps ahead. Narrow vectors have more steps: there the prefetch costs more than
+ * prefetched some steps ahead. Narrow vectors have more steps, so that the prefetch costs more than
  * it saves. */
 #define STEPS_AHEAD 8
 #if GANTRY_LANES == 16
@@ -60,8 +60,8 @@ typedef struct {
 #else
 #define FETCH_B(i, v)
 #endif
-/* Done four at a time: on a core that shares its decoder with another thread each instruction of
- * a loop's turn counts. */
+/* Does four at a time, because on a core that shares its decoder with another thread each
+ * instruction of a loop's turn counts. */
 #define PRODUCT_STEP        \
     {                       \
         VECTORS(FETCH_B, 0) \
@@ -71,7 +71,7 @@ typedef struct {
         b += b_step;        \
     }
 
-/* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
+/* The first block of the sum sets c, the others add to it. b's rows must be b_step apart. */
 static void product_tile(long depth, __global const T *a, __global const T *b, long b_step,
                          __global T *c, long c_row, long c_col, long rows, long columns,
                          int is_first TILE_PARAMETERS) {
@@ -93,8 +93,8 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
     TILE_END
 }
 
-/* The same with rows of a as they lie, a_row apart. Rows that are not there are taken for the last
- * one, and not stored. `next` are the ends of rows that are asked for meanwhile. */
+/* The same with rows of a in place, a_row apart. Rows that do not exist repeat the last one, and
+ * are not stored. `next` are the ends of rows that are prefetched meanwhile. */
 #define PLAIN_ROW(i) __global const T *a##i = a + min((long)i, rows - 1) * a_row + depth;
 #define PLAIN_STEP(i)             \
     {                             \
@@ -109,7 +109,7 @@ static void plain_tile(long depth, __global const T *a, long a_row, __global con
 
     ROWS(ROW_CLEAR)
     ROWS(PLAIN_ROW)
-    for (long p = -depth; p < 0;) { /* no register for an end: MR are taken by rows */
+    for (long p = -depth; p < 0;) { /* no register for an end: MR are for rows */
         const long stop = min(p + LINE_ELEMENTS, 0L);
 
         for (long i = 0; i < next_rows; ++i) {
@@ -137,7 +137,7 @@ static __global const T *panel_of_b(const problem_t *q, __global const T *packed
     return is_direct ? b + j * q->b_col : packed_b + j * depth;
 }
 
-/* mc x kc of a, packed, by kc x nc of b, packed but for the panels taken as they lie. */
+/* Multiplies mc x kc of a, packed, by kc x nc of b, packed except for panels that are in place. */
 static void product_block(const problem_t *q, __global const T *packed_a,
                           __global const T *packed_b, __global const T *b, __global T *c, long rows,
                           long columns, long depth, int is_first EPILOGUE_PARAMETERS) {
@@ -153,7 +153,7 @@ static void product_block(const problem_t *q, __global const T *packed_a,
     }
 }
 
-/* The same with a as it lies: few panels of b, so all of them pass by each panel of a, which comes
+/* The same with a in place: few panels of b, so all of them pass by each panel of a, which comes
  * from far away. Its rows are prefetched one panel ahead, some of them while each panel of b
  * passes: the hardware's prefetcher is late for short rows, and all at once would stall loads. */
 static void plain_block(const problem_t *q, __global const T *a, __global const T *packed_b,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of kernels/opencl_cpu_rows.cl: which products it takes, and their launch. */
+/* The host's side of opencl_cpu_rows.cl: which products it takes, and their launch. */
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_text.h"
 
-#define MOST_ROWS 4       /* as in the device text */
+#define MOST_ROWS 4       /* must equal the device text's */
 #define LEAST_COLUMNS 256 /* shorter pieces of rows are read no faster than by tiles */
-/* of the wide side: another program is not built for little work */
+/* elements of the wide side; another program is not built for little work */
 #define LEAST_ELEMENTS (1 << 16)
 
-/* As problem_t of the device text. */
+/* Must have the same fields as problem_t of the device text. */
 typedef struct problem_t {
     int64_t rows, columns, k;
     int64_t narrow_row, narrow_along;

@@ -9,13 +9,13 @@
  *       for each group of rows of wide
  *         a piece of each: their products are added to the sums, in the order of p
  *
- * One work-item is one core and owns a range of columns. Comes after opencl_cpu_types.cl and
+ * One work-item is one core and owns a range of columns. It must come after opencl_cpu_types.cl and
  * opencl_cpu_tile.cl. */
 #define LANES GANTRY_LANES
 #define BLOCK (4096 / (long)sizeof(T) / LANES) /* vectors of a row's sums */
 #define MOST_ROWS 4
 
-/* As problem_t of opencl_cpu_rows.c. Strides are in elements. */
+/* Must have the same fields as problem_t of opencl_cpu_rows.c. Strides are in elements. */
 typedef struct {
     long rows, columns, k;
     /* from narrow[i, p] to narrow[i + 1, p] and to narrow[i, p + 1] */
@@ -39,8 +39,8 @@ static void add_rest(const problem_t *q, __global const T *narrow, __global cons
     }
 }
 
-/* Rows of narrow, the last ones of which may be absent, by rows of wide: as many pairs as
- * registers hold scales for. */
+/* Rows of narrow, the last ones of which may be absent, by rows of wide: as many pairs as registers
+ * hold scales for. */
 #define ROWS_1(X) X(0)
 #define ROWS_2(X) \
     X(0)          \
@@ -95,8 +95,8 @@ static void add_rest(const problem_t *q, __global const T *narrow, __global cons
 #define ADD(i, r) sum##i = fma(s##i##_##r, w##r, sum##i);
 #define KEEP(i) sums[i * BLOCK + j] = sum##i;
 
-/* sums += the products of `vectors` vectors of wide's rows, in whole groups. Returns how many
- * rows. */
+/* Adds to sums the products of `vectors` vectors of wide's rows, in whole groups. Returns how many
+ * rows that were. */
 #define DEFINE_ADD(rows, group)                                                                   \
     static long add_##rows(const problem_t *q, __global const T *narrow, __global const T *wide,  \
                            long vectors, V *sums) {                                               \

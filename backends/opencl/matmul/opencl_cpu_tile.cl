@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the products for processors share: panels and how they are packed, and the tile of c that is
  * kept in registers: GANTRY_MR rows of GANTRY_VECTORS vectors, so that MR * VECTORS accumulators,
- * VECTORS vectors of b and one broadcast fit. Comes after opencl_cpu_types.cl; its options are
+ * VECTORS vectors of b and one broadcast fit. It must follow opencl_cpu_types.cl; its options are
  * GANTRY_VECTORS, and GANTRY_EPILOGUE: 1 adds a bias to the finished elements of c, 2 takes their
  * Relu, 3 does both. */
 #define Q CAT(T, 4)
 #define STORE CAT(vstore, GANTRY_LANES)
-/* To where elements of memory lie: PoCL's vstore16 makes three stores of a vector. */
+/* For elements anywhere in memory, because PoCL's vstore16 makes three stores of a vector. */
 typedef V __attribute__((aligned(sizeof(T)))) loose_t;
 #define STORE_WHOLE(value, v, to) *(__global loose_t *)((to) + (v)*GANTRY_LANES) = (value)
 #define NR (GANTRY_VECTORS * GANTRY_LANES)
@@ -25,23 +25,23 @@ typedef V __attribute__((aligned(sizeof(T)))) loose_t;
 #define VECTORS(X, i) X(i, 0)
 #endif
 
-/* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's
- * own prefetch() does nothing on processors, and not every runtime takes the compiler's builtin, so
- * the one that is known to is asked for by its macro. */
+/* Prefetches a line before it is needed. It is only a hint, worth 3 percent of a large product;
+ * OpenCL's own prefetch() does nothing on processors, and not every runtime takes the compiler's
+ * builtin, so the one that is known to take it is recognised by its macro. */
 #if defined(POCL_DEVICE_ADDRESS_BITS) && defined(__clang__)
 #define FETCH(address, is_written) __builtin_prefetch((const void *)(ulong)(address), is_written, 3)
 #else
 #define FETCH(address, is_written)
 #endif
 
-/* The places in c are asked for row by row, one with each line of a: all at once would make
- * everybody wait. */
+/* The places in c are prefetched row by row, one with each line of a, because all at once would
+ * make every access wait. */
 #define LINE_ELEMENTS (64 / (long)sizeof(T))
 #define FETCH_OUT(i, v) FETCH(out + v * GANTRY_LANES, 1);
 
 /* ---- packing ---- */
 
-/* Four rows of four elements, transposed: to[p * step + i] = from[i * row + p]. */
+/* Transposes four rows of four elements: to[p * step + i] = from[i * row + p]. */
 static void transpose_quad(__global T *to, long step, __global const T *from, long row) {
     const Q r0 = vload4(0, from);
     const Q r1 = vload4(0, from + row);
@@ -65,7 +65,7 @@ static void pack_slow(__global T *to, long width, __global const T *from, long v
     }
 }
 
-/* A full panel whose lines run along p: transposed in quads, the rest element by element. */
+/* Packs a full panel whose lines run along p: transposed in quads, the rest element by element. */
 static void pack_transposed(__global T *to, long width, __global const T *from, long depth,
                             long across) {
     const long quads = depth / 4 * 4;
@@ -92,8 +92,8 @@ static void copy_line(__global T *to, __global const T *from) {
     for (; i < MR; ++i) to[i] = from[i];
 }
 
-/* A panel whose lines of MR lie as they are packed. Rows that are not there get what lies behind
- * the others, as long as anything does: they are not stored. */
+/* Packs a panel whose lines of MR have the packed order. Rows that do not exist get what comes
+ * after the others, as long as anything does, because they are not stored. */
 static void pack_lines(__global T *to, __global const T *from, long valid, long depth, long along) {
     const long behind = (depth - 1) * along + valid - MR;
     const long whole = behind < 0 ? 0 : min(depth, behind / along + 1);
@@ -155,7 +155,7 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 #define ROW_STORE(i) VECTORS(STORE_C, i)
 #define ROW_SPILL(i) VECTORS(SPILL, i)
 
-/* Writes what the registers hold: to a whole tile of adjacent columns, or element by element. */
+/* Writes the registers to a whole tile of adjacent columns, or element by element. */
 #define TILE_STORE(c, c_row, c_col, rows, columns, is_first)                            \
     if ((rows) >= MR && (columns) >= NR && (c_col) == 1) {                              \
         if (!(is_first)) {                                                              \

@@ -3,8 +3,8 @@
  * GANTRY_LANES elements in a vector register; GANTRY_MR rows at a time. */
 #pragma OPENCL FP_CONTRACT OFF
 
-/* What a function starts with that does a kernel's work: PoCL compiles each kernel three times, and
- * such a function once. */
+/* A function that does a kernel's work must start with this: PoCL compiles each kernel three times,
+ * and such a function once. */
 #if defined(POCL_DEVICE_ADDRESS_BITS)
 #define BODY_FN static __attribute__((noinline))
 #else

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a call as plain numbers (opencl_matmul.h). */
 #include "opencl/matmul/opencl_matmul.h"
 
 #include <string.h>
 
 #include "kernels/common/kernel_types.h"
 
-/* Elements from one index of batch dimension d (counted in the output's) to the next, 0 where the
- * tensor is broadcast.
- */
+/* The number of elements from one index of batch dimension d (counted in the output's) to the next,
+ * 0 where the tensor is broadcast. */
 static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_t d) {
     int32_t own = d - (output_rank - arg->rank);
     int64_t stride = 1;
@@ -16,7 +16,7 @@ static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_
     return stride;
 }
 
-/* Joins batch dimensions through which both tensors run on evenly, so that few remain. */
+/* Joins batch dimensions through which both tensors run evenly, so that few remain. */
 static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *matmul) {
     const gantry_arg_t *output = call->outputs[0];
     int32_t rank = 0;
@@ -41,7 +41,7 @@ static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *
     matmul->batch_rank = rank;
 }
 
-/* One b for a whole run of a's is one taller product. */
+/* Makes one taller product of a whole run of a's with one b. */
 static void opencl_matmul_fold_batches(gantry__opencl_matmul_t *matmul) {
     if (matmul->batch_rank == 1 && !matmul->is_a_transposed && matmul->b_batch[0] == 0 &&
         matmul->a_batch[0] == matmul->m * matmul->k) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A MatMul or BatchMatMul call as plain numbers, read once for both of this backend's matrix
+/* A MatMul or BatchMatMul call as plain numbers, read once for all of this backend's matrix
  * products.
  *
  * Owner: spans belong to the call. Threads: thread-safe. */
@@ -11,7 +11,8 @@
 
 #include "kernels/matmul/matmul_epilogue.h"
 
-/* Batch dimensions that may be left once those that run on are joined; a tensor has at most 8. */
+/* The batch dimensions that may be left after those that run on are joined; a tensor has at most
+ * 8. */
 #define GANTRY__OPENCL_BATCH_RANK 6
 
 /* c[i, j] = sum over p of a[i, p] * b[p, j], once per batch. Strides are in elements. */
@@ -25,21 +26,21 @@ typedef struct gantry__opencl_matmul_t {
     int32_t batch_rank; /* 0: one product */
     int64_t batch_count;
     int64_t batch_dims[GANTRY__OPENCL_BATCH_RANK];
-    /* stride of a along each; 0 where it is broadcast */
+    /* stride of a along each dimension; 0 where it is broadcast */
     int64_t a_batch[GANTRY__OPENCL_BATCH_RANK];
     int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
 } gantry__opencl_matmul_t;
 
 void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_matmul_t *out_matmul);
-/* A product over no elements is all zeros. */
+/* Fills c with zeros, which a product over no elements is. */
 int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call);
 
-/* float32 lanes that the kernels for processors use on that device: 16, 8 or 4. */
+/* The float32 lanes that the kernels for processors use on that device: 16, 8 or 4. */
 int32_t gantry__opencl_lanes(const gantry_device_info_t *info);
 
 /* ---- opencl_cpu_matmul.c and opencl_cpu_conv.c: products on processors ---- */
 
-/* The register tile of kernels/opencl_cpu_tile.cl: mr rows of nr = vectors * lanes elements. */
+/* The register tile of opencl_cpu_tile.cl: mr rows of nr = vectors * lanes elements. */
 typedef struct gantry__opencl_tile_t {
     int64_t mr;
     int64_t nr;
@@ -56,9 +57,9 @@ void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtyp
 void gantry__opencl_epilogue_options(const gantry__opencl_tile_t *tile, int32_t dtype,
                                      const gantry__epilogue_t *epilogue,
                                      char options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES]);
-/* How many work-items so much work is shared out to; at least 1. */
+/* The number of work-items among which so much work is divided; at least 1. */
 int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications);
-/* Launches a kernel over that many work-items, each a group of its own. */
+/* Launches a kernel over that many work-items, each of which is a group of its own. */
 int32_t gantry__opencl_launch_items(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
                                     int64_t items, const gantry_launch_arg_t *args,
                                     size_t arg_count);
@@ -75,14 +76,14 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
 
 /* Whether the product is one of few rows or columns whose other operand runs across the sum. */
 bool gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul);
-/* ... and has an epilogue: its rows are those of c. */
+/* The same for a product that has an epilogue: its rows must be those of c. */
 bool gantry__opencl_rows_fit_epilogue(const gantry__opencl_matmul_t *matmul);
 int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
                                     const gantry__epilogue_t *epilogue);
 
 /* ---- opencl_tensor_matmul.c: tensor cores by inline PTX ---- */
 
-/* 1 unless the choice is that kernel's and the device cannot run it: then why not. */
+/* False if the choice is this kernel and the device cannot run it; reason then says why. */
 bool gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
                                 size_t reason_bytes);
 

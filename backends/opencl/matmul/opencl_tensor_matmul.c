@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's half of kernels/opencl_tensor_matmul.cl: which devices take it, tiles, launch. */
+/* The host's side of opencl_tensor_matmul.cl: which devices take it, tiles, launch. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,13 +10,13 @@
 #include "kernels/matmul/matmul_shape.h"
 
 #define LARGE_SIDE 128
-#define SMALL_SIDE 64 /* where there are too few large tiles for the card */
+#define SMALL_SIDE 64 /* for products with too few large tiles for the card */
 #define GROUP_ITEMS 256
 /* a little more than the kernel takes, and what every such card has */
 #define LOCAL_BYTES (48 << 10)
 #define LEAST_MAJOR 8 /* compute capability of the first tensor cores that know TF32 */
 
-/* As problem_t of the device text. */
+/* Must have the same fields as problem_t of the device text. */
 typedef struct problem_t {
     int64_t m, n, k;
     int64_t tiles_down, tiles_across;
@@ -29,7 +29,7 @@ typedef struct problem_t {
 GANTRY_K_TEXTS(source, gantry__text_dialect, gantry__text_launch,
                gantry__text_opencl_tensor_matmul);
 
-/* NVRTC compiles the same text in a test, which is as near to the card's compiler as one gets
+/* In a test NVRTC compiles the same text, because no compiler is nearer to the card's on a machine
  * without a card. */
 const gantry_program_source_t gantry__opencl_tensor_source = {
     .struct_size = sizeof gantry__opencl_tensor_source,
@@ -77,7 +77,7 @@ static problem_t opencl_tensor_matmul_make_problem(const gantry__opencl_matmul_t
     return q;
 }
 
-/* Rows of both operands are whole float4 at addresses of such. */
+/* Whether rows of both operands are whole float4 at aligned addresses. */
 static bool has_quads(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     int64_t a_line = matmul->is_a_transposed ? matmul->m : matmul->k;
     int64_t b_line = matmul->is_b_transposed ? matmul->k : matmul->n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A float32 matrix product on NVIDIA's tensor cores, by inline PTX: c[i, j] = sum over p of a[i, p]
- * * b[p, j]. Stands behind the portable dialect.cl and launch.cl.
+ * * b[p, j]. It must follow the portable dialect.cl and launch.cl.
  *
  * Tensor cores multiply TF32, float32 with 10 bits after the point. Each number is therefore split,
  * x = big + small, both TF32, and three products of the four are added up (the fourth is below
@@ -22,8 +22,8 @@
  *          | 4 | 5 | 6 | 7 |
  *          +---+---+---+---+
  *
- * An operand that runs on along k in memory lies so in local memory too, DEPTH + 4 apart, else SIDE
- * + 8 apart: either way the 32 lanes that read a fragment hit 32 banks.
+ * An operand that runs on along k in memory does so in local memory, too, DEPTH + 4 apart, else
+ * SIDE + 8 apart: either way the 32 lanes that read a fragment hit 32 banks.
  *
  * What cannot be split (infinities, NaN, beyond 2^60) or would lose bits by it (below 2^-112) makes
  * the group multiply that piece of k without tensor cores: results are those of float32 arithmetic,
@@ -47,8 +47,8 @@
 #define TILE_QUADS (SIDE * (DEPTH + 4) / 4) /* room for either kind */
 #define QUADS_EACH (SIDE * DEPTH / 4 / ITEMS)
 
-/* Left to itself ptxas goes for three groups of the small side at once, for which it has to spill;
- * OpenCL has no word for it. */
+/* By itself ptxas plans for three groups of the small side at once, for which it must spill; OpenCL
+ * has no word for it. */
 #if defined(__CUDACC__) && SIDE == 64
 #define TENSOR_KERNEL extern "C" __global__ __launch_bounds__(ITEMS, 2) void
 #elif defined(__CUDACC__)
@@ -57,8 +57,8 @@
 #define TENSOR_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 #endif
 
-/* The host's struct of the same name. Strides of the batch in elements, 0 where an operand is
- * broadcast. */
+/* Must have the same fields as the host's struct. Strides of the batch are in elements, 0 where an
+ * operand is broadcast. */
 typedef struct {
     GANTRY_LONG m, n, k;
     GANTRY_LONG tiles_down, tiles_across;
@@ -122,7 +122,7 @@ GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POI
 
 /* ---- from global to local memory ---- */
 
-/* The next four elements, of which `count` are there; zeros for the others. */
+/* Reads the next four elements, of which `count` exist; the others are zeros. */
 GANTRY_FN float4 read_quad(GANTRY_GLOBAL const float *from, int count) {
     float4 quad;
     quad.x = quad.y = quad.z = quad.w = 0.0f;
@@ -147,7 +147,7 @@ GANTRY_FN float4 read_quad(GANTRY_GLOBAL const float *from, int count) {
     return quad;
 }
 
-/* This work-item's part of an operand's tile, which has `size` rows of a or columns of b and
+/* Reads this work-item's part of an operand's tile, which has `size` rows of a or columns of b and
  * `depth` steps of k; lines are `length` apart. */
 GANTRY_FN void fetch_tile(float4 *quads, GANTRY_GLOBAL const float *from, GANTRY_LONG length,
                           int size, int depth, int is_along, int item) {
@@ -161,13 +161,13 @@ GANTRY_FN void fetch_tile(float4 *quads, GANTRY_GLOBAL const float *from, GANTRY
     }
 }
 
-/* Not to be split: at least 2^60, or below 2^-112 and not 0. */
+/* Whether x must not be split: at least 2^60, or below 2^-112 and not 0. */
 GANTRY_FN int is_wild(float x) {
     const uint size = GANTRY_AS_UINT(x) & 0x7fffffffu;
     return size >= 0x5d800000u || size - 1u < 0x077fffffu;
 }
 
-/* Whether there was something wild among it. */
+/* Returns whether a number among them must not be split. */
 GANTRY_FN int store_tile(GANTRY_LOCAL_POINTER(float4) tile, const float4 *quads, int is_along,
                          int item) {
     int wild = 0;
@@ -309,8 +309,8 @@ TENSOR_KERNEL opencl_tensor_matmul(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int warp_row = item / 128 * (SIDE / 2);
     const int warp_column = item / 32 % 4 * (SIDE / 4);
-    /* The warp's, and so no constant: PoCL 3.1 lets all groups share an array whose address alone
-     * is handed to functions. */
+    /* The warp's memory, and so no constant: PoCL 3.1 lets all groups share an array if functions
+     * get only its address. */
     GANTRY_LOCAL_POINTER(uint) warp = exchange + item / 32 * (EXCHANGE_WORDS / 8);
     float4 a_next[QUADS_EACH], b_next[QUADS_EACH];
     float sums[FRAGS * FRAGS * 4];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables of one TensorFlow release, as C functions, and what else only C++ reaches.
+// The variables of one TensorFlow release, as C functions, and other things that only C++ reaches.
 //
 // TensorFlow declares such functions in tensorflow/c/kernels_experimental.h. The libraries of 2.19,
-// 2.20 and 2.21 do not export them, and a variable is a C++ object. So this file is compiled
-// against the headers of the TensorFlow that loads it, and of no other: build_variables.py does it.
-// src/variable_access.c opens it. Exceptions of C++ do not occur. Thread-safe.
+// 2.20 and 2.21 do not export them, and a variable is a C++ object. So this file must be
+// compiled against the headers of the TensorFlow that loads it, and of no other; build_variables.py
+// does it, and src/variable_open.c opens it. Exceptions of C++ do not occur. Owner: the caller of
+// gantry_tf_variables_lock must call gantry_tf_variables_unlock. Threads: thread-safe.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -36,7 +37,7 @@ struct held_t {
 // Variables whose mutexes are held: exclusively to update them, shared to read them.
 struct gantry_tf_variables_t {
     std::vector<held_t> variables;
-    std::vector<tensorflow::mutex *> order; // of addresses
+    std::vector<tensorflow::mutex *> order; // by address
     bool exclusive;
 };
 
@@ -70,7 +71,7 @@ static bool find_variable(OpKernelContext *context, int input, held_t *out, TF_S
 }
 
 // Locks the variables of the first inputs, in the order of the mutexes' addresses, as TensorFlow's
-// own kernels do. NULL after an error. The first reference is the op's output, too.
+// own kernels do. Returns NULL after an error. The first reference is the op's output, too.
 EXPORT gantry_tf_variables_t *gantry_tf_variables_lock(TF_OpKernelContext *context, int count,
                                                        bool exclusive, TF_Status *status) {
     auto held = std::make_unique<gantry_tf_variables_t>();
@@ -94,7 +95,7 @@ EXPORT gantry_tf_variables_t *gantry_tf_variables_lock(TF_OpKernelContext *conte
     return held.release();
 }
 
-// Copies a tensor into memory of its own. What the op takes is a tensor of its device.
+// Copies a tensor into memory of its own. The op must take a tensor of its device.
 static bool copy_tensor(OpKernelContext *context, const Tensor &from, copy_t copy, Tensor *out,
                         TF_Status *status) {
     absl::Status made;
@@ -107,8 +108,8 @@ static bool copy_tensor(OpKernelContext *context, const Tensor &from, copy_t cop
     return true;
 }
 
-// The tensor of a variable by reference. An op that took its value shares the memory, and nobody
-// can count that; so an update begins with memory of its own.
+// The tensor of a variable by reference. An op that took its value shares the memory, and nothing
+// counts that; so an update must begin with memory of its own.
 static bool reference_tensor(OpKernelContext *context, int index, copy_t copy, Tensor *out,
                              TF_Status *status) {
     const Tensor former = context->mutable_input(index, true);
@@ -135,8 +136,8 @@ static bool resource_tensor(gantry_tf_variables_t *held, OpKernelContext *contex
     return true;
 }
 
-// The tensor of a locked variable. If it is locked to be updated, nobody else holds the tensor's
-// memory: a tensor that a read gave away is copied first.
+// The tensor of a locked variable. If it is locked to be updated, nothing else holds the tensor's
+// memory, because a tensor that a read gave away is copied first.
 EXPORT TF_Tensor *gantry_tf_variables_tensor(gantry_tf_variables_t *held,
                                              TF_OpKernelContext *context, int index, copy_t copy,
                                              TF_Status *status) {
@@ -151,7 +152,7 @@ EXPORT TF_Tensor *gantry_tf_variables_tensor(gantry_tf_variables_t *held,
     return is_ok(status, made) ? made_tensor : nullptr;
 }
 
-// Unlocks the variables.
+// Unlocks the variables, and deletes `held`.
 EXPORT void gantry_tf_variables_unlock(gantry_tf_variables_t *held) {
     for (tensorflow::mutex *mutex : held->order)
         held->exclusive ? mutex->unlock() : mutex->unlock_shared();
@@ -198,9 +199,10 @@ static std::string make_node(const std::string &op, tensorflow::NodeDef *out) {
 }
 
 // TensorFlow has kernels of XLA's ops (XlaCallModule, XlaDot) for every device of type GPU. They
-// ask XLA for a compiler, which XLA has not for a plug-in's devices. A constraint that no node
-// meets withdraws each of them, so that TensorFlow places such ops on the CPU, where they work. No
-// thread looks for kernels while TensorFlow loads its plug-ins. Returns how many were withdrawn.
+// request a compiler from XLA, which has none for a plug-in's devices. A constraint that no node
+// meets withdraws each of them, so that TensorFlow places such ops on the CPU, where they work. It
+// must be called while TensorFlow loads its plug-ins, when no thread looks for kernels. Returns how
+// many were withdrawn.
 EXPORT int gantry_tf_withdraw_xla(const char *device_type) {
     int count = 0;
     const tensorflow::KernelList all = tensorflow::GetAllRegisteredKernels();

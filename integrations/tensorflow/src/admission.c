@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests whether the device type is taken, and then the version of TensorFlow (admission.h). */
 #define _GNU_SOURCE
 #include "admission.h"
 
@@ -13,12 +14,12 @@
 #include "register.h"
 #include "switch.h"
 
-/* The versions of TensorFlow that the plug-in is tested with. */
+/* The versions of TensorFlow with which the plug-in is tested. */
 #define ADMISSION_MAJOR 2
 #define ADMISSION_FIRST_MINOR 18
 #define ADMISSION_LAST_MINOR 21
 
-/* A function of TensorFlow's C API that its library of kernels does not export. */
+/* Finds a function of TensorFlow's C API that its library of kernels does not export. */
 static void *find_function(const char *name) {
     void *library = dlopen("libtensorflow_cc.so.2", RTLD_NOW | RTLD_NOLOAD);
     void *function = library ? dlsym(library, name) : NULL;
@@ -40,15 +41,15 @@ static bool is_known_version(const char *version) {
            minor <= ADMISSION_LAST_MINOR;
 }
 
-/* Does a serialized list of kernels name the device type? The type is a field of its own: its
- * length stands before it. */
+/* Whether a serialized list of kernels names the device type. The type is a field of its own, which
+ * its length precedes. */
 static bool names_type(const TF_Buffer *kernels) {
     const char wanted[] = "\x12\x03" REGISTER_DEVICE_TYPE;
     return memmem(kernels->data, kernels->length, wanted, sizeof wanted - 1);
 }
 
-/* Are there kernels of our device type already, from CUDA or from another plug-in? TensorFlow ends
- * the process when a second one registers the type. */
+/* Whether there are already kernels of our device type, from CUDA or from another plug-in.
+ * TensorFlow ends the process when a second one registers the type. */
 static bool is_type_taken(void) {
     TF_Buffer *(*list)(const char *, TF_Status *) = NULL;
     void *function = find_function("TF_GetRegisteredKernelsForOp");

@@ -7,7 +7,7 @@
  */
 #include "bridge.h"
 
-/* false: the call has failed. */
+/* Writes the shape under the other type. Returns false if the call has failed. */
 static bool cast_shape(bridge_call_t *call, gantry_shape_t *shape, size_t from, size_t to) {
     if (from == to) return true;
     if (from > to) {

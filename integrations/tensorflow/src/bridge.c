@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of a call, its inputs and outputs, and what the making of a kernel needs (bridge.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "bridge.h"
 
@@ -16,14 +17,15 @@
 
 /* ---- the frame of a call ---- */
 
-/* The CPU for a kernel whose first output lies on the host: int32 of shapes, keys of seeds. */
+/* The CPU for a kernel whose first output is on the host, such as int32 of shapes and keys of
+ * seeds. */
 static const gantry_logical_device_t *find_place(bridge_call_t *call) {
     const bool is_on_host =
         TF_NumOutputs(call->context) && TF_IsHostMemoryOutput(call->context, 0, call->status);
     return is_on_host ? device_host() : device_logical(call->device);
 }
 
-/* Begins the call's scope; NULL, with the error in its status. */
+/* Begins the call's scope. Returns NULL, with the error in the call's status. */
 static gantry_scope_t *begin_scope(bridge_call_t *call) {
     if (device_is_forked()) {
         status_set(call->status, GANTRY_FAILED_PRECONDITION, device_fork_text());
@@ -74,8 +76,8 @@ void bridge_fail_memory(bridge_call_t *call) {
     bridge_fail(call, GANTRY_RESOURCE_EXHAUSTED, "No host memory is left.");
 }
 
-/* Logs who holds the device's memory, which TensorFlow does for its own allocator. A program that
- * retries with less fails many times, so there is one report in ten seconds. */
+/* Logs who holds the device's memory, as TensorFlow does for its own allocator. A program that
+ * retries with less memory fails many times, so there is one report in ten seconds. */
 static void log_oom_report(uint32_t device) {
     static atomic_int_least64_t next_seconds;
     struct timespec now;
@@ -109,8 +111,8 @@ void bridge_end(bridge_call_t *call) {
     TF_DeleteStatus(call->status);
 }
 
-/* A call of TensorFlow left an error in call->status. The scope fails too, so that Gantry's calls
- * do nothing; TensorFlow's own status is handed back to it. */
+/* Handles an error that a call of TensorFlow left in call->status. The scope fails, too, so that
+ * Gantry's calls do nothing; TensorFlow's own status goes back to TensorFlow. */
 static bool check_status(bridge_call_t *call) {
     if (TF_GetCode(call->status) == TF_OK) return true;
     call->has_failed = true;
@@ -118,14 +120,15 @@ static bool check_status(bridge_call_t *call) {
     return false;
 }
 
-/* A call that is not told about the scope failed on this thread. */
+/* Fails the call after a function that does not take the scope failed on this thread. */
 static void fail_last(bridge_call_t *call, gantry_status_t status) {
     (void)gantry_scope_fail(call->scope, status, gantry_last_message());
 }
 
 /* ---- inputs ---- */
 
-/* The call releases the tensor when it ends; a tensor too many is an alias that the scope owns. */
+/* Keeps a tensor that the call releases when it ends. A tensor too many becomes an alias that the
+ * scope owns. */
 static const gantry_tensor_t *hold(bridge_call_t *call, gantry_tensor_t *tensor) {
     if (tensor && call->held_count == BRIDGE_HELD) {
         const gantry_tensor_t *alias = gantry_identity(call->scope, tensor);
@@ -156,7 +159,7 @@ const gantry_tensor_t *bridge_tensor_at(bridge_call_t *call, const void *address
     return hold(call, memory_tensor(device_memory(), call->scope, address, dtype, shape));
 }
 
-/* The tensor behind a TF_Tensor of the device. */
+/* The tensor at the address of a TF_Tensor of the device. */
 static const gantry_tensor_t *device_tensor(bridge_call_t *call, const TF_Tensor *tensor) {
     gantry_shape_t shape;
     if (!bridge_shape(call, tensor, &shape)) return NULL;
@@ -171,8 +174,8 @@ TF_Tensor *bridge_take_input(bridge_call_t *call, int i) {
     return check_status(call) ? tensor : NULL;
 }
 
-/* Gantry reads such an input, an axis or a shape, on the host: from the device it would come with a
- * wait. */
+/* Makes a constant of an input that Gantry reads on the host, such as an axis or a shape, because
+ * reading it from the device would wait. */
 static const gantry_tensor_t *host_constant(bridge_call_t *call, const TF_Tensor *tensor) {
     gantry_shape_t shape;
     if (!bridge_shape(call, tensor, &shape)) return NULL;
@@ -230,15 +233,15 @@ int64_t bridge_host_int(const TF_Tensor *tensor, int64_t i) {
 
 /* ---- outputs ---- */
 
-/* The memory of a TF_Tensor of the device stands for this tensor from now on. */
+/* Binds this tensor to the memory of a TF_Tensor of the device. */
 static void bind_output(bridge_call_t *call, TF_Tensor *target, const gantry_tensor_t *tensor) {
     if (!tensor || bridge_has_failed(call)) return;
     const gantry_status_t status = memory_bind(device_memory(), TF_TensorData(target), tensor);
     if (status) fail_last(call, status);
 }
 
-/* An op without a kernel of the device ran on the CPU. Its result goes to the device once, not
- * whenever an op takes it. */
+/* Copies a result to the device if it is not there: an op without a kernel of the device ran on the
+ * CPU. The result is copied once, not whenever an op takes it. */
 static const gantry_tensor_t *bring_output(bridge_call_t *call, const gantry_tensor_t *tensor) {
     if (gantry_tensor_device(tensor) == device_logical(call->device)) return tensor;
     return gantry_identity(call->scope, tensor);
@@ -287,7 +290,7 @@ void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_
 
 /* ---- making kernels ---- */
 
-/* Reads a number of a protocol buffer; *at stays below end. */
+/* Reads a number of a protocol buffer; *at must be below end and does not pass it. */
 static uint64_t read_number(const unsigned char **at, const unsigned char *end) {
     uint64_t number = 0;
     for (uint32_t shift = 0; *at < end && shift < 64; shift += 7) {
@@ -298,7 +301,8 @@ static uint64_t read_number(const unsigned char **at, const unsigned char *end) 
     return number;
 }
 
-/* NodeDef: name = 1, op = 2, both texts, and first in every serialization. */
+/* Finds the op's name in a NodeDef: name = 1, op = 2. Both are texts, and come first in every
+ * serialization. */
 static bool find_op(const TF_Buffer *node, char *out, size_t out_bytes) {
     const unsigned char *at = node->data, *end = at + node->length;
     while (at < end) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reserved addresses in equal ranges, one for each class of sizes, and the blocks of cells
+ * (cells.h). */
 #define _GNU_SOURCE
 #include "cells.h"
 
@@ -7,9 +9,9 @@
 #include <sys/mman.h>
 
 typedef struct class_t {
-    pthread_mutex_t lock; /* of the fields below */
+    pthread_mutex_t lock; /* guards the fields below */
     uint32_t used;        /* slots that were ever taken */
-    uint32_t first_free;  /* + 1; 0: none */
+    uint32_t first_free;  /* its number + 1; 0: none */
     _Atomic(cell_t *) blocks[CELLS_BLOCKS];
 } class_t;
 
@@ -30,8 +32,8 @@ static uint64_t reserved_bytes(uint32_t range_bits) {
     return ((uint64_t)CELLS_CLASSES << range_bits) + CELLS_SPARE;
 }
 
-/* Address space is limited by ulimit -v, by some containers and by sanitizers; a quarter of it may
- * fit. */
+/* Reserves the addresses. ulimit -v, some containers and sanitizers limit address space, so a
+ * reservation that fails is tried again with a quarter of it. */
 static char *reserve_addresses(uint32_t *out_range_bits) {
     for (uint32_t bits = CELLS_MOST_BITS; bits >= CELLS_FEWEST_BITS; bits -= 2) {
         void *base = mmap(NULL, reserved_bytes(bits), PROT_NONE,
@@ -75,7 +77,7 @@ void cells_destroy(memory_t *memory) {
 
 gantry_runtime_t *cells_runtime(const memory_t *memory) { return memory->runtime; }
 
-/* The class whose slots hold so many bytes; CELLS_CLASSES: none does. */
+/* The class whose slots have room for so many bytes; CELLS_CLASSES: none has. */
 static uint32_t class_of(uint64_t bytes) {
     uint32_t class = 0;
     while (class < CELLS_CLASSES && bytes > UINT64_C(1) << (CELLS_LEAST_BITS + class)) ++class;
@@ -95,7 +97,7 @@ static cell_t *cell_at(class_t *class, uint64_t slot) {
     return block ? &block[slot % CELLS_BLOCK] : NULL;
 }
 
-/* A slot that was never used. The class is locked. */
+/* Takes a slot that was never used. The caller must hold the class's lock. */
 static cell_t *take_new(memory_t *memory, uint32_t number) {
     class_t *class = &memory->classes[number];
     if (class->used == slots_of(memory, number)) return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CheckNumerics: its input, if all numbers are finite, else TensorFlow's error. It waits for the
  * device. tf.debugging.assert_all_finite puts the op where its input is, and soft placement does
- * not move it from there. */
+ * not move it away. */
 #include <stdlib.h>
 
 #include "bridge.h"
@@ -26,7 +26,8 @@ static void *create_kernel(TF_OpKernelConstruction *construction) {
 
 static void destroy_kernel(void *kernel) { free(kernel); }
 
-/* Whether one of the booleans is true; false after an error, with which the call then ends. */
+/* Whether one of the booleans is true. Returns false after an error, with which the call then
+ * ends. */
 static bool has_true(bridge_call_t *call, tensor *flags) {
     bool found = false;
     tensor *any = gantry_any(call->scope, flags, NULL);

@@ -7,7 +7,7 @@
  *     images [batch * windows, rows, columns, groups * depths * channels of a group]
  *     filter [rows, columns, depths * channels of a group, outputs]
  *
- * so each sum is one sum of Conv2D, in the precision of Conv2D. The gradients take the same way
+ * Thus each sum is one sum of Conv2D, in the precision of Conv2D. The gradients take the same way
  * back: a depth that several windows cover gets the sum of its images' gradients. Channels that
  * come first are moved last before, and back after. Images of all windows exist at once: memory of
  * depths times the input. */
@@ -25,8 +25,8 @@ typedef struct conv3d_t {
 
 /* ---- making kernels ---- */
 
-/* Numbers of depth, rows and columns; those of batch and channels are 1, or the kernel is
- * refused. */
+/* Reads the numbers of depth, rows and columns; those of batch and channels must be 1, or the
+ * kernel is refused. */
 static void read_numbers(TF_OpKernelConstruction *construction, const char *name, const conv3d_t *k,
                          int64_t *out, TF_Status *status) {
     int64_t list[5] = {1, 1, 1, 1, 1};
@@ -70,17 +70,17 @@ static void destroy_kernel(void *kernel) { free(kernel); }
 typedef struct conv3d_call_t {
     bridge_call_t bridge;
     const conv3d_t *kernel;
-    int64_t batch, size[3], channels; /* of the input */
-    int64_t depths;                   /* of the filter */
+    int64_t batch, size[3], channels; /* the input's */
+    int64_t depths;                   /* the filter's */
     int64_t group_channels, groups, outputs;
-    int64_t windows[3];            /* of the output */
+    int64_t windows[3];            /* the output's */
     int64_t before, padded;        /* zeros before the first depth; depths with all zeros */
     gantry_shape_t filter, output; /* the output has its channels last */
 } conv3d_call_t;
 
 static int64_t floor_zero(int64_t number) { return number > 0 ? number : 0; }
 
-/* Windows along one axis, and the zeros before it. */
+/* The number of windows along one axis, and the zeros before it. */
 static int64_t count_windows(const conv3d_t *k, int axis, int64_t size, int64_t filter,
                              int64_t *out_before) {
     const int64_t stride = k->strides[axis], reach = (filter - 1) * k->dilations[axis] + 1;
@@ -145,7 +145,7 @@ static bool check_images(conv3d_call_t *c) {
     return false;
 }
 
-/* Shapes as TensorFlow has them. false: the call has failed. */
+/* Plans a call from shapes as TensorFlow has them. Returns false if the call has failed. */
 static bool make_plan(conv3d_call_t *c, const gantry_shape_t *input, const gantry_shape_t *filter) {
     const conv3d_t *k = c->kernel;
     int64_t before[3];
@@ -171,7 +171,7 @@ static gantry_shape_t input_shape(const conv3d_call_t *c) {
     return GANTRY_SHAPE(c->batch, c->size[0], c->size[1], c->size[2], c->channels);
 }
 
-/* Has no sum of the call a term? */
+/* Whether no sum of the call has a term. */
 static bool is_empty(const conv3d_call_t *c) {
     const gantry_shape_t input = input_shape(c);
     return gantry_shape_elements(&input) == 0 || gantry_shape_elements(&c->filter) == 0 ||
@@ -190,16 +190,16 @@ static tensor *channels_back(conv3d_call_t *c, tensor *x) {
     return c->kernel->channels_first ? gantry_transpose(c->bridge.scope, x, order) : x;
 }
 
-/* Elements of one depth. */
+/* The number of elements of one depth. */
 static int64_t plane(const conv3d_call_t *c) { return c->size[1] * c->size[2] * c->channels; }
 
-/* Pixels of all images, groups, channels of a group. */
+/* The shape of the pixels of all images: pixels, groups, channels of a group. */
 static gantry_shape_t pixels_shape(const conv3d_call_t *c) {
     return GANTRY_SHAPE(c->batch * c->windows[0] * c->size[1] * c->size[2], c->groups,
                         c->group_channels);
 }
 
-/* The input with its channels last, as images. */
+/* Makes images of the input, whose channels become last. */
 static tensor *make_images(conv3d_call_t *c, tensor *x) {
     gantry_scope_t *s = c->bridge.scope;
     tensor *parts[GANTRY_MAX_OP_INPUTS];
@@ -221,7 +221,7 @@ static tensor *make_images(conv3d_call_t *c, tensor *x) {
     return gantry_reshape(s, gantry_pack(s, parts, (size_t)c->depths, 2), images_shape(c));
 }
 
-/* The way back: the sum of all images' elements that came from one of the input. */
+/* The way back: adds up all images' elements that came from one element of the input. */
 static tensor *sum_images(conv3d_call_t *c, tensor *images) {
     gantry_scope_t *s = c->bridge.scope;
     tensor *parts[GANTRY_MAX_OP_INPUTS];
@@ -291,7 +291,7 @@ static tensor *sizes_of(conv3d_call_t *c, const gantry_shape_t *shape) {
     return gantry_constant(c->bridge.scope, GANTRY_INT32, GANTRY_SHAPE(4), sizes, sizeof sizes);
 }
 
-/* The gradient of the output as images. NULL: the call has failed. */
+/* Makes images of the output's gradient. Returns NULL if the call has failed. */
 static tensor *take_gradient(conv3d_call_t *c, tensor *gradient) {
     gradient = channels_last(c, gradient);
     if (!gradient) return NULL;
@@ -338,7 +338,7 @@ static tensor *filter_gradient(conv3d_call_t *c, tensor *x, tensor *gradient) {
 
 /* ---- kernels ---- */
 
-/* The shape that input i has as numbers on the host; of rank 0 if the call has failed. */
+/* The shape that input i gives as numbers on the host; its rank is 0 if the call has failed. */
 static gantry_shape_t host_shape(conv3d_call_t *c, int i) {
     gantry_shape_t shape = {.rank = 0};
     TF_Tensor *sizes = NULL;

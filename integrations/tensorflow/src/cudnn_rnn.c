@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels CudnnRNN, CudnnRNNV2, CudnnRNNV3 and their Backprop: one layer, one direction, as
- * Keras calls them. What else the ops can do is refused with a reason when the node is made. */
+ * Keras calls them. Everything else that the ops can do is refused with a reason when the node is
+ * made. */
 #include "cudnn_rnn.h"
 
 #include <stdlib.h>
@@ -113,7 +114,7 @@ typedef struct rnn_call_t {
     bridge_call_t bridge;
     rnn_form_t form;
     rnn_inputs_t in;
-    gantry_shape_t state; /* of h, as given */
+    gantry_shape_t state; /* the shape of h, as given */
     int64_t steps, batch, units;
 } rnn_call_t;
 
@@ -150,7 +151,8 @@ static void check_sizes(rnn_call_t *c, tensor *x, tensor *h, tensor *params) {
                     wanted);
 }
 
-/* Are all lengths possible? *out_short: one is shorter than the sequence. */
+/* Whether all lengths are possible; otherwise the call fails. *out_short says whether one is
+ * shorter than the sequence. */
 static bool check_lengths(rnn_call_t *c, const int32_t *lengths, int64_t count, bool *out_short) {
     *out_short = false;
     if (count != c->batch)
@@ -167,7 +169,8 @@ static bool check_lengths(rnn_call_t *c, const int32_t *lengths, int64_t count, 
     return !bridge_has_failed(&c->bridge);
 }
 
-/* The mask of the lengths, from the host; none if all sequences have all steps. */
+/* Makes the mask of the lengths, which are on the host. There is none if all sequences have all
+ * steps. */
 static void take_lengths(rnn_call_t *c, int input) {
     TF_Tensor *given = NULL;
     const int32_t *lengths = bridge_host_input(&c->bridge, input, &given);
@@ -221,7 +224,7 @@ static void output_state(rnn_call_t *c, int i, tensor *state) {
         bridge_output(&c->bridge, i, gantry_reshape(c->bridge.scope, state, c->state));
 }
 
-/* The c of a mode without one: a scalar, as in TensorFlow. */
+/* Sets the output c of a mode that has none: a scalar, as in TensorFlow. */
 static void output_cell(rnn_call_t *c, int i, tensor *cell) {
     if (c->kernel->mode == RNN_LSTM)
         output_state(c, i, cell);
@@ -250,7 +253,7 @@ static void compute_forward(void *kernel, TF_OpKernelContext *context) {
     bridge_end(&c.bridge);
 }
 
-/* first: the number of the input `output`. */
+/* `first` must be the number of the input `output`. */
 static void take_back_inputs(rnn_call_t *c, int first) {
     tensor **back = c->in.back;
     back[RNN_Y] = bridge_input(&c->bridge, first);

@@ -12,12 +12,12 @@
 
 typedef const gantry_tensor_t tensor;
 
-/* Of all steps, [steps, batch, n]; NULL: the mode has none. */
+/* The factors of all steps, [steps, batch, n]; NULL: the mode has none. */
 typedef struct factors_t {
-    tensor *gates;  /* of the product with U: times dh; of an LSTM's i, f and z: times dc */
-    tensor *cell;   /* of an LSTM: dh times it is added to dc */
-    tensor *kept;   /* what passes by: f of dc for an LSTM, z of dh for a GRU */
-    tensor *inputs; /* as gates, of the product with W, where the two differ */
+    tensor *gates;  /* for the product with U: times dh; an LSTM's i, f and z: times dc */
+    tensor *cell;   /* for an LSTM: times dh, it is added to dc */
+    tensor *kept;   /* what passes by: f of dc in an LSTM, z of dh in a GRU */
+    tensor *inputs; /* like gates, for the product with W, where the two differ */
 } factors_t;
 
 typedef struct backward_t {
@@ -37,7 +37,7 @@ static tensor *flat(const backward_t *k, tensor *x) {
     return gantry_reshape(k->b.s, x, GANTRY_SHAPE(k->b.steps * k->b.batch, -1));
 }
 
-/* [steps, batch, n], one step later: first, then all but the last. */
+/* all [steps, batch, n] moved by one step: first, then all but the last. */
 static tensor *shift(const backward_t *k, tensor *first, tensor *all) {
     gantry_scope_t *s = k->b.s;
     tensor *parts[2] = {gantry_expand_dims(s, first, 0)};
@@ -116,7 +116,7 @@ static void find_gru(backward_t *k) {
     k->f.kept = or_one(k, z);
 }
 
-/* The gradient of the gates of a step, [batch, width]. dc: of an LSTM, after the step. */
+/* The gradient of the gates of a step, [batch, width]. dc must be an LSTM's, after the step. */
 static tensor *multiply_gates(const backward_t *k, tensor *factors, tensor *dh, tensor *dc) {
     const rnn_body_t *b = &k->b;
     const int64_t gates = b->width / b->units;
@@ -132,7 +132,7 @@ static tensor *multiply_gates(const backward_t *k, tensor *factors, tensor *dh, 
 typedef struct steps_t {
     tensor *dy[RNN_MOST_STEPS], *gates[RNN_MOST_STEPS];
     tensor *cell[RNN_MOST_STEPS], *kept[RNN_MOST_STEPS], *shut[RNN_MOST_STEPS];
-    tensor *dgates[RNN_MOST_STEPS], *dh[RNN_MOST_STEPS]; /* results */
+    tensor *dgates[RNN_MOST_STEPS], *dh[RNN_MOST_STEPS]; /* the results */
 } steps_t;
 
 static gantry_status_t cut(const backward_t *k, tensor *all, tensor **steps) {
@@ -148,7 +148,7 @@ static gantry_status_t cut_all(const backward_t *k, steps_t *at) {
     return gantry_scope_status(k->b.s);
 }
 
-/* One step back. dh and dc become those before the step. */
+/* Goes one step back. dh and dc become those before the step. */
 static void step_back(backward_t *k, steps_t *at, int64_t i) {
     gantry_scope_t *s = k->b.s;
     const bool is_lstm = k->b.form->mode == RNN_LSTM;

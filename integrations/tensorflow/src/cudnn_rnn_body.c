@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the bodies of both directions share: the split of the parameters, layouts, products. */
 #include "cudnn_rnn_body.h"
 
 typedef const gantry_tensor_t tensor;

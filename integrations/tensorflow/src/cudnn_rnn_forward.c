@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a segment: h U is the only product in a step, for x W is one product for all. */
+/* The steps of a segment: h U is the only product in a step, because x W is one product for all. */
 #include "cudnn_rnn_body.h"
 
 typedef const gantry_tensor_t tensor;
 
-/* x: the step's projected input. Changes the state. */
+/* x must be the step's projected input. Changes the state. */
 static void step_simple(rnn_body_t *b, tensor *x, tensor *product) {
     b->h = rnn_activate(b, gantry_add(b->s, x, product));
 }
@@ -42,7 +42,7 @@ static void advance(rnn_body_t *b, tensor *x, tensor *u) {
         step_simple(b, x, product);
 }
 
-/* Where the mask is false, the state stays and the output is 0. Returns the output. */
+/* Where the mask is false, the state is kept and the output is 0. Returns the output. */
 static tensor *keep_masked(rnn_body_t *b, tensor *mask, tensor *h, tensor *c) {
     tensor *y = gantry_select(b->s, mask, b->h, gantry_zeros_like(b->s, b->h));
     b->h = gantry_select(b->s, mask, b->h, h);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run by segments: the state goes from one to the next, and on the way back its gradient from the
- * last to the first. Segments differ by one step at most, so that a length has two traces at most.
+/* A run by segments: the state goes from one to the next, and on the way back its gradient from
+ * the last to the first. Segments differ by at most one step, so that a length has at most two
+ * traces.
  *
  * Functions are made when they are first called, one for each form and direction, and live as long
  * as the plug-in, which is as long as the process. */
@@ -12,7 +13,7 @@
 typedef const gantry_tensor_t tensor;
 
 enum {
-    MOST_SEGMENTS = 64, /* of one op call: Concat takes no more */
+    MOST_SEGMENTS = 64, /* most of one op call: Concat takes no more */
     FORMS = RNN_MODES * 3 * 2 * 2,
     BACK_INPUTS = RNN_INPUTS + RNN_BACK_INPUTS
 };
@@ -60,7 +61,7 @@ static gantry_status_t make_function(gantry_runtime_t *runtime, const rnn_form_t
                                  specs, count, is_back ? RNN_BACK_OUTPUTS : RNN_OUTPUTS, NULL, out);
 }
 
-/* NULL after an error, which the scope keeps. */
+/* Returns NULL after an error, which the scope keeps. */
 static gantry_function_t *find_function(gantry_scope_t *scope, const rnn_form_t *form,
                                         bool is_back) {
     const size_t index = form_index(form);
@@ -104,7 +105,7 @@ static run_t begin_run(gantry_scope_t *scope, const rnn_form_t *form, tensor *x)
     return r;
 }
 
-/* The steps of a segment, along this axis of x. */
+/* Cuts the steps of a segment out of x, along this axis. */
 static tensor *cut(const run_t *r, tensor *x, int32_t axis, int64_t segment) {
     if (!x || r->segments == 1) return x;
     int64_t begin[3] = {0, 0, 0}, size[3] = {-1, -1, -1};
@@ -129,7 +130,7 @@ static tensor *join(const run_t *r, tensor *const *parts, int32_t axis) {
 
 static int32_t time_axis(const run_t *r) { return r->form->is_time_major ? 0 : 1; }
 
-/* Inputs of one segment that both directions have. Returns their number. */
+/* Puts the inputs of one segment that both directions have. Returns their number. */
 static size_t put_inputs(const run_t *r, const rnn_inputs_t *in, int64_t segment, tensor **out) {
     size_t count = 0;
     out[count++] = cut(r, in->at[RNN_X], time_axis(r), segment);
@@ -160,7 +161,7 @@ gantry_status_t rnn_run_forward(gantry_scope_t *scope, const rnn_form_t *form,
     return gantry_scope_status(scope);
 }
 
-/* Puts the state before a segment in. */
+/* Puts the state before a segment into the segment's inputs. */
 static void enter_segment(const run_t *r, const rnn_inputs_t *in, int64_t segment,
                           rnn_inputs_t *now) {
     now->at[RNN_H] = in->at[RNN_H];

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The process's one state: the runtime, the list of devices, and the memory of their tensors
+ * (device.h). */
 #include "device.h"
 
 #include <pthread.h>
@@ -41,7 +43,7 @@ static gantry_status_t describe_device(uint32_t number, const gantry_physical_de
     return GANTRY_OK;
 }
 
-/* Does a setting split one of the cards? */
+/* Whether a setting splits one of the cards. */
 static gantry_status_t find_split(const gantry_physical_device_t *const *cards, size_t count,
                                   bool *out_is_split) {
     *out_is_split = false;
@@ -55,8 +57,8 @@ static gantry_status_t find_split(const gantry_physical_device_t *const *cards, 
     return GANTRY_OK;
 }
 
-/* The cards behind the logical devices. Only a split makes the two differ; without one, the cards
- * need not be opened to be counted. */
+/* Lists the cards of the logical devices. The two differ only if a card is split; otherwise the
+ * cards need not be opened to be counted. */
 static gantry_status_t list_cards(const gantry_physical_device_t **out_list, size_t *out_count) {
     bool is_split = false;
     gantry_status_t status =
@@ -118,7 +120,7 @@ uint32_t device_count(void) { return devices.count; }
 
 const device_t *device_at(uint32_t ordinal) { return &devices.list[ordinal]; }
 
-/* Found once; two threads that look for it find the same one. */
+/* Finds a logical device once; two threads that look for it at the same time find the same one. */
 static const gantry_logical_device_t *find_logical(uint32_t place, const char *name) {
     const gantry_logical_device_t *logical =
         atomic_load_explicit(&devices.logical[place], memory_order_acquire);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers from device.h and memory.h; each checks the ordinal. */
 #include "device_info.h"
 
 #include "device.h"

@@ -12,7 +12,7 @@ typedef struct dynamic_slice_t {
     gantry_shape_t shape;
 } dynamic_slice_t;
 
-/* Reads the list of input i: one number for each dimension. */
+/* Reads the list of input i, which must have one number for each dimension. */
 static void read_numbers(bridge_call_t *call, int i, const char *name, int32_t rank,
                          int64_t *out_numbers) {
     TF_Tensor *tensor;
@@ -29,7 +29,7 @@ static void read_numbers(bridge_call_t *call, int i, const char *name, int32_t r
     for (int32_t d = 0; d < rank; ++d) out_numbers[d] = bridge_host_int(tensor, d);
 }
 
-/* XLA's rule: a slice that would end outside begins earlier. */
+/* Follows XLA's rule: a slice that would end outside begins earlier. */
 static void move_inside(bridge_call_t *call, dynamic_slice_t *slice, const gantry_shape_t *input) {
     for (int32_t d = 0; d < input->rank; ++d) {
         const int64_t last = input->dims[d] - slice->shape.dims[d];
@@ -66,7 +66,8 @@ static void dynamic_slice_compute(void *kernel, TF_OpKernelContext *context) {
 
 /* ---- XlaDynamicUpdateSlice ---- */
 
-/* The update at its place in a tensor of the input's shape. The mask is true around the place. */
+/* Puts the update at its place in a tensor of the input's shape. The mask is true around the
+ * place. */
 static const gantry_tensor_t *put_update(bridge_call_t *call, const dynamic_slice_t *slice,
                                          const gantry_tensor_t *input,
                                          const gantry_tensor_t *update) {
@@ -113,7 +114,7 @@ void dynamic_slice_register(void) {
         .op = "XlaDynamicSlice",
         .types = {{"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"Tindices", GANTRY_DTYPES_INTS}},
         .host_args = {"start_indices", "size_indices"},
-        .priority = 1, /* TensorFlow's kernel compiles by XLA */
+        .priority = 1, /* before TensorFlow's kernel, which compiles by XLA */
         .create = bridge_create_nothing,
         .compute = dynamic_slice_compute,
         .destroy = bridge_destroy_nothing};

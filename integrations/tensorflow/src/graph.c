@@ -4,7 +4,7 @@
  *
  *     remapping          puts _FusedConv2D in the place of Conv2D, BiasAdd and Relu, and
  *                        _FusedBatchNormEx in that of FusedBatchNormV3 and Relu. These have kernels
- *                        for CPUs and for cuDNN alone, so the function fails.
+ *                        for CPUs and for cuDNN only, so the function fails.
  *     layout_optimizer   puts Transposes around convolutions to feed them NCHW.
  *
  * The settings hold for the whole graph. A plug-in that has settings must have a pass of its own,
@@ -37,7 +37,7 @@ static void copy_graph(void *optimizer, const TF_Buffer *graph, const TF_Grapple
     TF_SetStatus(status, TF_OK, "");
 }
 
-/* TensorFlow asks for both or for none. */
+/* TensorFlow takes both functions or none. */
 static void *create_nothing(void) { return NULL; }
 
 static void destroy_nothing(void *optimizer) { (void)optimizer; }

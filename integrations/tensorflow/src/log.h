@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the plug-in and of Gantry on standard error, filtered by TF_CPP_MIN_LOG_LEVEL as
- * TensorFlow's own: 1 hides notes, 2 warnings too, 3 errors too. Thread-safe. */
+ * TensorFlow's own: 1 hides notes, 2 also warnings, 3 also errors. Owner: nothing is kept. Threads:
+ * thread-safe. */
 #ifndef GANTRY_TENSORFLOW_LOG_H
 #define GANTRY_TENSORFLOW_LOG_H
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes of ranges of addresses, which cells.h and parts.h keep: memory.h has the
+ * contract. */
 #include "memory.h"
 
 #include <stdio.h>
@@ -7,7 +9,7 @@
 
 #include "cells.h"
 
-/* Bytes from the host up to this size wait for their type: a constant of few elements takes a
+/* Up to so many bytes from the host wait for their type, because a constant of few elements takes a
  * cheaper way than an upload. */
 #define MEMORY_FEW_BYTES 1024
 
@@ -61,7 +63,7 @@ void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *o
 
 /* ---- ranges ---- */
 
-/* Bytes begin to end of a cell. */
+/* The bytes begin to end of a cell. */
 typedef struct range_t {
     cell_t *cell;
     uint64_t begin, end;
@@ -92,7 +94,7 @@ static gantry_status_t hold_range(memory_t *memory, const range_t *range, parts_
     return is_held ? GANTRY_OK : out_of_host_memory();
 }
 
-/* Writes one part, whose reference goes to the cell. */
+/* Writes one part; the cell takes its reference over. */
 static gantry_status_t write_range(memory_t *memory, const range_t *range, part_t part) {
     pthread_mutex_t *lock = cells_lock(memory, range->cell);
     part_t former;
@@ -105,8 +107,8 @@ static gantry_status_t write_range(memory_t *memory, const range_t *range, part_
     return is_written ? GANTRY_OK : out_of_host_memory();
 }
 
-/* Writes a tensor in place of what was read at this version, unless someone wrote since. A slice
- * cuts no part in two: whoever reads the whole would have to join it again. */
+/* Replaces what was read at this version by a tensor, unless someone has written since. A slice
+ * must cut no part in two, because whoever reads the whole would have to join it again. */
 static void improve_range(memory_t *memory, const range_t *range, uint32_t version,
                           const gantry_tensor_t *tensor) {
     pthread_mutex_t *lock = cells_lock(memory, range->cell);
@@ -124,7 +126,7 @@ static void improve_range(memory_t *memory, const range_t *range, uint32_t versi
 
 /* ---- to the host ---- */
 
-/* A scope for a view that is only read; its errors are texts of this thread. */
+/* Reads a view in a scope of its own; errors are texts of this thread. */
 static gantry_status_t read_view(memory_t *memory, const part_t *part, char *to) {
     const uint64_t bytes = part->end - part->begin;
     if (!part->skip && bytes == gantry_tensor_bytes(part->tensor)) {
@@ -177,8 +179,8 @@ static gantry_status_t write_block(memory_t *memory, const range_t *range, host_
     return write_range(memory, range, (part_t){.block = block});
 }
 
-/* Bytes without a type, on their device; NULL: they do not fit, and wait on the host until a kernel
- * wants them, which fails with the report. */
+/* Uploads bytes without a type to their device. NULL: there is no room; they wait on the host until
+ * a kernel wants them, which fails with the report. */
 static gantry_tensor_t *upload_bytes(memory_t *memory, const gantry_logical_device_t *device,
                                      const void *from, uint64_t bytes) {
     gantry_scope_t *scope = gantry_scope_begin_on(cells_runtime(memory), device);
@@ -231,7 +233,7 @@ gantry_status_t memory_bind(memory_t *memory, void *to, const gantry_tensor_t *t
 }
 
 /* The whole tensor of a part, or a view, under a type and shape. Bytes become bool only as numbers
- * do: a view cannot promise that each is 0 or 1. */
+ * do, because a view cannot promise that each is 0 or 1. */
 static const gantry_tensor_t *view_part(gantry_scope_t *scope, const part_t *part,
                                         gantry_dtype_t dtype, const gantry_shape_t *shape) {
     const gantry_tensor_t *tensor = part->tensor;
@@ -257,7 +259,8 @@ static const gantry_tensor_t *type_part(gantry_scope_t *scope, const part_t *par
                            part->end - part->begin);
 }
 
-/* Do the parts cover the range without holes, each by whole elements, few enough for one op? */
+/* Whether the parts cover the range without holes, each by whole elements, and are few enough for
+ * one op. */
 static bool can_join(const parts_t *parts, const range_t *range, uint64_t element) {
     uint64_t at = range->begin;
     if (parts->count >= GANTRY_MAX_OP_INPUTS) return false;
@@ -269,7 +272,7 @@ static bool can_join(const parts_t *parts, const range_t *range, uint64_t elemen
     return at == range->end;
 }
 
-/* Chunks that a collective wrote: one op of the device joins them. */
+/* Joins chunks that a collective wrote, by one op of the device. */
 static const gantry_tensor_t *join_on_device(gantry_scope_t *scope, const parts_t *parts,
                                              gantry_dtype_t dtype, const gantry_shape_t *shape) {
     const gantry_tensor_t *list[GANTRY_MAX_OP_INPUTS];
@@ -282,7 +285,7 @@ static const gantry_tensor_t *join_on_device(gantry_scope_t *scope, const parts_
     return flat ? gantry_reshape(scope, flat, *shape) : NULL;
 }
 
-/* Any other mixture, through the host. */
+/* Joins any other mixture, through the host. */
 static const gantry_tensor_t *join_on_host(memory_t *memory, gantry_scope_t *scope,
                                            const parts_t *parts, const range_t *range,
                                            gantry_dtype_t dtype, const gantry_shape_t *shape) {
@@ -349,7 +352,7 @@ gantry_tensor_t *memory_take(memory_t *memory, gantry_scope_t *scope, void *from
 
 /* ---- copies ---- */
 
-/* The part's bytes on the scope's device; blocks of the host lie nowhere. */
+/* Copies the part's bytes to the scope's device; blocks of the host need no copy. */
 static gantry_status_t bring_part(gantry_scope_t *scope, part_t *part) {
     const gantry_tensor_t *tensor = part->tensor;
     const uint64_t bytes = part->end - part->begin;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The changes of arguments that op_adapters.h names, and the pieces that they share. */
 #include "op_adapters.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static void add_input(op_args_t *args, const gantry_tensor_t *input) {
     args->inputs[args->input_count++] = input;
 }
 
-/* Adds a list of ints: the elements of input i, an int32 vector on the host. */
+/* Adds a list of ints: the elements of input i, which must be an int32 vector on the host. */
 static void add_ints(bridge_call_t *call, op_args_t *args, const char *name, int i,
                      int64_t *numbers) {
     TF_Tensor *tensor;
@@ -57,7 +58,7 @@ void adapt_gather(bridge_call_t *call, op_args_t *args) {
     add_input(args, gantry_constant(call->scope, GANTRY_INT32, GANTRY_SCALAR, &axis, sizeof axis));
 }
 
-/* k has the type of the targets. */
+/* k must have the type of the targets. */
 void adapt_k(bridge_call_t *call, op_args_t *args) {
     const int64_t wide = take_int(args, "k");
     const int32_t narrow = bridge_nearest_int32(wide);

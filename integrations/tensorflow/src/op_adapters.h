@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of a call's arguments, for ops of TensorFlow that take one as an input which is an
- * attribute for Gantry, or the reverse. op_rules.py names the ops. Thread-safe. */
+/* Changes of a call's arguments, for ops of TensorFlow that take as an input what is an attribute
+ * for Gantry, or the reverse. op_rules.py names the ops. Owner: the call owns what an adapter adds.
+ * Threads: thread-safe; an adapter changes only its own call's arguments. */
 #ifndef GANTRY_TENSORFLOW_OP_ADAPTERS_H
 #define GANTRY_TENSORFLOW_OP_ADAPTERS_H
 
 #include "op_table.h"
 
-/* FusedBatchNormGrad, V2: without the third reserve space. */
+/* FusedBatchNormGrad, V2: drops the third reserve space. */
 void adapt_batch_norm_grad(bridge_call_t *call, op_args_t *args);
-/* Concat: the axis comes first. */
+/* Concat: its axis is the first input. */
 void adapt_concat(bridge_call_t *call, op_args_t *args);
-/* Gather: along axis 0. validate_indices has no effect in TensorFlow either. */
+/* Gather: gathers along axis 0. validate_indices has no effect in TensorFlow either. */
 void adapt_gather(bridge_call_t *call, op_args_t *args);
-/* InTopK: k is an attribute. */
+/* InTopK: makes k an attribute. */
 void adapt_k(bridge_call_t *call, op_args_t *args);
 /* Select: a vector chooses rows. */
 void adapt_select(bridge_call_t *call, op_args_t *args);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the groups of dimensions that are one dimension for Gantry, and calls Gantry with them
+ * (op_flat.h). */
 #include "op_flat.h"
 
-/* The result's dimensions, and their groups: those in a row for which the same inputs have a size
- * other than 1. */
+/* The result's dimensions, and their groups: neighbouring dimensions for which the same inputs have
+ * a size other than 1. */
 typedef struct flat_t {
     int rank;
     int64_t dims[BRIDGE_MOST_DIMS];

@@ -5,14 +5,15 @@
  *     [2, 1, 3, 2, 1, 2, 3, 1, 2] + [2, 3, 1, 2]    broadcast
  *     [12,         2, 3,    2]    + [2, 3,    2]    the first has a dimension more, of 12
  *
- * Thread-safe. */
+ * Owner: the call owns its tensors. Threads: thread-safe for different calls. */
 #ifndef GANTRY_TENSORFLOW_OP_FLAT_H
 #define GANTRY_TENSORFLOW_OP_FLAT_H
 
 #include "bridge.h"
 #include "op_table.h"
 
-/* Computes an elementwise op with TensorFlow's inputs, and sets output 0. attrs are Gantry's. */
+/* Computes an elementwise op with TensorFlow's inputs, and sets output 0. attrs must be
+ * Gantry's. */
 void op_flat_compute(bridge_call_t *call, const op_row_t *row, const gantry_attr_value_t *attrs,
                      size_t attr_count);
 /* The same for Fill, whose input 0 lists the dimensions. */

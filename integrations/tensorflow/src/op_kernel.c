@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one kernel of every op of the op table: its inputs go to gantry_op_call under Gantry's name,
- * its results come back. */
+ * and its results go to TensorFlow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ typedef void op_deep_t(bridge_call_t *call, const op_row_t *row, const gantry_at
 /* The values of a node's attributes, read when TensorFlow makes its kernel. */
 typedef struct op_kernel_t {
     const op_row_t *row;
-    op_deep_t *deep; /* for tensors of more dimensions than Gantry's; NULL: they are an error */
+    op_deep_t *deep; /* for tensors with more dimensions than Gantry's; NULL: an error */
     gantry_prepared_op_t *prepared; /* NULL: an adapter changes the attributes of each call */
     size_t attr_count;
     gantry_attr_value_t attrs[OP_ATTRS];
@@ -102,7 +102,7 @@ static void read_attr(op_kernel_t *kernel, TF_OpKernelConstruction *construction
     }
 }
 
-/* A number of outputs that no call of Gantry takes: op_many.h. */
+/* Whether the number of outputs is one that no call of Gantry takes (op_many.h). */
 static bool has_many_outputs(const op_kernel_t *kernel) {
     for (size_t i = 0; i < kernel->attr_count; ++i) {
         const gantry_attr_value_t *attr = &kernel->attrs[i];
@@ -165,7 +165,8 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
 
 /* ---- the call ---- */
 
-/* May output 0 lie where input 0 lies? The result is a tensor of its own, so any op may. */
+/* Whether output 0 may have the memory of input 0. The result is a tensor of its own, so any op may
+ * do it. */
 static bool fits_in_place(const gantry_tensor_t *input, const gantry_tensor_t *output) {
     return gantry_tensor_dtype(input) == gantry_tensor_dtype(output) &&
            gantry_shape_equal(gantry_tensor_shape(input), gantry_tensor_shape(output));
@@ -190,7 +191,7 @@ static void call_gantry(const op_kernel_t *kernel, bridge_call_t *call,
                          args.attr_count, outputs, count);
 }
 
-/* Has an input, or the result of Fill or Pack, more dimensions than Gantry's? */
+/* Whether an input, or the result of Fill or Pack, has more dimensions than Gantry's. */
 static bool is_deep(const op_kernel_t *kernel, const bridge_call_t *call,
                     const gantry_tensor_t *const *inputs) {
     if (!inputs[0]) return call->is_deep;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Joins long lists in groups (op_many.h); op_many_split.c splits. */
 #include "op_many.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 #include "op_many_split.h"
 
-/* Tensors of one call: a concatenation has its axis as an input, too. */
+/* The most tensors of one call; a concatenation has its axis as an input, too. */
 #define MANY_GROUP (GANTRY_MAX_OP_INPUTS - 1)
 
 bool op_many_is_needed(int input_count, int output_count) {
@@ -34,7 +35,8 @@ typedef struct join_t {
     int32_t axis;
 } join_t;
 
-/* The errors name a tensor by its place in the whole list, so the groups cannot find them. */
+/* Fails the call. The errors name a tensor by its place in the whole list, so the groups cannot
+ * find them. */
 static void fail_shapes(const join_t *join, int i, const char *text) {
     char first[256], other[256];
     (void)gantry_shape_format(gantry_tensor_shape(join->list[0]), first, sizeof first);
@@ -94,7 +96,7 @@ static const gantry_tensor_t *join_all(const join_t *join) {
     return join->list[0];
 }
 
-/* Joins so many inputs from this one on. */
+/* Joins so many inputs, from this one on. */
 static void join_inputs(join_t *join, int begin) {
     join->list = malloc((size_t)join->count * sizeof *join->list);
     if (!join->list) {

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Splits a tensor by slices (op_many_split.h); the errors are those of Gantry's ops. */
 #include "op_many_split.h"
 
 #include <stdio.h>
 
 /* A tensor that is cut along an axis. For Gantry it has three dimensions: those before the axis,
- * the axis, and those behind it. So it may have any number of them. */
+ * the axis, and those after it. So it may have any number of them. */
 typedef struct cut_t {
     bridge_call_t *call;
     int input; /* number of the tensor */
     TF_Tensor *tensor;
     int axis;
-    int count;        /* of outputs */
-    bool is_unpacked; /* the outputs lack the dimension */
-    int64_t size;     /* of the dimension */
-    int64_t rest;     /* of SplitV: the size that -1 stands for */
-    TF_Tensor *sizes; /* of SplitV, on the host; NULL: equal parts */
+    int count;        /* the number of outputs */
+    bool is_unpacked; /* whether the outputs lack the dimension */
+    int64_t size;     /* the dimension's */
+    int64_t rest;     /* only SplitV: the size that -1 means */
+    TF_Tensor *sizes; /* only SplitV, on the host; NULL: equal parts */
 } cut_t;
 
 /* ---- inputs ---- */
 
-/* Sets the tensor. false after an error. */
+/* Sets the tensor. Returns false after an error. */
 static bool take_tensor(cut_t *cut, int input) {
     cut->input = input;
     (void)bridge_host_input(cut->call, input, &cut->tensor);
     return cut->tensor;
 }
 
-/* Sets the axis, counted from the front, and the dimension's size; false if it is out of range. */
+/* Sets the axis, counted from the front, and the dimension's size. Returns false if it is out of
+ * range. */
 static bool set_axis(cut_t *cut, int64_t axis) {
     const int rank = TF_NumDims(cut->tensor);
     if (axis < -rank || axis >= rank) return false;
@@ -35,7 +37,7 @@ static bool set_axis(cut_t *cut, int64_t axis) {
     return true;
 }
 
-/* The axis in an input on the host. false after an error. */
+/* Reads the axis from an input on the host. Returns false after an error. */
 static bool take_split_dim(cut_t *cut, const char *op, int input) {
     TF_Tensor *tensor = NULL;
     const int32_t *axis = bridge_host_input(cut->call, input, &tensor);
@@ -61,7 +63,7 @@ static int64_t size_of(const cut_t *cut, int i) {
     return size == -1 ? cut->rest : size;
 }
 
-/* Reads the sizes' input. false after an error. */
+/* Reads the sizes' input. Returns false after an error. */
 static bool take_sizes(cut_t *cut, int input) {
     (void)bridge_host_input(cut->call, input, &cut->sizes);
     if (bridge_has_failed(cut->call)) return false;
@@ -74,7 +76,8 @@ static bool take_sizes(cut_t *cut, int input) {
     return false;
 }
 
-/* Sums the sizes, at most one more than the dimension, and counts -1. false after an error. */
+/* Adds up the sizes, of which there must be at most one more than the dimension has, and counts
+ * those that are -1. Returns false after an error. */
 static bool sum_sizes(const cut_t *cut, int64_t *out_sum, int *out_rests) {
     *out_sum = *out_rests = 0;
     for (int i = 0; i < cut->count; ++i) {
@@ -94,7 +97,7 @@ static bool sum_sizes(const cut_t *cut, int64_t *out_sum, int *out_rests) {
     return false;
 }
 
-/* Do the sizes fit the dimension? Sets the rest. false after an error. */
+/* Whether the sizes fit the dimension. Sets the rest. Returns false after an error. */
 static bool check_sizes(cut_t *cut) {
     int64_t sum;
     int rests;
@@ -112,7 +115,7 @@ static bool check_sizes(cut_t *cut) {
 
 /* ---- outputs ---- */
 
-/* The whole tensor as Gantry's three dimensions. */
+/* The shape of the whole tensor as Gantry's three dimensions. */
 static gantry_shape_t three_dims(const cut_t *cut) {
     gantry_shape_t shape = GANTRY_SHAPE(1, cut->size, 1);
     for (int i = 0; i < TF_NumDims(cut->tensor); ++i) {
@@ -139,7 +142,7 @@ static void set_outputs(const cut_t *cut) {
     }
 }
 
-/* The dimensions as text, "[2,3]". */
+/* Writes the dimensions as text, "[2,3]". */
 static void write_dims(const TF_Tensor *tensor, char *out, size_t bytes) {
     size_t used = 0;
     for (int i = 0; i < TF_NumDims(tensor) && used < bytes; ++i)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Concat, Pack and Transpose by tensors of few dimensions (op_move.h). */
 #include "op_move.h"
 
 #include <string.h>
@@ -8,11 +9,11 @@ typedef struct chain_t {
     const char *op;
     int count;
     int axis;
-    bool has_axis; /* the tensors have the axis, and may differ in its size */
+    bool has_axis; /* whether the tensors have the axis, and may differ in its size */
     TF_Tensor *tensors[GANTRY_MAX_OP_INPUTS];
 } chain_t;
 
-/* Dimensions of a transposition, those that stay neighbours as one. */
+/* The dimensions of a transposition; those that stay neighbours are one. */
 typedef struct turn_t {
     int rank;
     int64_t sizes[BRIDGE_MOST_DIMS]; /* in the input's order */
@@ -57,7 +58,7 @@ static void check_chain(bridge_call_t *call, chain_t *chain, int64_t axis) {
     }
 }
 
-/* Joins them; input 0 of the chain is this one of the op. */
+/* Joins them; input 0 of the chain is the op's input number `first`. */
 static void join_chain(bridge_call_t *call, const chain_t *chain, int first) {
     const gantry_tensor_t *list[GANTRY_MAX_OP_INPUTS];
     int64_t dims[BRIDGE_MOST_DIMS + 1], size = 0;
@@ -141,7 +142,7 @@ static void read_perm(bridge_call_t *call, const TF_Tensor *tensor, turn_t *turn
     }
 }
 
-/* The input's next dimension of a size other than 1; -1: there is none. */
+/* The input's next dimension with a size other than 1; -1: there is none. */
 static int next_dim(const turn_t *turn, int dim) {
     while (++dim < turn->rank) {
         if (turn->sizes[dim] != 1) return dim;
@@ -172,11 +173,11 @@ static void merge_neighbours(turn_t *turn) {
     *turn = merged;
 }
 
-/* More groups than Gantry's dimensions: the result's come to the front one by one, the last first.
- * Each time the tensor has three dimensions. */
+/* For more groups than Gantry's dimensions: the result's groups come to the front one by one, the
+ * last first. Each time the tensor has three dimensions. */
 static const gantry_tensor_t *turn_by_steps(bridge_call_t *call, const turn_t *turn,
                                             const gantry_tensor_t *x) {
-    int64_t sizes[BRIDGE_MOST_DIMS]; /* of the groups in their present order */
+    int64_t sizes[BRIDGE_MOST_DIMS]; /* sizes of the groups, in their present order */
     int groups[BRIDGE_MOST_DIMS];
     for (int i = 0; i < turn->rank; ++i) {
         groups[i] = i;

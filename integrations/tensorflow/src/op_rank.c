@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reduces tensors of many dimensions, the last ones first (op_rank.h). */
 #include "op_rank.h"
 
 #include <string.h>
 
-/* The shape of input 0, and which of its dimensions go. */
+/* The shape of input 0, and which of its dimensions are reduced. */
 typedef struct reduction_t {
     const op_row_t *row;
     bool keeps_dims;
@@ -22,7 +23,7 @@ bool op_rank_is_reduction(const op_row_t *row) {
 
 static void read_axes(bridge_call_t *call, reduction_t *reduction) {
     TF_Tensor *tensor;
-    if (!bridge_host_input(call, 1, &tensor)) return; /* no axis, or an error */
+    if (!bridge_host_input(call, 1, &tensor)) return; /* there is no axis, or an error */
     for (int64_t i = 0; i < TF_TensorElementCount(tensor); ++i) {
         const int64_t axis = bridge_host_int(tensor, i);
         const int64_t place = axis < 0 ? axis + reduction->rank : axis;
@@ -42,7 +43,7 @@ static void read_axes(bridge_call_t *call, reduction_t *reduction) {
     }
 }
 
-/* Neighbours that are reduced alike become one dimension; those of size 1 join any. */
+/* Makes one dimension of neighbours that are reduced alike; those of size 1 join any. */
 static void merge_dims(reduction_t *reduction) {
     int groups = 0;
     for (int i = 0; i < reduction->rank; ++i) {
@@ -59,7 +60,7 @@ static void merge_dims(reduction_t *reduction) {
 
 /* ---- the reduction ---- */
 
-/* Reduces the last dimensions, as many as Gantry takes. Before them all others are one. */
+/* Reduces as many of the last dimensions as Gantry takes. All dimensions before them are one. */
 static const gantry_tensor_t *reduce_last(bridge_call_t *call, reduction_t *reduction,
                                           const gantry_tensor_t *tensor) {
     const int first =
@@ -84,7 +85,7 @@ static const gantry_tensor_t *reduce_last(bridge_call_t *call, reduction_t *redu
     return output;
 }
 
-/* The result's dimensions in TensorFlow; returns their number. */
+/* Writes the result's dimensions in TensorFlow; returns their number. */
 static int result_dims(const reduction_t *reduction, int64_t *out_dims) {
     int rank = 0;
     for (int i = 0; i < reduction->rank; ++i) {

@@ -6,16 +6,16 @@
  *     [32, 1, 12, 2, 12, 1, 16, 1]    sum over 1, 3, 5, 7
  *     [384,       2, 192]             sum over 1
  *
- * Thread-safe. */
+ * Owner: the call owns its tensors. Threads: thread-safe for different calls. */
 #ifndef GANTRY_TENSORFLOW_OP_RANK_H
 #define GANTRY_TENSORFLOW_OP_RANK_H
 
 #include "bridge.h"
 #include "op_table.h"
 
-/* Is the row an op that reduces input 0 along the axes of input 1? */
+/* Whether the row is an op that reduces input 0 along the axes of input 1. */
 bool op_rank_is_reduction(const op_row_t *row);
-/* Computes the reduction with TensorFlow's inputs, and sets output 0. attrs are Gantry's. */
+/* Computes the reduction with TensorFlow's inputs, and sets output 0. attrs must be Gantry's. */
 void op_rank_compute(bridge_call_t *call, const op_row_t *row, const gantry_attr_value_t *attrs,
                      size_t attr_count);
 

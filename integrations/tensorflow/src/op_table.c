@@ -13,7 +13,8 @@ const op_row_t *op_row_at(size_t index) {
     return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;
 }
 
-/* Kernels are made once for each node, so a walk of some hundred rows costs nothing. */
+/* Finds a row by a walk over some hundred rows, which costs nothing, because kernels are made once
+ * for each node. */
 const op_row_t *op_row_find(const char *op) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (!strcmp(rows[i].op, op)) return &rows[i];

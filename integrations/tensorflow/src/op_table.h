@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of TensorFlow that Gantry computes under a name, one row each. op_table.def has the rows;
- * generate_op_table.py writes it from the registries of both. Constant. */
+ * generate_op_table.py writes it from the registries of both. Owner: constant data of the plug-in.
+ * Threads: thread-safe. */
 #ifndef GANTRY_TENSORFLOW_OP_TABLE_H
 #define GANTRY_TENSORFLOW_OP_TABLE_H
 
@@ -12,14 +13,14 @@
 /* The most attributes of a row that Gantry knows. */
 #define OP_ATTRS 12
 
-/* An attribute that both know by one name. */
+/* An attribute that has one name for both. */
 typedef struct op_attr_t {
     const char *name; /* NULL ends a list */
     gantry_attr_kind_t kind;
-    const char *text; /* the value of a STRING that no node has; NULL: the node has the value */
+    const char *text; /* a STRING's value that no node has; NULL: the node has it */
 } op_attr_t;
 
-/* The arguments of a call of Gantry, which an adapter changes. */
+/* The arguments of a call of Gantry, which an adapter may change. */
 typedef struct op_args_t {
     const gantry_tensor_t **inputs; /* has room for GANTRY_MAX_OP_INPUTS */
     size_t input_count;
@@ -28,19 +29,19 @@ typedef struct op_args_t {
     int64_t numbers[2 * GANTRY_MAX_RANK]; /* room for the lists of two attributes */
 } op_args_t;
 
-/* An op. In the rows: {.op = "AddV2", .gantry = "Add", .types = {{"T", NUMERIC}}}. If output 0 lies
- * on the host, Gantry's CPU computes. */
+/* An op. A row is {.op = "AddV2", .gantry = "Add", .types = {{"T", NUMERIC}}}. If output 0 is on
+ * the host, Gantry's CPU computes. */
 typedef struct op_row_t {
     const char *op;                                      /* TensorFlow's name: "AddV2" */
     const char *gantry;                                  /* Gantry's: "Add" */
-    void (*adapt)(bridge_call_t *call, op_args_t *args); /* of op_adapters.h; NULL: no change */
+    void (*adapt)(bridge_call_t *call, op_args_t *args); /* from op_adapters.h; NULL: no change */
     bool is_elementwise;                                 /* inputs have one shape, or broadcast */
     register_types_t types[REGISTER_TYPES];    /* attributes and the types that Gantry takes */
-    op_attr_t attrs[OP_ATTRS];                 /* handed to Gantry */
+    op_attr_t attrs[OP_ATTRS];                 /* those that Gantry gets */
     const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs in host memory */
 } op_row_t;
 
-/* The row with this index; NULL beyond the last. */
+/* The row with this index; NULL after the last one. */
 const op_row_t *op_row_at(size_t index);
 /* The row of an op of TensorFlow; NULL: there is none. */
 const op_row_t *op_row_find(const char *op);

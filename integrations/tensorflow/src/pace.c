@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Marks in the queue of each device, which the host waits for (pace.h). */
 #include "pace.h"
 
 #include <stdatomic.h>
@@ -6,10 +7,10 @@
 
 #include "device.h"
 
-/* The calls between two marks: between one and two times as many are in flight at most. */
+/* The calls between two marks. At most between one and two times as many are in flight. */
 #define PACE_CALLS 512
 
-/* A scalar that is read behind the calls before it. */
+/* A scalar that is read after the calls before it. */
 typedef struct pace_mark_t {
     float zero;
     gantry_read_t *read;
@@ -23,8 +24,9 @@ typedef struct pace_t {
 
 static pace_t paces[DEVICE_MOST];
 
-/* A read has an event from its begin on; a wait for a tensor alone would wait for all that came
- * after it, too. NULL where no memory is left: the next mark counts for both. */
+/* Makes a mark. It is a read, because a read has an event from its beginning on; a wait for just a
+ * tensor would wait for all that came after it, too. Returns NULL where no memory is left: the next
+ * mark then counts for both. */
 static pace_mark_t *make_mark(uint32_t device) {
     pace_mark_t *mark = calloc(1, sizeof *mark);
     gantry_scope_t *scope =
@@ -35,7 +37,7 @@ static pace_mark_t *make_mark(uint32_t device) {
     return mark;
 }
 
-/* The error of a call before the mark is its own result's. */
+/* Releases a mark. An error of a call before the mark is reported by that call's own result. */
 static void release_mark(pace_mark_t *mark) {
     if (!mark) return;
     gantry_read_release(mark->read);
@@ -45,6 +47,6 @@ static void release_mark(pace_mark_t *mark) {
 void pace_count(uint32_t device) {
     pace_t *pace = &paces[device];
     const uint64_t before = atomic_fetch_add_explicit(&pace->calls, 1, memory_order_relaxed);
-    if ((before + 1) % PACE_CALLS) return; /* a short program has no mark in its memory */
+    if ((before + 1) % PACE_CALLS) return; /* a short program has no mark that would take memory */
     release_mark(atomic_exchange(&pace->mark, make_mark(device)));
 }

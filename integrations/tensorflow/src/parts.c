@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cuts and joins the parts of one allocation (parts.h). */
 #include "parts.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static void append_cut(part_t *list, uint32_t *count, const part_t *part, uint64
     list[(*count)++] = part_retain(&cut);
 }
 
-/* The parts before the new one, the new one, the parts behind it. */
+/* Puts the parts before the new one, the new one, and the parts after it into a new list. */
 static bool write_among(parts_t *parts, const part_t *part) {
     part_t *list = malloc((parts->count + 2) * sizeof *list);
     if (!list) return false;

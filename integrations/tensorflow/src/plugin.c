@@ -16,7 +16,8 @@
 /* TensorFlow declares the two without visibility. */
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
-/* A machine without a usable device has count 0; the log says why. TensorFlow then uses its CPU. */
+/* Writes the number of devices. A machine without a usable device has 0, and the log says why.
+ * TensorFlow then uses its CPU. */
 static void get_count(const SP_Platform *platform, int *out_count, TF_Status *status) {
     const bool is_gantry = !strcmp(platform->type, REGISTER_DEVICE_TYPE);
     if (is_gantry) (void)device_open();
@@ -107,11 +108,12 @@ static void fill_functions(SP_PlatformFns *functions) {
 
 static uint32_t load_count;
 
-/* The first load serves, and the others step aside. */
+/* Whether this load offers its devices: only the first load does. */
 static bool is_offered(void) { return load_count == 1 && !admission_refusal()[0]; }
 
 /* A name and type that no other plug-in and no other load has, of the letters that TensorFlow
- * accepts: TensorFlow ends the process when two have one type. It keeps the pointer. */
+ * accepts, because TensorFlow ends the process when two have one type. It keeps the pointer, so the
+ * text must live as long as the process. */
 static const char *unique_name(void) {
     static char names[PLUGIN_LOADS][sizeof "GANTRY_OFF_AAAAAAAAAAAAAAAA"];
     char *name = names[load_count < PLUGIN_LOADS ? load_count : PLUGIN_LOADS - 1];
@@ -142,7 +144,7 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
     }
     count_load();
     const bool is_first = is_offered();
-    /* Gantry's own allocator serves every tensor, so TensorFlow's BFC is off. */
+    /* Gantry's own allocator serves every tensor, so TensorFlow's BFC must be off. */
     params->platform->struct_size = SP_PLATFORM_STRUCT_SIZE;
     params->platform->name = is_first ? "GANTRY" : unique_name();
     params->platform->type = is_first ? REGISTER_DEVICE_TYPE : unique_name();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way from the plug-in to its Python package. TensorFlow's C API cannot answer Keras's
- * question for XLA, nor see ops that run on the CPU; python/gantry_tensorflow can. Init-only. */
+/* The way from the plug-in to its Python package. TensorFlow's C API cannot answer Keras's question
+ * for XLA, nor see ops that run on the CPU; python/gantry_tensorflow can. Owner: nothing is kept.
+ * Threads: init-only, on the thread that imports TensorFlow. */
 #ifndef GANTRY_TENSORFLOW_PYTHON_HOOK_H
 #define GANTRY_TENSORFLOW_PYTHON_HOOK_H
 

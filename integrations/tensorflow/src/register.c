@@ -9,7 +9,8 @@
 #include "log.h"
 #include "report.h"
 
-/* A protocol buffer that is written. The texts are names of ops and arguments, so all fits. */
+/* A protocol buffer that is being written. The texts are names of ops and arguments, so all of them
+ * fit. */
 typedef struct proto_t {
     unsigned char bytes[1024];
     size_t count;
@@ -34,7 +35,7 @@ static void put_text(proto_t *proto, uint32_t field, const char *text) {
     put_field(proto, field, text, strlen(text));
 }
 
-/* AttrConstraint: name = 1, allowed_values = 2, an AttrValue: list = 1: type = 6. */
+/* Writes an AttrConstraint: name = 1, allowed_values = 2, an AttrValue: list = 1: type = 6. */
 static void put_types(proto_t *proto, const register_types_t *types) {
     proto_t numbers = {.count = 0}, list = {.count = 0}, value = {.count = 0};
     proto_t constraint = {.count = 0};
@@ -48,7 +49,8 @@ static void put_types(proto_t *proto, const register_types_t *types) {
     put_field(proto, 3, constraint.bytes, constraint.count);
 }
 
-/* KernelDef: op = 1, device_type = 2, constraint = 3, host_memory_arg = 4, priority = 6. */
+/* Writes a KernelDef: op = 1, device_type = 2, constraint = 3, host_memory_arg = 4, priority =
+ * 6. */
 static void put_kernel(proto_t *proto, const register_kernel_t *kernel) {
     put_text(proto, 1, kernel->op);
     put_text(proto, 2, REGISTER_DEVICE_TYPE);

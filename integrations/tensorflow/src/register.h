@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers kernels with TensorFlow. Init-only. */
+/* Registers kernels with TensorFlow. Owner: TensorFlow copies what it keeps. Threads: init-only,
+ * while TensorFlow loads the plug-in. */
 #ifndef GANTRY_TENSORFLOW_REGISTER_H
 #define GANTRY_TENSORFLOW_REGISTER_H
 
@@ -19,25 +20,25 @@ typedef struct register_types_t {
     uint64_t types;   /* GANTRY_DTYPE_BIT of each: TensorFlow's numbers are Gantry's */
 } register_types_t;
 
-/* A kernel. It serves every combination of the types. */
+/* A kernel, which must serve every combination of the types. */
 typedef struct register_kernel_t {
     const char *op;                            /* TensorFlow's name: "AddV2" */
     register_types_t types[REGISTER_TYPES];    /* none: every type */
-    const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs that lie on the host */
+    const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs on the host */
     uint32_t priority; /* 1: before a kernel that TensorFlow itself has for such devices */
     void *(*create)(TF_OpKernelConstruction *construction);
     void (*compute)(void *kernel, TF_OpKernelContext *context);
     void (*destroy)(void *kernel);
 } register_kernel_t;
 
-/* Registers one kernel. An op has at most one kernel of this plug-in for a combination of types:
- * TensorFlow refuses to choose between two. */
+/* Registers one kernel. An op may have only one kernel of this plug-in for a combination of types,
+ * because TensorFlow refuses to choose between two. */
 void register_kernel(const register_kernel_t *kernel);
 
 /* Registers all kernels: those of the op table, and each set of kernel_sets.def. */
 void register_all(void);
 
-/* Each set's own function, such as bitcast_register. */
+/* The function of each set, such as bitcast_register. */
 #define KERNEL_SET(name) void name##_register(void);
 #include "kernel_sets.def"
 #undef KERNEL_SET

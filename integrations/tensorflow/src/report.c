@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's C API tells a create function neither which registration it belongs to nor anything
- * of ours. A wrapped kernel therefore finds its row by the name of the node's op. */
+/* Counters of kernels and copies. TensorFlow's C API gives a create function neither its
+ * registration nor anything of ours. A wrapped kernel therefore finds its row by the name of the
+ * node's op. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "report.h"
 
@@ -32,7 +33,7 @@ typedef struct report_kernel_t {
 
 typedef struct report_t {
     size_t row_count;
-    report_row_t *rows; /* MOST_ROWS of them; NULL: kernels are not counted */
+    report_row_t *rows; /* room for MOST_ROWS; NULL: kernels are not counted */
     _Atomic uint64_t copies[REPORT_WAYS][DEVICE_MOST], bytes[REPORT_WAYS][DEVICE_MOST];
     atomic_bool ends_at_exit;
 } report_t;
@@ -74,7 +75,8 @@ static report_row_t *make_row(const register_kernel_t *kernel) {
     return row;
 }
 
-/* Devices are open when TensorFlow makes kernels; a driver's own handlers run after this one. */
+/* Ends the trace when the process ends. Devices are open when TensorFlow makes kernels, so a
+ * driver's own handlers run after this one. */
 static void end_trace_at_exit(void) {
     if (atomic_exchange(&counts.ends_at_exit, true) || !has_value("GANTRY_TRACE")) return;
     (void)atexit(gantry_tensorflow_end_trace);
@@ -152,7 +154,7 @@ __attribute__((format(printf, 2, 3))) static void put(report_text_t *text, const
     if (length > 0) text->length += (size_t)length;
 }
 
-/* Names of drivers may hold any character. */
+/* Writes a string, in which names of drivers may have any character. */
 static void put_string(report_text_t *text, const char *string) {
     put(text, "\"");
     for (; *string; ++string) {

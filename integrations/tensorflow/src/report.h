@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the plug-in counts: copies always; kernels if GANTRY_TF_REPORT or GANTRY_TRACE is set when
  * TensorFlow loads the plug-in. With GANTRY_TRACE, every kernel is also a slice of the timeline
- * that bears the name of its node. What ran on the CPU, the plug-in cannot see:
- * python/gantry_tensorflow/op_report.py can. Thread-safe. */
+ * that has the name of its node. The plug-in cannot see what ran on the CPU;
+ * python/gantry_tensorflow/op_report.py can.
+ *
+ * Owner: the counters live as long as the process. Threads: thread-safe. */
 #ifndef GANTRY_TENSORFLOW_REPORT_H
 #define GANTRY_TENSORFLOW_REPORT_H
 
@@ -19,14 +21,16 @@ typedef enum report_way_t {
 
 /* Counts a copy that begins or ends on a device. */
 void report_add_copy(report_way_t way, uint32_t device, uint64_t bytes);
-/* If kernels are counted: puts functions that count in front of the kernel's own. Init-only. */
+/* If kernels are counted, replaces the kernel's functions by functions that count and call them.
+ * Init-only. */
 void report_wrap(register_kernel_t *kernel);
 
 /* ---- for the Python package, which finds them by name ---- */
 
-/* Writes the counts as JSON, as snprintf does. Before devices are open, "{}". */
+/* Writes the counts as JSON, cut and returned as snprintf does. Before devices are open, they are
+ * "{}". */
 __attribute__((visibility("default"))) size_t gantry_tensorflow_report(char *out, size_t out_bytes);
-/* Writes the rest of the timeline, if there is one. The program runs no op any more. */
+/* Writes the rest of the timeline, if there is one. No op may run any more. */
 __attribute__((visibility("default"))) void gantry_tensorflow_end_trace(void);
 
 #endif

@@ -102,7 +102,7 @@ static const gantry_tensor_t *resize_axis(bridge_call_t *call, const gantry_tens
     return gantry_add(call->scope, low, gantry_mul(call->scope, step, part));
 }
 
-/* Both axes of images [batch, rows, columns, channels]. */
+/* Opens both axes of images [batch, rows, columns, channels]. */
 static bool open_axes(bridge_call_t *call, const resize_kernel_t *kernel, bool is_bilinear,
                       const gantry_shape_t *source, int64_t rows, int64_t columns,
                       resize_axis_t axes[2]) {
@@ -150,7 +150,7 @@ static void nearest_compute(void *kernel, TF_OpKernelContext *context) {
 
 /* ---- gradients ---- */
 
-/* The matrix [result, source] of an axis. */
+/* Makes the matrix [result, source] of an axis. */
 static const gantry_tensor_t *axis_matrix(bridge_call_t *call, const resize_axis_t *axis) {
     const size_t count = (size_t)(axis->result * axis->source);
     float *matrix = calloc(count, sizeof *matrix);
@@ -170,7 +170,7 @@ static const gantry_tensor_t *axis_matrix(bridge_call_t *call, const resize_axis
     return result;
 }
 
-/* The gradient of images of this size, in float32. */
+/* Computes the gradient of images of this size, in float32. */
 static const gantry_tensor_t *resize_back(bridge_call_t *call, const resize_kernel_t *kernel,
                                           bool is_bilinear, const gantry_tensor_t *gradient,
                                           int64_t rows, int64_t columns) {
@@ -263,7 +263,8 @@ static void register_resize(const char *op, uint64_t types, const char *host_arg
                                          .destroy = resize_destroy});
 }
 
-/* Gradients of float64 would lose precision in float32, so TensorFlow's CPU computes them. */
+/* Registers the kernels. Gradients of float64 would lose precision in float32, so TensorFlow's CPU
+ * computes them. */
 void resize_register(void) {
     const uint64_t all = GANTRY_DTYPES_SIGNED_NUMERIC | GANTRY_DTYPE_BIT(GANTRY_UINT8) |
                          GANTRY_DTYPE_BIT(GANTRY_UINT16);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ReverseSequence, which Keras calls around a recurrent layer that goes backwards. The lengths lie
+/* ReverseSequence, which Keras calls around a recurrent layer that goes backwards. The lengths are
  * on the host. If all of them are the whole sequence, it is Reverse; else the steps of all rows are
  * gathered:
  *
  *     x [batch, steps, n...], after a transpose if it is laid out differently
- *     row b, step t comes from step length[b] - 1 - t below the length, and from t behind it */
+ *     row b, step t comes from step length[b] - 1 - t below the length, and from t after it */
 #include <stdlib.h>
 
 #include "bridge.h"
@@ -39,7 +39,7 @@ typedef struct reverse_call_t {
     bridge_call_t bridge;
     int32_t sequence_axis, batch_axis;
     int64_t steps, batch;
-    int64_t *lengths; /* batch of them */
+    int64_t *lengths; /* one for each batch row */
 } reverse_call_t;
 
 static bool check_axes(reverse_call_t *c, const reverse_t *kernel, tensor *x) {
@@ -60,7 +60,7 @@ static bool check_axes(reverse_call_t *c, const reverse_t *kernel, tensor *x) {
     return true;
 }
 
-/* Reads the lengths. *out_all: each is the whole sequence. */
+/* Reads the lengths. *out_all says whether each is the whole sequence. */
 static bool take_lengths(reverse_call_t *c, bool *out_all) {
     TF_Tensor *given = NULL;
     (void)bridge_host_input(&c->bridge, 1, &given);
@@ -89,7 +89,7 @@ static bool take_lengths(reverse_call_t *c, bool *out_all) {
     return true;
 }
 
-/* The axes with batch and steps in front, and the way back. */
+/* Writes the order of axes that has batch and steps first, and the order that leads back. */
 static void order_axes(const reverse_call_t *c, int32_t rank, int32_t *forth, int32_t *back) {
     int32_t count = 0;
     forth[count++] = c->batch_axis;
@@ -100,7 +100,7 @@ static void order_axes(const reverse_call_t *c, int32_t rank, int32_t *forth, in
     for (int32_t i = 0; i < rank; ++i) back[forth[i]] = i;
 }
 
-/* The rows of [batch * steps] that go to each of them. NULL after an error. */
+/* Writes, for each of [batch * steps], the row that goes there. Returns NULL after an error. */
 static tensor *make_indices(reverse_call_t *c) {
     const size_t bytes = (size_t)(c->batch * c->steps) * sizeof(int64_t);
     int64_t *rows = malloc(bytes ? bytes : 1);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Status codes and texts, in which a C function's name becomes that of the Python package
+ * (status.h). */
 #include "status.h"
 
 #include <stdio.h>

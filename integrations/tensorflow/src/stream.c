@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* StreamExecutor's functions for this platform; stream.h says why streams and events order
+ * nothing. */
 #define _POSIX_C_SOURCE 200809L
 #include "stream.h"
 
@@ -14,7 +16,7 @@ struct SP_Stream_st {
     uint32_t device;
 };
 
-/* Events have no state. TensorFlow wants an address. */
+/* Events have no state, but TensorFlow wants an address. */
 struct SP_Event_st {
     char unused;
 };
@@ -64,7 +66,8 @@ static void deallocate_host(const SP_Device *device, void *memory) {
     free(memory);
 }
 
-/* In a child of fork, whose TensorFlow has to start for its CPU, all memory of the card. */
+/* Reads free and total memory. In a child of fork it reports all memory of the card, because its
+ * TensorFlow has to start for its CPU. */
 static bool read_info(const SP_Device *device, gantry_memory_info_t *info) {
     *info = (gantry_memory_info_t){.struct_size = sizeof *info};
     info->limit_bytes = device_at((uint32_t)device->ordinal)->total_bytes;
@@ -164,16 +167,16 @@ static void block_for_event(const SP_Device *device, SP_Event event, TF_Status *
     status_set(status, GANTRY_OK, NULL);
 }
 
-/* Sets an error in a child of fork. */
+/* Whether this process may use devices; in a child of fork it sets an error. */
 static bool is_usable(TF_Status *status) {
     if (!device_is_forked()) return true;
     status_set(status, GANTRY_FAILED_PRECONDITION, device_fork_text());
     return false;
 }
 
-/* TensorFlow synchronizes a device before it reads a tensor, and replaces any error by "SyncAll
- * failed". The copy that follows reports the error of its tensor with class and text, so the error
- * of a kernel is only logged here, for results that nobody reads. */
+/* Waits for the device. TensorFlow synchronizes a device before it reads a tensor, and replaces any
+ * error by "SyncAll failed". The copy that follows reports the error of its tensor with class and
+ * text, so the error of a kernel is only logged here, for results that nobody reads. */
 static void synchronize(const SP_Device *device, TF_Status *status) {
     (void)device;
     status_set(status, GANTRY_OK, NULL);
@@ -244,8 +247,8 @@ void stream_fill_timer(SP_TimerFns *functions) {
 
 /* ---- copies ---- */
 
-/* TensorFlow hands in one device, that of the source, for copies between devices too. The address
- * of the target says its device. */
+/* Copies between addresses. For copies between devices, too, TensorFlow gives only one device, that
+ * of the source. The address of the target gives its device. */
 static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
                             const SP_DeviceMemoryBase *from, uint64_t bytes, TF_Status *status) {
     if (!is_usable(status)) return;
@@ -262,8 +265,9 @@ static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
     (void)gantry_scope_end(scope);
 }
 
-/* An int32 input of TensorFlow's own kernels may lie on the device where the graph says host, as
- * for ZerosLike(shape). Its address then comes as that of the host's side. */
+/* Whether memory of the host is an address of a device. An int32 input of TensorFlow's own kernels
+ * may be on the device where the graph says host, as for ZerosLike(shape). Its address then comes
+ * as that of the host's side. */
 static bool lies_on_device(const void *host) {
     uint32_t device;
     return memory_device(device_memory(), host, &device);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On-off variables of the plug-in, spelled as Gantry's: 1, on, true and yes in any case are on,
- * every other text and no text are off. They are read before a runtime exists.
+ * every other text and no text are off. They must be read before a runtime exists, so Gantry's own
+ * reader cannot be used.
  *
- * Thread-safe. */
+ * Owner: nothing is kept. Threads: thread-safe. */
 #ifndef GANTRY_TENSORFLOW_SWITCH_H
 #define GANTRY_TENSORFLOW_SWITCH_H
 
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* In ASCII, whatever the program's locale. */
+/* Compares in ASCII, whatever the program's locale is. */
 static inline bool switch_is_word(const char *value, const char *word) {
     size_t i = 0;
     for (; value[i] && word[i]; ++i) {

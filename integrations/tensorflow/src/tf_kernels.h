@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow's C API of kernels. Its header is written for C++ and defines a constant that C makes
- * global in every file; weak, the copies are one. Files include this header instead. */
+ * global in every file; weak, the copies are one. Files must include this header instead. Owner:
+ * nothing. Threads: thread-safe, because it only declares. */
 #ifndef GANTRY_TENSORFLOW_TF_KERNELS_H
 #define GANTRY_TENSORFLOW_TF_KERNELS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Takes the values of variables under their locks, and gives them back (variable_access.h). */
 #include "variable_access.h"
 
 #include <string.h>
@@ -6,10 +7,10 @@
 #include "memory.h"
 #include "variable_open.h"
 
-/* TensorFlow's functions hand no status to the copy and none back. */
+/* TensorFlow's functions give no status to the copy and return none from it. */
 static _Thread_local gantry_status_t copy_status;
 
-/* One device's addresses: both then stand for one tensor, and no element moves. */
+/* Copies between addresses of one device: both then name one tensor, and no element moves. */
 static void copy_variable(TF_OpKernelContext *context, TF_Tensor *from, TF_Tensor *to) {
     (void)context;
     const gantry_status_t status = memory_copy(device_memory(), NULL, TF_TensorData(to),
@@ -26,7 +27,8 @@ gantry_dtype_t variables_arithmetic_type(gantry_dtype_t dtype) {
     return type == TF_COMPLEX64 ? GANTRY_FLOAT32 : type == TF_COMPLEX128 ? GANTRY_FLOAT64 : dtype;
 }
 
-/* An error of TensorFlow, which the status or, of a variable that is not there, the context has. */
+/* Fails the call with an error of TensorFlow, which is in the status, or, if the variable is not
+ * there, in the context. */
 static void fail_from_tensorflow(bridge_call_t *call) {
     const bool is_told = TF_GetCode(call->status) != TF_OK;
     bridge_fail(call, is_told ? (gantry_status_t)TF_GetCode(call->status) : GANTRY_NOT_FOUND, "%s",
@@ -87,7 +89,7 @@ void variables_begin(variables_t *variables, bridge_call_t *call, int count, boo
     for (int i = 0; i < count; ++i) take_value(variables, i);
 }
 
-/* After a failure the values are the former ones. */
+/* Gives a value back. After a failure the values must be the former ones. */
 static void give_value(variables_t *variables, int i) {
     const gantry_tensor_t *value = variables->values[i];
     if (!variables->is_update || !value) return;

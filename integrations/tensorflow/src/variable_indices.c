@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and checks indices on the host (variable_indices.h). */
 #include "variable_indices.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tenso
         bridge_fail_memory(call);
         return;
     }
-    /* narrow numbers come to the end of the list, and are widened from the front */
+    /* Narrow numbers are read to the end of the list, and are widened from the front. */
     char *to = (char *)indices->list + (is_wide ? 0 : bytes);
     gantry_status_t status = GANTRY_OK;
     if (!is_on_host) {

@@ -2,12 +2,12 @@
 /* Ops that update variables. The update happens while the variables are locked:
  *
  *     inputs           taken first, so that nothing is uploaded while others wait
- *     lock, take       the values leave their addresses: nobody else can hold them
- *     gantry_op_update new values, over the memory of the former ones
- *     bind, unlock     the new values, or after a failure the former ones, lie there again
+ *     lock, take       the values are removed from their addresses: nobody else can hold them
+ *     gantry_op_update new values, in the memory of the former ones
+ *     bind, unlock     the addresses get the new values, or after a failure the former ones
  *
- * A tensor that was read from the variable has an address of its own by then (see
- * variable_access.h), and shares Gantry's tensor: gantry_op_update then takes new memory. */
+ * A tensor that was read from the variable has an address of its own by then (variable_access.h),
+ * and shares Gantry's tensor: gantry_op_update then takes new memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,8 @@ static void update_compute(void *data, TF_OpKernelContext *context) {
 
 /* ---- adding and subtracting ---- */
 
-/* Complex numbers are pairs of numbers, which Gantry adds. */
+/* An input under the type for arithmetic: complex numbers are pairs of numbers, which Gantry
+ * adds. */
 static const gantry_tensor_t *input_as(bridge_call_t *call, int i, gantry_dtype_t dtype) {
     TF_Tensor *tensor = bridge_take_input(call, i);
     if (!tensor) return NULL;
@@ -85,8 +86,8 @@ static void assign_compute(void *data, TF_OpKernelContext *context) {
 #define FLOATS GANTRY_DTYPES_FLOATING
 #define NUMBERS GANTRY_DTYPES_NUMERIC
 #define MOVED GANTRY_DTYPES_ANY
-/* TensorFlow's kernels of these ops read the elements at the address. So every type that they take
- * has a kernel here. */
+/* TensorFlow's kernels of these ops read the elements at the address, so every type that they take
+ * must have a kernel here. */
 #define ASSIGNED (NUMBERS | GANTRY_DTYPE_BIT(TF_COMPLEX64) | GANTRY_DTYPE_BIT(TF_COMPLEX128))
 
 #define APPLY(name, count, ...)                                                        \
@@ -206,7 +207,7 @@ static void *variable_create(TF_OpKernelConstruction *construction) {
 
 static void variable_destroy(void *kernel) { free(kernel); }
 
-/* TensorFlow names the inputs that are variables; they lie on the host. */
+/* TensorFlow names the inputs that are variables; they are on the host. */
 static const char *const places[][VARIABLES_MOST + 1] = {
     {"Adadelta", "var", "accum", "accum_update"},
     {"Adagrad", "var", "accum"},
@@ -229,7 +230,8 @@ static void name_places(register_kernel_t *kernel) {
     for (size_t k = 0; k < VARIABLES_MOST; ++k) kernel->host_args[k] = places[i][k + 1];
 }
 
-/* References are on the device, as the tensors that they refer to. */
+/* Registers the form by reference. References are on the device, as are the tensors to which they
+ * refer. */
 static void register_reference(const register_kernel_t *kernel, const variable_row_t *row) {
     register_kernel_t reference = *kernel;
     reference.op = variable_reference_op(row);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks for the variables file, then for TensorFlow's own functions (variable_open.h). */
 #define _GNU_SOURCE
 #include "variable_open.h"
 
@@ -25,8 +26,8 @@ static void (*release_holder)(TF_VariableInputLockHolder *holder);
 
 #define MOST_LOCKED 4
 
-/* TensorFlow's function would lock one mutex twice, and wait for itself. A handle's tensor is its
- * serialized form. */
+/* Whether two handles are equal: TensorFlow's function would lock one mutex twice, and wait for
+ * itself. A handle's tensor is its serialized form. */
 static bool has_equal_handles(TF_OpKernelContext *context, int count, TF_Status *status) {
     TF_Tensor *handles[MOST_LOCKED] = {NULL};
     bool is_twice = false;
@@ -45,7 +46,8 @@ static bool has_equal_handles(TF_OpKernelContext *context, int count, TF_Status 
     return is_twice;
 }
 
-/* These functions read a variable only as if to update it, so a reader locks exclusively, too. */
+/* Locks by TensorFlow's own functions. They read a variable only as if to update it, so a reader
+ * locks exclusively, too. */
 static void *own_lock(TF_OpKernelContext *context, int count, bool is_update, TF_Status *status) {
     static const int inputs[MOST_LOCKED] = {0, 1, 2, 3};
     TF_VariableInputLockHolder *holder = NULL;
@@ -71,7 +73,7 @@ static void own_unlock(void *lock) { release_holder(lock); }
 static const variable_functions_t own_functions = {
     .lock = own_lock, .tensor = own_tensor, .unlock = own_unlock};
 
-/* A pointer to data does not become one to a function by a cast. */
+/* Finds a function. A cast cannot make a pointer to a function of one to data. */
 static bool find_function(void *library, const char *name, void *out_function) {
     void *found = dlsym(library, name);
     memcpy(out_function, &found, sizeof found);
@@ -91,13 +93,13 @@ static variable_functions_t file_functions;
 typedef struct opening_t {
     pthread_once_t once;
     const variable_functions_t *functions;
-    char version[64]; /* of TensorFlow */
-    char text[1024];  /* why there are none */
+    char version[64]; /* TensorFlow's version */
+    char text[1024];  /* why there are no functions */
 } opening_t;
 
 static opening_t opening = {.once = PTHREAD_ONCE_INIT};
 
-/* What files of older releases have not. */
+/* Finds functions that files of older releases do not have. */
 static void find_newer(void *library, const char *path) {
     if (find_function(library, "gantry_tf_variables_assign", &file_functions.assign) &&
         find_function(library, "gantry_tf_withdraw_xla", &file_functions.withdraw_xla))
@@ -141,8 +143,9 @@ static bool try_folder(const char *folder, const char *below) {
     return read_file(path);
 }
 
-/* Beside the plug-in, and where the wheel has Gantry's libraries. TensorFlow opens every file in
- * the folder of plug-ins, so the variables file does not lie there. */
+/* Finds the variables file that the environment names, or the one where the wheel has Gantry's
+ * libraries, or in the folder "variables" of the plug-in's folder. TensorFlow opens every file in
+ * its folder of plug-ins, so the variables file must not be there. */
 static bool find_file(void) {
     Dl_info self;
     char folder[PATH_MAX];
@@ -153,7 +156,7 @@ static bool find_file(void) {
     return try_folder(folder, "/../gantry_tensorflow/lib") || try_folder(folder, "/variables");
 }
 
-/* A program of C has the function from another library. */
+/* Finds TensorFlow's version. A program in C has the function from another library. */
 static void find_version(void) {
     const char *(*version)(void) = NULL;
     const char *text = admission_version();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and slices that are read from a variable. The variable stays locked until the op is on its
- * stream, so that reading gives away no second reference to a large table: the next update then
- * overwrites it in place. */
+ * stream, so that reading creates no second reference to a large table; the next update can then
+ * overwrite it in place. */
 #include "variable_row.h"
 
 static const gantry_tensor_t *gather(bridge_call_t *call, const variable_kernel_t *kernel,

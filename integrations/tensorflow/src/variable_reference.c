@@ -33,7 +33,7 @@ const char *variable_reference_op(const variable_row_t *row) {
 
 /* ---- Assign ---- */
 
-/* A node's kernel is one of these two. */
+/* A node's kernel is a pointer to one of these two. */
 static const bool validates = true, takes_any_shape = false;
 
 static void *assign_create(TF_OpKernelConstruction *construction) {

@@ -27,7 +27,7 @@ static void skip(int64_t state[2], uint64_t count) {
     memcpy(state, words, sizeof words);
 }
 
-/* Has the state a shape that TensorFlow accepts, and room in an array of this size? */
+/* Whether the state has a shape that TensorFlow accepts, and fits into an array of this size. */
 static bool check_shape(bridge_call_t *call, const gantry_shape_t *shape, int64_t most) {
     if (shape->rank != 1) {
         bridge_fail(call, GANTRY_INVALID_ARGUMENT,

@@ -8,8 +8,8 @@
  * runs the op on these rows, and scatters them back in place. Indices that differ, the usual case,
  * are one round.
  *
- * The indices are good by then, so Gantry's ops get the policy that ignores bad ones: they need no
- * check on the device, whose pending outcome would forbid to overwrite the variable. */
+ * The indices are already checked, so Gantry's ops get the policy that ignores bad ones: they need
+ * no check on the device, whose pending outcome would forbid to overwrite the variable. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 #define MOST_INPUTS 16
 
-/* An index, where it stands, and how often it stood before. */
+/* An index, its place in the list, and how often it came before. */
 typedef struct place_t {
     int64_t row;
     int64_t position;
@@ -30,7 +30,7 @@ typedef struct rows_call_t {
     bridge_call_t *call;
     variables_t variables;
     indices_t indices;
-    const gantry_tensor_t *inputs[MOST_INPUTS]; /* without the indices */
+    const gantry_tensor_t *inputs[MOST_INPUTS]; /* all but the indices */
     size_t input_count;
     size_t update; /* the input that has one row for each index */
     place_t *places;
@@ -69,7 +69,7 @@ static void fail_shapes(const rows_call_t *rows, const gantry_shape_t *shape,
                 given, indices, held);
 }
 
-/* One row for each index, of the variable's row shape. */
+/* Gives one row for each index the variable's row shape. */
 static bool shape_update(rows_call_t *rows, bool may_stay_scalar) {
     gantry_scope_t *scope = rows->call->scope;
     const gantry_tensor_t **update = &rows->inputs[rows->update];
@@ -129,7 +129,8 @@ static bool sort_places(rows_call_t *rows) {
     return true;
 }
 
-/* A column of rows or of positions. Overwrites the list of indices, which is no longer needed. */
+/* Makes a column of rows or of positions. It overwrites the list of indices, which is no longer
+ * needed. */
 static const gantry_tensor_t *list_places(rows_call_t *rows, int64_t first, int64_t count,
                                           bool is_row) {
     int64_t *list = rows->indices.list;

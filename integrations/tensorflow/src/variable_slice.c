@@ -17,7 +17,7 @@ typedef struct slice_spec_t {
     int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
 } slice_spec_t;
 
-/* What is assigned of one dimension: places begin, begin + stride, ... */
+/* What is assigned in one dimension: places begin, begin + stride, ... */
 typedef struct slice_range_t {
     int64_t begin, stride, count;
 } slice_range_t;
@@ -27,9 +27,9 @@ typedef struct slice_call_t {
     const slice_spec_t *spec;
     variables_t variables;
     const int64_t *begin, *end, *strides;
-    int64_t entries; /* of the three lists */
+    int64_t entries; /* the length of the three lists */
     slice_range_t ranges[GANTRY_MAX_RANK];
-    gantry_shape_t result; /* of the slice, as the program sees it */
+    gantry_shape_t result; /* the slice's, as the program sees it */
 } slice_call_t;
 
 static bool is_set(int64_t mask, int64_t bit) { return mask >> bit & 1; }
@@ -75,7 +75,8 @@ static void add_result(slice_call_t *slice, int64_t size) {
     if (slice->result.rank < GANTRY_MAX_RANK) slice->result.dims[slice->result.rank++] = size;
 }
 
-/* Dimensions of the variable that an entry of the lists stands for: an ellipsis for many. */
+/* The number of the variable's dimensions that an entry of the lists means; an ellipsis means
+ * many. */
 static int32_t dimensions_of(const slice_call_t *slice, int64_t entry, int32_t rank) {
     int64_t named = 0;
     if (!is_set(slice->spec->ellipsis_mask, entry))
@@ -120,7 +121,7 @@ static bool take_ranges(slice_call_t *slice, const gantry_shape_t *shape) {
 
 /* ---- from ranges to places ---- */
 
-/* Leading dimensions up to the last one that is not taken whole, and at least one. */
+/* The number of leading dimensions up to the last one that is not taken whole, at least one. */
 static int32_t count_leading(const slice_call_t *slice, const gantry_shape_t *shape) {
     int32_t leading = shape->rank;
     while (leading > 1 && slice->ranges[leading - 1].count == shape->dims[leading - 1] &&
@@ -162,8 +163,8 @@ static void write_slice(slice_call_t *slice, const gantry_shape_t *shape,
                            1, inputs, 2, &variable_ignores_bad, 1);
 }
 
-/* The value in the slice's shape; leading dimensions of size 1 that it has more do not count. NULL:
- * the call has failed. */
+/* Gives the value the slice's shape; leading dimensions of size 1 that it has in addition do not
+ * count. Returns NULL if the call has failed. */
 static const gantry_tensor_t *fit_value(const slice_call_t *slice, const gantry_tensor_t *value) {
     const gantry_shape_t *wanted = &slice->result;
     gantry_shape_t given = *gantry_tensor_shape(value);

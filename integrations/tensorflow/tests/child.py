@@ -10,7 +10,7 @@ LONGEST_SECONDS = 3600
 
 
 def expect_done(case, program):
-    """Fails the test case with the program's messages unless it ends well and prints "done" alone."""
+    """Fails the test case with the program's messages unless it ends well and prints only "done"."""
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},

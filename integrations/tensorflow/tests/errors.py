@@ -10,7 +10,7 @@ import harness
 
 program = harness.Program()
 
-# Gantry's text says more, or TensorFlow's names a limit that its CPU kernel alone has.
+# Gantry's text says more, or TensorFlow's names a limit that only its CPU kernel has.
 OWN_TEXTS = ("matmul rank", "reverse", "bias", "gather axis", "select")
 
 
@@ -146,7 +146,7 @@ def many_tensors(record):
 
 @program.case()
 def integers_of_the_host(record):
-    """Shapes lie on the host, and TensorFlow hands them to kernels that want them on the device."""
+    """Shapes are on the host, and TensorFlow hands them to kernels that want them on the device."""
     import tensorflow as tf
 
     shape = tf.shape(tf.ones((2, 3)))
@@ -159,7 +159,7 @@ def integers_of_the_host(record):
 
 @program.case(gantry_only=True)
 def out_of_memory(record):
-    """TensorFlow's class, with Gantry's report behind it; a smaller tensor fits afterwards."""
+    """TensorFlow's class, with Gantry's report after it; a smaller tensor fits afterwards."""
     import tensorflow as tf
 
     def too_large(x):

@@ -58,7 +58,7 @@ class Record:
         self.notes.append(text)
 
     def check(self, condition, text):
-        """A promise of one side alone. The case goes on, so that a later fault shows as well."""
+        """A promise of only one side. The case goes on, so that a later fault shows as well."""
         if not condition:
             self.faults.append(text)
 

@@ -120,7 +120,7 @@ def errors_leak_nothing(record):
 
 @program.case(size="quick", gantry_only=True)
 def limit_holds(record):
-    """LIMIT is the environment's: a second large tensor does not fit beside the first, and fits after it."""
+    """LIMIT is the environment's: a second large tensor does not fit together with the first, and fits after it."""
     import tensorflow as tf
 
     half = LIMIT * 5 // 8 // 4

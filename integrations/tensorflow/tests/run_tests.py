@@ -4,10 +4,10 @@
 
 Runs TensorFlow programs on Gantry's devices and on TensorFlow's CPU kernels, and compares them.
 
-    python run_tests.py [--quick | --nightly] [--plugin FILE] [--select PATTERN] [--list]
+    python run_tests.py [--quick | --nightly] [--plugin FILE] [--select PATTERN] [--timeout SECONDS]
 
 Run it by a Python that has TensorFlow. Without --plugin, the plug-in is the one installed in that Python. Unless the
-environment says otherwise, PoCL's CPU devices stand for two GPUs. The last line counts: N passed, N failed, N skipped.
+environment says otherwise, PoCL's CPU devices are the two GPUs. The last line counts: N passed, N failed, N skipped.
 Exit code: 0 all passed; 1 something failed, or nothing was tested.
 """
 
@@ -103,7 +103,7 @@ class Side:
                                             stderr=subprocess.STDOUT)
 
     def finish(self):
-        """Waits; starts the process again behind a case that killed it."""
+        """Waits; starts the process again after a case that killed it."""
         while True:
             code = self.wait()
             dead = self.read(code)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rates of Gantry's devices beside TensorFlow's CPU kernels: python speed.py [--plugin FILE] [--rounds N] [--batch N ...]
+"""Rates of Gantry's devices and of TensorFlow's CPU kernels: python speed.py [--plugin FILE] [--rounds N] [--batch N ...]
 
 Two processes, one a side, work in turn, so that both meet the same machine. Prints for each work the median of both
 and the ratio of the rates; above 1, Gantry is ahead. CPU time counts all threads, and hardly notices other load.

@@ -3,7 +3,7 @@
 functions, too.
 
 CheckNumerics on the device: numbers pass, others end the op as on TensorFlow's CPU, also where
-tf.debugging.assert_all_finite puts the op next to an argument or a variable of a function."""
+tf.debugging.assert_all_finite puts the op at an argument or a variable of a function."""
 
 import math
 import unittest

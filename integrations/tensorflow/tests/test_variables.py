@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise: Each op that updates or reads variables gives the CPU kernel's values; reads keep their elements.
 
-Variables on Gantry's devices: every op that updates or reads them, against TensorFlow's own CPU kernel.
+Variables on Gantry's devices: every op that updates or reads them, compared with TensorFlow's own CPU kernel.
 
 Run by a Python with TensorFlow and the plug-in, and one GPU of Gantry at least: python test_variables.py"""
 import os

@@ -92,7 +92,7 @@ def texts(words=10000, length=300, count=160, classes=46):
 
 
 def digits(count=320):
-    """8 x 8 digits: scikit-learn's where that package is installed, else bars at a place that tells the class."""
+    """8 x 8 digits: scikit-learn's where that package is installed, else bars at a place that depends on the class."""
     try:
         from sklearn.datasets import load_digits
 

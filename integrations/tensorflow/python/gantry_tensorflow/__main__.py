@@ -19,7 +19,7 @@ def run_doctor(options, _):
 
 
 def run_build_variables(_, rest):
-    """The script beside the C++ file does the work and has its own options."""
+    """The script in the folder of the C++ file does the work and has its own options."""
     script = places.BUILD_VARIABLES
     sys.argv = [f"{sys.argv[0]} build-variables", *rest]
     return runpy.run_path(script)["main"](rest)

@@ -14,7 +14,7 @@ SETTINGS = ("GANTRY_LOGICAL_DEVICES", "GANTRY_MEMORY_LIMIT")
 
 
 def remedy(card, parts):
-    """The environment variable for what the program asked of a GPU; None if it asked for what holds anyway.
+    """The environment variable for what the program requested of a GPU; None if it requested what holds anyway.
     card: "/physical_device:GPU:0"."""
     name = card.replace("/physical_device:", "")
     limits = [f"{part.memory_limit or MEBIBYTES:g}M" for part in parts]
@@ -24,9 +24,9 @@ def remedy(card, parts):
 
 
 def is_followed(plugin, ordinal, parts):
-    """Whether the GPU's card is one that a variable split or limited as the program asks."""
+    """Whether the GPU's card is one that a variable split or limited as the program requests."""
     if not any(os.environ.get(setting) for setting in SETTINGS):
-        return False  # and no card is opened to be asked
+        return False  # and no card is opened to find out
     card = plugin.gantry_tensorflow_card(ordinal)
     limits = [device_info.limit_of(plugin, i) for i in itertools.takewhile(plugin.gantry_tensorflow_card, itertools.count())
               if plugin.gantry_tensorflow_card(i) == card]

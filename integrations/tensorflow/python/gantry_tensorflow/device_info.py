@@ -49,7 +49,7 @@ def _ordinal(context, name):
 
 
 def _replace(owner, name, answer):
-    """Lets answer(original, self, argument) stand in for a method."""
+    """Replaces a method by answer(original, self, argument)."""
     original = getattr(owner, name)
 
     @functools.wraps(original)

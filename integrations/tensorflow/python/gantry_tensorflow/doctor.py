@@ -18,7 +18,7 @@ LONGEST = 400  # characters of an error
 
 
 class Checks:
-    """The lines. `not possible`: the machine cannot answer, or the user asked for it."""
+    """The lines. `not possible`: the machine cannot answer, or the user requested it."""
 
     def __init__(self):
         self.lines = []

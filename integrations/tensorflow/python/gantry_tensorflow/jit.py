@@ -2,7 +2,7 @@
 """XLA's place in a TensorFlow process with Gantry's devices.
 
 XLA has no compiler for a plug-in's devices: TensorFlow fails with "Could not find compiler for
-platform GANTRY". Keras asks for XLA by default as soon as a GPU is listed, so that an unmodified
+platform GANTRY". Keras requests XLA by default as soon as a GPU is listed, so that an unmodified
 `fit` would fail. `install` changes two answers, as long as a Gantry GPU is visible:
 
   Keras       "does this model support XLA?" is no. The default jit_compile="auto" then becomes

@@ -4,8 +4,8 @@
 The plug-in counts its own kernels and copies. This module counts what ran on the CPU, if
 GANTRY_TF_REPORT=1 is set when TensorFlow is imported:
 
-  eager ops   TensorFlow tells each one, with the device of its result (op_callbacks).
-  functions   TensorFlow tells the graphs of each function that it made ready, cut into one graph
+  eager ops   TensorFlow reports each one, with the device of its result (op_callbacks).
+  functions   TensorFlow reports the graphs of each function that it made ready, cut into one graph
               for each device, after all optimizations (run metadata). A node counts once for each
               call of its function.
   sessions    of TensorFlow 1 give the same of each graph that they run (session_report.py).
@@ -13,7 +13,7 @@ GANTRY_TF_REPORT=1 is set when TensorFlow is imported:
 The first two cost about 4 us for each eager op, and belong to the thread that runs the first op. While they
 are on, tf.summary.trace_on(graph=True) finds no graphs: the run metadata is taken already.
 
-Steps of a loop inside a function count as one; ops of input pipelines (tf.data) are not told by
+Steps of a loop inside a function count as one; ops of input pipelines (tf.data) are not reported by
 TensorFlow. The report says so.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the wheel's files lie, and which TensorFlow is installed beside them."""
+"""Where the wheel's files are, and which TensorFlow is installed with them."""
 
 import importlib.metadata
 import importlib.util

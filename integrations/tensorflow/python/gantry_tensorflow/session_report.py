@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the ops of a tf.compat.v1.Session ran, for op_report.py.
 
-A session cuts its graph into one for each device, once for each set of fetches, feeds and targets. The metadata of a run
-that asks for them has these graphs. The first run of each set asks; later runs of the set only count. A failure of the
-report is none of the program.
+A session cuts its graph into one for each device, once for each set of fetches, feeds and targets. The metadata of a
+run that requests them has these graphs. The first run of each set does so; later runs of the set only count. A failure
+of the report is none of the program.
 """
 
 import weakref
@@ -16,7 +16,7 @@ def _key(tf_session, feeds, fetches, targets):
 
 
 def _asking(tf_session, options):
-    """A buffer with the program's options, which asks for the graphs, too."""
+    """A buffer with the program's options, which requests the graphs, too."""
     from tensorflow.core.protobuf import config_pb2
 
     wanted = config_pb2.RunOptions()

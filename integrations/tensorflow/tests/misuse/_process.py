@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the plug-in under test lies, and children with a deadline."""
+"""Where the plug-in under test is, and children with a deadline."""
 
 import glob
 import os

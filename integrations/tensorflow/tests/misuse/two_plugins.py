@@ -39,7 +39,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.makedirs(os.path.join(packages, "tensorflow-plugins"))
     for name in ("libfirst.so", "libsecond.so"):
         shutil.copy(plugin, os.path.join(copies, name))
-    # A copy or a link has no libgantry beside it, and TensorFlow loads the folders in the order of a set.
+    # A copy or a link has no libgantry in its folder, and TensorFlow loads the folders in the order of a set.
     beside = os.path.dirname(os.path.realpath(plugin))
     path = os.pathsep.join([beside, os.path.join(os.path.dirname(beside), "gantry_tensorflow", "lib"),
                             os.environ.get("LD_LIBRARY_PATH", "")])
