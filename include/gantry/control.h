@@ -5,7 +5,8 @@
  *
  * In the scope of a trace (gantry/function.h), each body is recorded once, in their order, and
  * becomes a part of the function; elsewhere they run at once. A body may use tensors and variables
- * from outside, and may contain branches and loops, up to GANTRY_MAX_NESTING levels. */
+ * from outside, and may contain branches and loops, up to GANTRY_MAX_NESTING levels; the gradient
+ * of loops takes more levels than the loops, as stated there. */
 #ifndef GANTRY_CONTROL_H
 #define GANTRY_CONTROL_H
 

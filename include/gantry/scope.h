@@ -22,8 +22,10 @@ typedef struct gantry_scope_t gantry_scope_t;
 
 /** The most bodies that run inside each other on a thread: bodies of functions, branches and loops,
  * and callbacks to which a library on top lends a scope, such as forward and backward of
- * gantry_custom_gradient. One more is FailedPrecondition. The gradient of a loop takes one level
- * more than the loop. A thread with 128 KiB of stack suffices for all levels. */
+ * gantry_custom_gradient. One more is FailedPrecondition. The gradient of order n of L loops inside
+ * each other takes L levels and one more for each order, at most 2 L; branches and functions among
+ * them take one level each, as they do without a gradient. A thread with 128 KiB of stack suffices
+ * for all levels. */
 #define GANTRY_MAX_NESTING 16
 
 /** Begins a scope. device is a device text, or NULL for no request. A bad text gives a failed

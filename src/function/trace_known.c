@@ -7,7 +7,11 @@
  *
  * The nodes stay as they are; those that nothing else needs fall away. The walk goes from the asked
  * value to constants with a stack of its own, since a chain may be as long as the body. What is
- * found, and what is not, is kept, so that each node is visited once. */
+ * found, and what is not, is kept, so that each node is visited once.
+ *
+ * Of a vector that is not known, single numbers may be: in Slice(x, begin, Pack(n, 3)) the 3. Such
+ * an element is followed back through the nodes that only move it (Concat, Slice, views), to a
+ * value that is known, or to a known size in a Shape. */
 #include "function/pass.h"
 #include "function/trace.h"
 #include "run/traced.h"
@@ -116,16 +120,128 @@ static void find_out(gantry__trace_t *trace, uint32_t value) {
     (void)gantry_scope_end(walk.scope);
 }
 
-const gantry_tensor_t *gantry__trace_known(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    gantry__trace_t *trace = scope->trace;
-    while (trace && trace->id != tensor->trace) trace = trace->outer;
-    if (!trace) return NULL;
+static const gantry_tensor_t *know(gantry__trace_t *trace, uint32_t value) {
     const uint32_t before = gantry__failures();
-    const gantry_tensor_t *known = find_known(trace, tensor->value);
-    if (!known && may_compute(trace, tensor->value)) {
-        find_out(trace, tensor->value);
-        known = find_known(trace, tensor->value);
+    const gantry_tensor_t *known = find_known(trace, value);
+    if (!known && may_compute(trace, value)) {
+        find_out(trace, value);
+        known = find_known(trace, value);
     }
     gantry__forget_since(before);
     return known;
+}
+
+static gantry__trace_t *trace_of(const gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    gantry__trace_t *trace = scope->trace;
+    while (trace && trace->id != tensor->trace) trace = trace->outer;
+    return trace;
+}
+
+const gantry_tensor_t *gantry__trace_known(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    gantry__trace_t *trace = trace_of(scope, tensor);
+    return trace ? know(trace, tensor->value) : NULL;
+}
+
+/* ---- single numbers ---- */
+
+/* An element of a value. */
+typedef struct number_t {
+    gantry__trace_t *trace;
+    uint32_t value;
+    int64_t position;
+    bool is_narrow; /* it was int32 on the way */
+} number_t;
+
+static bool read_known(const gantry_tensor_t *known, int64_t position, int64_t *out) {
+    const void *data;
+    void *owned;
+    const uint32_t before = gantry__failures();
+    const bool is_narrow = known->dtype == GANTRY_INT32;
+    if ((!is_narrow && known->dtype != GANTRY_INT64) || position >= known->elements ||
+        known->size_bytes > MOST_KNOWN_BYTES ||
+        gantry__tensor_host_data(known, &data, &owned) != GANTRY_OK) {
+        gantry__forget_since(before);
+        return false;
+    }
+    *out = is_narrow ? ((const int32_t *)data)[position] : ((const int64_t *)data)[position];
+    if (owned) gantry__heap_free(&known->runtime->heap, owned, known->size_bytes);
+    return true;
+}
+
+static bool runs_op(const gantry__node_t *node, gantry__op_id_t id) {
+    return (node->kind == GANTRY__NODE_OP || node->kind == GANTRY__NODE_EAGER) &&
+           node->op->id == id;
+}
+
+/* To the input of the Concat from which the element comes. */
+static bool step_joined(number_t *at, const gantry__node_t *node) {
+    const gantry__value_t *values = at->trace->graph->values;
+    const gantry_shape_t *shape = &values[at->value].shape;
+    const gantry_tensor_t *along = know(at->trace, node->inputs[node->input_count - 1]);
+    int64_t axis, after = 1;
+    if (!along || values[at->value].elements < 0 || !read_known(along, 0, &axis)) return false;
+    axis += axis < 0 ? shape->rank : 0;
+    for (int32_t d = (int32_t)axis + 1; d < shape->rank; ++d) after *= shape->dims[d];
+    const int64_t inner = at->position % after, row = at->position / after;
+    int64_t place = row % shape->dims[axis], outer = row / shape->dims[axis];
+    for (uint32_t i = 0; i + 1 < node->input_count; ++i) {
+        const int64_t size = values[node->inputs[i]].shape.dims[axis];
+        if (place < size) {
+            at->value = node->inputs[i];
+            at->position = (outer * size + place) * after + inner;
+            return true;
+        }
+        place -= size;
+    }
+    return false;
+}
+
+/* To the value around the body, which an input of the body stands for. */
+static bool step_outside(number_t *at) {
+    const gantry__trace_t *trace = at->trace;
+    for (size_t i = 0; i < trace->capture_count; ++i) {
+        if (trace->captures[i].inner != at->value) continue;
+        at->value = trace->captures[i].outer;
+        at->trace = trace->outer;
+        return true;
+    }
+    return false;
+}
+
+/* Back to where the element comes from. */
+static bool step_back(number_t *at) {
+    const gantry__node_t *node = node_of_value(at->trace, at->value);
+    if (node->kind == GANTRY__NODE_INPUT) return step_outside(at);
+    if (runs_op(node, GANTRY__OP_ID_Concat)) return step_joined(at, node);
+    const bool is_piece =
+        runs_op(node, GANTRY__OP_ID_Slice) || runs_op(node, GANTRY__OP_ID_StridedSlice);
+    const bool is_same = runs_op(node, GANTRY__OP_ID_Cast) ||
+                         (runs_op(node, node->op->id) && node->op->flags & GANTRY__OP_ALIAS);
+    if (!is_same && !(is_piece && node->piece_first >= 0)) return false;
+    if (is_piece) at->position += node->piece_first;
+    at->value = node->inputs[0];
+    return true;
+}
+
+/* A size that a Shape tells. */
+static bool read_size(const number_t *at, int64_t *out) {
+    const gantry__node_t *node = node_of_value(at->trace, at->value);
+    if (!runs_op(node, GANTRY__OP_ID_Shape)) return false;
+    *out = at->trace->graph->values[node->inputs[0]].shape.dims[at->position];
+    return *out >= 0;
+}
+
+bool gantry__trace_number(gantry_scope_t *scope, const gantry_tensor_t *tensor, int64_t position,
+                          int64_t *out) {
+    number_t at = {.trace = trace_of(scope, tensor), .value = tensor->value, .position = position};
+    while (at.trace) {
+        const gantry_tensor_t *known = know(at.trace, at.value);
+        const gantry_dtype_t dtype = at.trace->graph->values[at.value].dtype;
+        if (dtype != GANTRY_INT32 && dtype != GANTRY_INT64) return false;
+        at.is_narrow |= dtype == GANTRY_INT32;
+        if (known ? read_known(known, at.position, out) : read_size(&at, out))
+            return !at.is_narrow || (*out >= INT32_MIN && *out <= INT32_MAX);
+        if (known || !step_back(&at)) return false;
+    }
+    return false;
 }

@@ -85,9 +85,12 @@ typedef struct gantry__infer_t {
     /* If output 0 is one bool, whatever the inputs hold: 0 or 1. -1 before infer runs, and for all
      * other ops. */
     int32_t known_bool;
-    /* In a trace: a bit for each input whose elements are not known. 0 elsewhere, where no shape
-     * has an open size. */
+    /* In a trace: a bit for each input whose elements are not all known. 0 elsewhere, where no
+     * shape has an open size. */
     uint64_t symbolic;
+    /* Of such an input of int32 or int64: one element, by its position; false: it is not known.
+     * NULL: none is known. Used only if symbolic is not 0. */
+    bool (*known_number)(void *caller, uint32_t input, int64_t position, int64_t *out);
     /* in a trace: an input has an open size, or infer asked for numbers that are not known */
     bool is_open;
 } gantry__infer_t;

@@ -73,6 +73,14 @@ bool gantry__infer_is_open(gantry__infer_t *call, uint32_t input) {
     return true;
 }
 
+bool gantry__infer_number(gantry__infer_t *call, uint32_t input, const gantry__host_ints_t *ints,
+                          int64_t index, int64_t *out) {
+    if (call->symbolic >> input & 1)
+        return call->known_number && call->known_number(call->caller, input, index, out);
+    *out = gantry__host_int(ints, index);
+    return true;
+}
+
 gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input,
                                         const void **out_data) {
     *out_data = call->host_value(call->caller, input);
@@ -143,16 +151,17 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
     }
     const int64_t count = gantry_shape_elements(given);
     GANTRY__TRY(gantry__infer_rank_fits(count));
-    if (gantry__infer_is_open(call, input)) {
-        *out_shape = gantry__shape_open((int32_t)count);
-        return count < 0 ? gantry__fail_open_rank(call, input) : GANTRY_OK;
-    }
-    gantry__host_ints_t ints;
-    GANTRY__TRY(gantry__infer_ints(call, input, &ints));
-    out_shape->rank = (int32_t)ints.count;
+    gantry__host_ints_t ints = {.data = NULL};
+    if (!gantry__infer_is_open(call, input))
+        GANTRY__TRY(gantry__infer_ints(call, input, &ints));
+    else if (count < 0)
+        return gantry__fail_open_rank(call, input);
+    *out_shape = gantry__shape_open((int32_t)count);
     for (int32_t i = 0; i < out_shape->rank; ++i) {
-        out_shape->dims[i] = gantry__host_int(&ints, i);
-        if (out_shape->dims[i] >= 0) continue;
+        int64_t size;
+        if (!gantry__infer_number(call, input, &ints, i, &size)) continue;
+        out_shape->dims[i] = size;
+        if (size >= 0) continue;
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0 (%s[%d])",
                             (long long)out_shape->dims[i], name, (int)i);
     }

@@ -94,7 +94,7 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0], *begins = call->shapes[1],
                          *sizes = call->shapes[2];
     gantry_shape_t *out = &call->out_shapes[0];
-    gantry__host_ints_t begin, size;
+    gantry__host_ints_t begin = {.data = NULL}, size = {.data = NULL};
     if (begins->rank != 1 || sizes->rank != 1 || !gantry__sizes_fit(begins->dims[0], input->rank) ||
         !gantry__sizes_fit(sizes->dims[0], input->rank)) {
         return gantry__fail(
@@ -102,17 +102,17 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
             "Expected begin and size arguments to be 1-D tensors of size %d, but got shapes %s and %s instead.",
             (int)input->rank, gantry__shape_text(begins).text, gantry__shape_text(sizes).text);
     }
-    const bool has_begin = !gantry__infer_is_open(call, 1),
-               has_size = !gantry__infer_is_open(call, 2);
-    if (has_begin) GANTRY__TRY(gantry__infer_ints(call, 1, &begin));
-    if (has_size) GANTRY__TRY(gantry__infer_ints(call, 2, &size));
+    if (!gantry__infer_is_open(call, 1)) GANTRY__TRY(gantry__infer_ints(call, 1, &begin));
+    if (!gantry__infer_is_open(call, 2)) GANTRY__TRY(gantry__infer_ints(call, 2, &size));
     *out = gantry__shape_open(input->rank);
-    if (!has_size) return GANTRY_OK;
     gantry__piece_t piece = {.first = 0};
     for (int32_t i = 0; i < input->rank; ++i) {
-        const int64_t from = has_begin ? gantry__host_int(&begin, i) : 0;
-        GANTRY__TRY(slice_one(i, input->dims[i], has_begin ? &from : NULL,
-                              gantry__host_int(&size, i), &out->dims[i]));
+        int64_t from = 0, length;
+        const bool has_begin = gantry__infer_number(call, 1, &begin, i, &from);
+        piece.is_apart |= !has_begin || (i > 0 && input->dims[i] < 0);
+        if (gantry__infer_number(call, 2, &size, i, &length))
+            GANTRY__TRY(
+                slice_one(i, input->dims[i], has_begin ? &from : NULL, length, &out->dims[i]));
         gantry__piece_extend(&piece, input->dims[i], from, out->dims[i], 1);
     }
     if (!piece.is_apart) call->piece_first = (int64_t)piece.first;

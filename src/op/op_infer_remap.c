@@ -40,16 +40,19 @@ static gantry_status_t pad(int64_t *size, int64_t more, int32_t axis) {
 }
 
 gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
-    gantry__host_ints_t paddings;
+    gantry__host_ints_t paddings = {.data = NULL};
     bool is_open;
     GANTRY__TRY(read_paddings(call, &paddings, &is_open));
     if (call->input_count > 2 && call->shapes[2]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant_values must be a scalar. Found: %s",
                             gantry__shape_text(call->shapes[2]).text);
     }
-    for (int32_t d = 0; d < call->shapes[0]->rank && !is_open; ++d) {
-        const int64_t before = gantry__host_int(&paddings, 2 * d),
-                      after = gantry__host_int(&paddings, 2 * d + 1);
+    for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
+        int64_t before, after;
+        if (!gantry__infer_number(call, 1, &paddings, 2 * (int64_t)d, &before) ||
+            !gantry__infer_number(call, 1, &paddings, 2 * (int64_t)d + 1, &after))
+            continue;
+        call->out_shapes[0].dims[d] = call->shapes[0]->dims[d];
         if (before < 0 || after < 0) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "Paddings must be non-negative: %" PRId64 " %" PRId64, before,
@@ -137,7 +140,7 @@ gantry_status_t gantry__infer_mirror_pad_grad(gantry__infer_t *call) {
 gantry_status_t gantry__infer_tile(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0], *given = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
-    gantry__host_ints_t multiples;
+    gantry__host_ints_t multiples = {.data = NULL};
     if (given->rank != 1) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Expected multiples to be 1-D, but got shape %s",
@@ -150,10 +153,11 @@ gantry_status_t gantry__infer_tile(gantry__infer_t *call) {
             (int)input->rank, given->dims[0]);
     }
     *out = gantry__shape_open(input->rank);
-    if (gantry__infer_is_open(call, 1)) return GANTRY_OK;
-    GANTRY__TRY(gantry__infer_ints(call, 1, &multiples));
+    if (!gantry__infer_is_open(call, 1)) GANTRY__TRY(gantry__infer_ints(call, 1, &multiples));
     for (int32_t d = 0; d < input->rank; ++d) {
-        const int64_t multiple = gantry__host_int(&multiples, d), size = input->dims[d];
+        const int64_t size = input->dims[d];
+        int64_t multiple;
+        if (!gantry__infer_number(call, 1, &multiples, d, &multiple)) continue;
         if (multiple < 0) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "Expected multiples[%d] >= 0, but got %" PRId64, (int)d, multiple);

@@ -71,12 +71,28 @@ static gantry_status_t solve_unknown(const gantry_shape_t *input, request_t *req
     return GANTRY_OK;
 }
 
-/* The request is not known: a vector takes all elements. */
+/* The request is not known, or a part of it: one size that is not known takes what the others
+ * leave. */
 static gantry_status_t reshape_unknown(gantry__infer_t *call) {
-    const int64_t rank = gantry_shape_elements(call->shapes[1]);
+    const int64_t rank = gantry_shape_elements(call->shapes[1]),
+                  elements = gantry_shape_elements(call->shapes[0]);
+    gantry_shape_t *out = &call->out_shapes[0], others;
+    int32_t unknown = -1, count = 0;
     if (rank < 0) return gantry__fail_open_rank(call, 1);
-    call->out_shapes[0] = gantry__shape_open((int32_t)rank);
-    if (rank == 1) call->out_shapes[0].dims[0] = gantry_shape_elements(call->shapes[0]);
+    others = *out = gantry__shape_open((int32_t)rank);
+    for (int32_t d = 0; d < out->rank; ++d) {
+        int64_t size;
+        if (gantry__infer_number(call, 1, NULL, d, &size) && size >= 0) {
+            others.dims[d] = out->dims[d] = size;
+        } else {
+            others.dims[d] = 1;
+            unknown = d;
+            ++count;
+        }
+    }
+    const int64_t known = gantry_shape_elements(&others);
+    if (count == 1 && elements >= 0 && known > 0 && elements % known == 0)
+        out->dims[unknown] = elements / known;
     return GANTRY_OK;
 }
 

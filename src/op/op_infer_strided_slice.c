@@ -20,8 +20,8 @@
 #define MOST_ENTRIES 31 /* TensorFlow's masks have 32 bits */
 
 typedef struct spec_t {
-    gantry__host_ints_t begin, end, strides;
-    bool has_begin, has_end, has_strides; /* false: the numbers are not known */
+    gantry__infer_t *call;
+    gantry__host_ints_t numbers[4]; /* by input */
     uint32_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
     int32_t entries;
     int32_t covered; /* dimensions that the ellipsis covers */
@@ -54,11 +54,11 @@ static gantry_status_t count_covered(const gantry_shape_t *input, spec_t *spec) 
     return GANTRY_OK;
 }
 
-/* *out_has: the numbers are known. */
-static gantry_status_t read_numbers(gantry__infer_t *call, uint32_t input, gantry__host_ints_t *out,
-                                    bool *out_has) {
-    *out_has = !gantry__infer_is_open(call, input);
-    return *out_has ? gantry__infer_ints(call, input, out) : GANTRY_OK;
+enum { BEGIN = 1, END = 2, STRIDES = 3 }; /* inputs */
+
+/* False: the number is not known. */
+static bool number_of(const spec_t *spec, uint32_t input, int32_t entry, int64_t *out) {
+    return gantry__infer_number(spec->call, input, &spec->numbers[input], entry, out);
 }
 
 static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *input, spec_t *out) {
@@ -78,9 +78,11 @@ static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *in
     GANTRY__TRY(read_mask(call, "ellipsis_mask", &out->ellipsis_mask));
     GANTRY__TRY(read_mask(call, "new_axis_mask", &out->new_axis_mask));
     GANTRY__TRY(read_mask(call, "shrink_axis_mask", &out->shrink_axis_mask));
-    GANTRY__TRY(read_numbers(call, 1, &out->begin, &out->has_begin));
-    GANTRY__TRY(read_numbers(call, 2, &out->end, &out->has_end));
-    GANTRY__TRY(read_numbers(call, 3, &out->strides, &out->has_strides));
+    out->call = call;
+    for (uint32_t i = BEGIN; i <= STRIDES; ++i) {
+        if (!gantry__infer_is_open(call, i))
+            GANTRY__TRY(gantry__infer_ints(call, i, &out->numbers[i]));
+    }
     if (all.dims[0] < 0) return gantry__fail_open_rank(call, 1);
     out->entries = (int32_t)all.dims[0];
     return count_covered(input, out);
@@ -88,13 +90,13 @@ static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *in
 
 static gantry_status_t infer_strided_slice_check_index(const spec_t *spec, int32_t entry,
                                                        int32_t axis, int64_t size) {
-    if (spec->has_strides && gantry__host_int(&spec->strides, entry) <= 0) {
+    int64_t stride, given;
+    if (number_of(spec, STRIDES, entry, &stride) && stride <= 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "only stride 1 allowed on non-range indexing.");
     }
-    if (!spec->has_begin || size < 0) return GANTRY_OK;
-    const int64_t given = gantry__host_int(&spec->begin, entry),
-                  index = given < 0 ? given + size : given;
+    if (size < 0 || !number_of(spec, BEGIN, entry, &given)) return GANTRY_OK;
+    const int64_t index = given < 0 ? given + size : given;
     if (index < 0 || index >= size) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "slice index %" PRId64 " of dimension %d out of bounds.", index,
@@ -111,26 +113,23 @@ static int64_t place_of(int64_t index, bool is_open, int64_t open, int64_t size,
     return index < least ? least : index > most ? most : index;
 }
 
-static bool is_range_open(const spec_t *spec, int32_t entry, int64_t size) {
-    return size < 0 || !spec->has_strides ||
-           (!spec->has_begin && !has_bit(spec->begin_mask, entry)) ||
-           (!spec->has_end && !has_bit(spec->end_mask, entry));
-}
-
-/* The number, or 0 where an open end ignores it. */
-static int64_t number_of(const gantry__host_ints_t *numbers, bool is_known, int32_t entry) {
-    return is_known ? gantry__host_int(numbers, entry) : 0;
+/* The number, or 0 where an open end ignores it. False: it is needed and not known. */
+static bool end_of(const spec_t *spec, uint32_t input, uint32_t mask, int32_t entry, int64_t *out) {
+    *out = 0;
+    return number_of(spec, input, entry, out) || has_bit(mask, entry);
 }
 
 static gantry__range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
-    if (is_range_open(spec, entry, size)) return (gantry__range_t){-1, -1, 1};
-    const int64_t stride = gantry__host_int(&spec->strides, entry);
+    int64_t stride, from, to;
+    if (size < 0 || !number_of(spec, STRIDES, entry, &stride) ||
+        !end_of(spec, BEGIN, spec->begin_mask, entry, &from) ||
+        !end_of(spec, END, spec->end_mask, entry, &to))
+        return (gantry__range_t){-1, -1, 1};
     const int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? size : size - 1;
     const int64_t first = stride > 0 ? least : most, last = stride > 0 ? most : least;
-    const int64_t begin = place_of(number_of(&spec->begin, spec->has_begin, entry),
-                                   has_bit(spec->begin_mask, entry), first, size, least, most);
-    const int64_t end = place_of(number_of(&spec->end, spec->has_end, entry),
-                                 has_bit(spec->end_mask, entry), last, size, least, most);
+    const int64_t begin =
+        place_of(from, has_bit(spec->begin_mask, entry), first, size, least, most);
+    const int64_t end = place_of(to, has_bit(spec->end_mask, entry), last, size, least, most);
     const int64_t length = end - begin;
     if (length == 0 || (length < 0) != (stride < 0)) return (gantry__range_t){begin, 0, stride};
     /* A stride of 0 is refused before. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
@@ -140,8 +139,8 @@ static gantry__range_t read_range(const spec_t *spec, int32_t entry, int64_t siz
 /* One index: checked before. */
 static gantry__range_t infer_strided_slice_read_index(const spec_t *spec, int32_t entry,
                                                       int64_t size) {
-    if (!spec->has_begin || size < 0) return (gantry__range_t){-1, 1, 1};
-    const int64_t given = gantry__host_int(&spec->begin, entry);
+    int64_t given;
+    if (size < 0 || !number_of(spec, BEGIN, entry, &given)) return (gantry__range_t){-1, 1, 1};
     return (gantry__range_t){given < 0 ? given + size : given, 1, 1};
 }
 
@@ -154,7 +153,8 @@ static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *sp
                             "Index out of range using input dim %d; input has only %d dims",
                             (int)axis, (int)input->rank);
     }
-    if (spec->has_strides && gantry__host_int(&spec->strides, entry) == 0) {
+    int64_t stride;
+    if (number_of(spec, STRIDES, entry, &stride) && stride == 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "strides[%d] must be non-zero", (int)entry);
     }
     if (has_bit(spec->shrink_axis_mask, entry))
@@ -216,9 +216,12 @@ gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call) {
     gantry__range_t ranges[GANTRY_MAX_RANK];
     gantry__piece_t piece = {.first = 0};
     GANTRY__TRY(gantry__slice_ranges(call, input, ranges, &call->out_shapes[0]));
-    for (int32_t d = 0; d < input->rank; ++d)
+    for (int32_t d = 0; d < input->rank; ++d) {
+        piece.is_apart |=
+            (ranges[d].begin < 0 && ranges[d].count != 0) || (d > 0 && input->dims[d] < 0);
         gantry__piece_extend(&piece, input->dims[d], ranges[d].begin, ranges[d].count,
                              ranges[d].stride);
+    }
     if (!piece.is_apart) call->piece_first = (int64_t)piece.first;
     return GANTRY_OK;
 }

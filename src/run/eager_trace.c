@@ -14,9 +14,15 @@ static const gantry_tensor_t *know_input(gantry__eager_t *eager, uint32_t i) {
     return known ? known : input;
 }
 
+static bool know_number(void *caller, uint32_t input, int64_t position, int64_t *out) {
+    const gantry__eager_t *eager = caller;
+    return gantry__trace_number(eager->scope, eager->inputs[input], position, out);
+}
+
 /* Inputs may have open sizes, or no elements. */
 gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager) {
     gantry__infer_t *call = &eager->infer;
+    call->known_number = know_number;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         eager->used[i] = know_input(eager, i); /* a call that is recorded runs no kernel */
         call->symbolic |= (uint64_t)eager->used[i]->is_symbolic << i;

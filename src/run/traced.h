@@ -21,6 +21,10 @@ bool gantry__trace_is_whole(const gantry__infer_t *call);
 /* The elements of a symbolic tensor that follows from small constants, computed at once; NULL: they
  * are not known, or could not be computed. It belongs to the trace. */
 const gantry_tensor_t *gantry__trace_known(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+/* One element of a symbolic tensor of int32 or int64, whose others may not be known: it follows
+ * from a constant, or from a size that is known. False: it is not known. */
+bool gantry__trace_number(gantry_scope_t *scope, const gantry_tensor_t *tensor, int64_t position,
+                          int64_t *out);
 /* Unimplemented if the count of the numbers that an op draws depends on this input's data. */
 gantry_status_t gantry__trace_check_draw(const gantry__op_def_t *op, const gantry_tensor_t *input);
 /* Records a tensor in host memory as a constant, by reference. It stays readable. */

@@ -101,12 +101,11 @@ static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **
     outputs[last] = gantry_add(scope, inputs[last], outputs[last]);
 }
 
-/* No rows, and a size that depends on data: none of these rows are taken, since Where finds no
- * place where the number is not 0. */
-static tensor *make_no_rows(gantry_scope_t *scope, tensor *value, tensor *zero) {
+/* No rows, of which the loop may make any number: a result of Where has a size that depends on
+ * data, whatever its input, and here it finds no place. */
+static tensor *make_no_rows(gantry_scope_t *scope, tensor *value) {
     tensor *rows = gantry_zeros(scope, gantry_tensor_dtype(value), shape_of_rows(value, 1));
-    tensor *is_row = gantry_reshape(
-        scope, gantry_not_equal(scope, zero, gantry_scalar_i32(scope, 0)), GANTRY_SHAPE(1));
+    tensor *is_row = gantry_zeros(scope, GANTRY_BOOL, GANTRY_SHAPE(1));
     tensor *none = gantry_reshape(scope, gantry_where(scope, is_row), GANTRY_SHAPE(-1));
     return rows && none ? gantry_gather(scope, rows, none, 0) : NULL;
 }
@@ -145,13 +144,11 @@ static void take_history(gantry__block_t *block, tensor *const *outputs, tensor 
 
 static tensor *run_history_in(gantry__block_t *block, gantry_scope_t *scope, tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
-    /* an op's result: its elements are not known while the function is traced */
-    tensor *zero = gantry_add(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 0));
     for (size_t i = 0, at = count; i < count; ++i) {
         values[i] = block->tensors[i];
-        if (block->is_saved[i]) values[at++] = make_no_rows(scope, values[i], zero);
+        if (block->is_saved[i]) values[at++] = make_no_rows(scope, values[i]);
     }
-    values[last] = zero;
+    values[last] = gantry_scalar_i32(scope, 0);
     if (gantry_while(scope, history_goes_on, history_step, block, values, last + 1, NULL, values) !=
         GANTRY_OK)
         return NULL;

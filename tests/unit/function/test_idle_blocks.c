@@ -6,7 +6,9 @@
  * Promise: Several threads may run out of device memory at the same time while others call, trim
  * and release functions.
  * Promise: gantry_function_trim also frees the blocks of functions whose option trimmed_with names
- * the function. */
+ * the function.
+ * Promise: A value that is alive within the free memory is not moved: what fits in no piece around
+ * it is refused with the largest piece, and fits once the value ends. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -252,6 +254,31 @@ static void trim_reaches_functions_that_were_made_for_it(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* ---- a value within the free memory ---- */
+
+/* Asked for is more than a region, which is half of the limit: with the value in it, the first one
+ * is not given back for a longer one. */
+static void a_value_that_is_alive_is_not_moved(void **state) {
+    runtime_fixture_t f;
+    (void)state;
+    open_limited(&f, 0, LIMIT);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_shape_t eighth = GANTRY_SHAPE((int64_t)(LIMIT / 8 / sizeof(float)));
+    const gantry_shape_t five = GANTRY_SHAPE(5 * eighth.dims[0]);
+    const gantry_tensor_t *before = gantry_zeros(scope, GANTRY_FLOAT32, eighth),
+                          *alive = gantry_zeros(scope, GANTRY_FLOAT32, eighth),
+                          *after = gantry_zeros(scope, GANTRY_FLOAT32, eighth);
+    gantry_tensor_drop(scope, before);
+    gantry_tensor_drop(scope, after);
+    assert_null(gantry_zeros(scope, GANTRY_FLOAT32, five));
+    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED, "largest free chunk");
+    assert_true(memory_of(&f, "CPU:0").current_bytes + 5 * LIMIT / 8 <= LIMIT);
+    gantry_tensor_drop(scope, alive);
+    assert_non_null(gantry_zeros(scope, GANTRY_FLOAT32, five));
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lengths_that_fit_one_at_a_time_fit_one_after_the_other,
@@ -266,6 +293,8 @@ int main(void) {
                                         runtime_fixture_set_up, runtime_fixture_tear_down),
         cmocka_unit_test_setup_teardown(trim_reaches_functions_that_were_made_for_it,
                                         runtime_fixture_set_up, runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_value_that_is_alive_is_not_moved, runtime_fixture_set_up,
+                                        runtime_fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
