@@ -39,11 +39,12 @@ static int open_log(const char *path) {
     struct stat about;
     if (file < 0) return -1;
     const bool is_known = fstat(file, &about) == 0;
-    if (is_known && (S_ISREG(about.st_mode) || S_ISCHR(about.st_mode))) {
+    const bool has_names = is_known && S_ISREG(about.st_mode) && about.st_nlink > 1;
+    if (is_known && !has_names && (S_ISREG(about.st_mode) || S_ISCHR(about.st_mode))) {
         const int flags = fcntl(file, F_GETFL);
         if (flags >= 0 && fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0) return file;
     }
-    const int error = is_known ? EINVAL : errno;
+    const int error = has_names ? EMLINK : is_known ? EINVAL : errno;
     (void)close(file);
     errno = error;
     return -1;
@@ -51,6 +52,7 @@ static int open_log(const char *path) {
 
 static const char *log_refusal(int error) {
     if (error == ELOOP) return "it is a symbolic link, which is not followed";
+    if (error == EMLINK) return "it has several names (hard links)";
     if (error == EINVAL || error == ENXIO) return "it is neither a plain file nor a terminal";
     return strerror(error);
 }
