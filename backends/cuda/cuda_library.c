@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
-#include "driver/library_open.h"
 #include "cuda/cuda_library.h"
 
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "cuda/cuda_folders.h"
 #include "driver/host_call.h"
+#include "driver/library_open.h"
 
 /* ---- finding ---- */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/library_open.h"
 #include "cuda/cuda_nvrtc.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/cuda_library.h"
 #include "cuda/cuda_driver.h"
+#include "cuda/cuda_library.h"
+#include "driver/library_open.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},
