@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches for NVIDIA's libraries and opens them (cuda_library.h). */
 #define _POSIX_C_SOURCE 200809L
-#include "driver/library_open.h"
 #include "cuda/cuda_library.h"
 
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "cuda/cuda_folders.h"
 #include "driver/host_call.h"
+#include "driver/library_open.h"
 
 /* ---- finding ---- */
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
-#include "driver/library_open.h"
 #include "cuda/cuda_nvml.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/cuda_library.h"
 #include "cuda/cuda_driver.h"
+#include "cuda/cuda_library.h"
+#include "driver/library_open.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens NVRTC and reads the architectures that it knows (cuda_nvrtc.h). */
-#include "driver/library_open.h"
 #include "cuda/cuda_nvrtc.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/cuda_library.h"
 #include "cuda/cuda_driver.h"
+#include "cuda/cuda_library.h"
+#include "driver/library_open.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},

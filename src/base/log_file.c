@@ -45,11 +45,12 @@ static int open_path(const char *path, bool *out_is_plain) {
     if (file < 0) return -1;
     const bool is_known = fstat(file, &about) == 0;
     *out_is_plain = is_known && S_ISREG(about.st_mode);
-    if (*out_is_plain || (is_known && S_ISCHR(about.st_mode))) {
+    const bool has_names = *out_is_plain && about.st_nlink > 1;
+    if (is_known && !has_names && (*out_is_plain || S_ISCHR(about.st_mode))) {
         const int flags = fcntl(file, F_GETFL);
         if (flags >= 0 && fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0) return file;
     }
-    const int error = is_known ? EINVAL : errno;
+    const int error = has_names ? EMLINK : is_known ? EINVAL : errno;
     (void)close(file);
     errno = error;
     return -1;
@@ -57,6 +58,7 @@ static int open_path(const char *path, bool *out_is_plain) {
 
 static const char *log_refusal(int error) {
     if (error == ELOOP) return "it is a symbolic link, which is not followed";
+    if (error == EMLINK) return "it has several names (hard links)";
     if (error == EINVAL || error == ENXIO) return "it is neither a plain file nor a terminal";
     return strerror(error);
 }

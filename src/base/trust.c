@@ -8,8 +8,9 @@
  *     o+w or g+w, without it         everybody, and may replace  refused
  *
  * A group counts as its members, but for root's group and for the user's own, whose number is the
- * user's. The last folder may not even have the sticky bit: others could add files to it. The
- * owner of "/" may replace all; in a container it need not be root. */
+ * user's. An access control list that lets others write counts as their group. The last folder may
+ * not even have the sticky bit: others could add files to it. The owner of "/" may replace all; in
+ * a container it need not be root. */
 #define _GNU_SOURCE /* O_PATH, dladdr1 */
 #include "base/trust.h"
 
@@ -22,6 +23,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/xattr.h>
+#endif
 #if defined(__GLIBC__)
 #include <link.h>
 #endif
@@ -42,6 +46,7 @@ typedef struct walk_t {
     const char *asked; /* the caller's path, for messages */
     int at;            /* the folder that was reached */
     struct stat info;  /* of it */
+    bool is_shared;    /* others may write it; it has the sticky bit */
     uid_t root;        /* the owner of "/" */
     unsigned links;
     bool makes;          /* the folders that are missing */
@@ -60,9 +65,36 @@ static bool is_trusted_group(const gantry__trust_t *others, gid_t group) {
            (others && others->has_group && others->group == group);
 }
 
-static bool others_may_write(const gantry__trust_t *others, const struct stat *info) {
-    return (info->st_mode & S_IWOTH) ||
-           ((info->st_mode & S_IWGRP) && !is_trusted_group(others, info->st_gid));
+/* Where an access control list names users or groups, the group's bits of the mode are the most
+ * that the list allows. The list is read by /proc, because file may be open as a path only. It is
+ * taken for one that lets others write if it cannot be read. */
+static bool list_lets_others_write(const gantry__trust_t *others, int file) {
+#if defined(__linux__)
+    enum { HEAD = 4, ENTRY = 8, USER = 2, GROUP = 8, WRITE = 2 }; /* of acl(5), little-endian */
+    unsigned char list[HEAD + 64 * ENTRY];
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const ssize_t size = getxattr(path, "system.posix_acl_access", list, sizeof list);
+    if (size < 0) return errno != ENODATA && errno != ENOTSUP;
+    for (const unsigned char *at = list + HEAD; at + ENTRY <= list + size; at += ENTRY) {
+        const unsigned tag = at[0] | (unsigned)at[1] << 8;
+        const uint32_t id =
+            at[4] | (uint32_t)at[5] << 8 | (uint32_t)at[6] << 16 | (uint32_t)at[7] << 24;
+        if ((at[2] & WRITE) && ((tag == USER && !is_trusted_user(others, id)) ||
+                                (tag == GROUP && !is_trusted_group(others, id))))
+            return true;
+    }
+#else
+    (void)others;
+    (void)file;
+#endif
+    return false;
+}
+
+static bool others_may_write(const gantry__trust_t *others, int file, const struct stat *info) {
+    if (!(info->st_mode & (S_IWGRP | S_IWOTH))) return false;
+    return (info->st_mode & S_IWOTH) || !is_trusted_group(others, info->st_gid) ||
+           list_lets_others_write(others, file);
 }
 
 static gantry_status_t fail_owner(const char *asked, const char *what, const struct stat *info) {
@@ -78,12 +110,15 @@ static bool is_for_all(const char *folder) {
            strcmp(folder, "/dev/shm") == 0;
 }
 
-static gantry_status_t fail_mode(const char *asked, const char *what, const struct stat *info) {
+static gantry_status_t fail_mode(const gantry__trust_t *others, const char *asked, const char *what,
+                                 const struct stat *info) {
     const bool is_group = !(info->st_mode & S_IWOTH);
     const unsigned mode = (unsigned)(info->st_mode & 07777);
     const unsigned long user = (unsigned long)geteuid();
     char group[32] = "";
-    if (is_group)
+    if (is_group && is_trusted_group(others, info->st_gid))
+        (void)snprintf(group, sizeof group, " and an access control list");
+    else if (is_group)
         (void)snprintf(group, sizeof group, " and group %lu", (unsigned long)info->st_gid);
     if (is_for_all(what))
         return gantry__fail(
@@ -98,9 +133,9 @@ static gantry_status_t fail_mode(const char *asked, const char *what, const stru
 
 /* Of the file or folder that is asked for. */
 static gantry_status_t trust_check_last(const gantry__trust_t *others, const char *asked,
-                                        const char *what, const struct stat *info) {
+                                        const char *what, int file, const struct stat *info) {
     if (!is_trusted_user(others, info->st_uid)) return fail_owner(asked, what, info);
-    if (others_may_write(others, info)) return fail_mode(asked, what, info);
+    if (others_may_write(others, file, info)) return fail_mode(others, asked, what, info);
     return GANTRY_OK;
 }
 
@@ -111,8 +146,9 @@ static gantry_status_t walk_enter(walk_t *walk, int folder, const struct stat *i
     if (walk->at >= 0) (void)close(walk->at);
     walk->at = folder;
     walk->info = *info;
-    if (others_may_write(walk->others, info) && !(info->st_mode & S_ISVTX))
-        return fail_mode(walk->asked, *walk->done ? walk->done : "/", info);
+    walk->is_shared = others_may_write(walk->others, folder, info);
+    if (walk->is_shared && !(info->st_mode & S_ISVTX))
+        return fail_mode(walk->others, walk->asked, *walk->done ? walk->done : "/", info);
     return GANTRY_OK;
 }
 
@@ -213,9 +249,8 @@ static gantry_status_t trust_walk_up(walk_t *walk) {
 }
 
 static gantry_status_t check_owner(const walk_t *walk, const struct stat *info) {
-    const bool is_shared = others_may_write(walk->others, &walk->info);
-    if (is_trusted_user(is_shared ? NULL : walk->others, info->st_uid) ||
-        (!is_shared && info->st_uid == walk->root))
+    if (is_trusted_user(walk->is_shared ? NULL : walk->others, info->st_uid) ||
+        (!walk->is_shared && info->st_uid == walk->root))
         return GANTRY_OK;
     return fail_owner(walk->asked, walk->done, info);
 }
@@ -271,7 +306,7 @@ static gantry_status_t open_plain(int folder, const char *asked, const char *wha
     if (file < 0) return gantry__file_fail("open", asked, errno);
     gantry_status_t status = fstat(file, &info) == 0 ? gantry__file_check_kind(asked, &info)
                                                      : gantry__file_fail("open", asked, errno);
-    if (status == GANTRY_OK) status = trust_check_last(others, asked, what, &info);
+    if (status == GANTRY_OK) status = trust_check_last(others, asked, what, file, &info);
     if (status == GANTRY_OK) *out_file = file;
     if (status != GANTRY_OK) (void)close(file);
     return status;
@@ -279,8 +314,8 @@ static gantry_status_t open_plain(int folder, const char *asked, const char *wha
 
 /* Checks and opens the folder that was reached. */
 static gantry_status_t open_reached(const walk_t *walk, int *out_folder) {
-    GANTRY__TRY(
-        trust_check_last(walk->others, walk->asked, *walk->done ? walk->done : "/", &walk->info));
+    GANTRY__TRY(trust_check_last(walk->others, walk->asked, *walk->done ? walk->done : "/",
+                                 walk->at, &walk->info));
     *out_folder = openat(walk->at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return *out_folder >= 0 ? GANTRY_OK : gantry__file_fail("open", walk->asked, errno);
 }

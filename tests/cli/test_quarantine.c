@@ -10,6 +10,8 @@
  * opened, and a warning names it.
  * Promise: Where drivers are opened without a trial, as without the gantry command next to the
  * library, gantry_backend_status says why, and after a crash a warning does.
+ * Promise: Pipes, folders, links and huge files in the place of a note or a record are no crashes,
+ * and nobody waits for them.
  * Processes that live, folders that cannot be written or that others may write, and
  * GANTRY_DRIVER_QUARANTINE=0 leave nothing out. */
 #define _XOPEN_SOURCE 700
@@ -249,6 +251,39 @@ static void killed_process_counts_once(void **state) {
     expect_no_files();
 }
 
+static void processes_killed_in_crowds_leave_nothing_out(void **state) {
+    (void)state;
+    for (int times = 0; times < 3; ++times) {
+        expect_run(
+            0,
+            "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do FAKE_CRASH=hang " DEVICES
+            " >/dev/null 2>&1 & all=\"$all $!\"; done; sleep 0.2; kill -9 $all; wait; :");
+    }
+    expect_run(
+        0, "for i in 1 2 3 4 5 6 7 8; do " DEVICES " >out$i 2>&1 & done; wait; cat out?; rm out?");
+    if (strstr(output, "is left out")) fail_msg("left out:\n%s", output);
+    expect_usable(DEVICES);
+    expect_run(1, "ls kernels/drivers 2>/dev/null | grep -E 'try$|crashed'");
+}
+
+static void home_that_cannot_be_written_keeps_no_record(void **state) {
+    (void)state;
+    const char *user = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+    if (geteuid() != 0) user = "";
+    if (run("%s test -x $BIN/gantry", user) != 0)
+        SKIP_BECAUSE("no other user can run the programs");
+    expect_run(0, "rm -rf home && mkdir -m 555 home && chmod 755 .");
+    for (int times = 0; times < 3; ++times) {
+        char line[512];
+        (void)snprintf(line, sizeof line,
+                       "%s env -u GANTRY_KERNEL_CACHE -u XDG_CACHE_HOME HOME=$PWD/home "
+                       "FAKE_CRASH=abort $BIN/gantry devices --json",
+                       user);
+        expect_run(ABORTED, line);
+    }
+    expect_run(1, "ls -A home | grep .");
+}
+
 static void crashes_at_the_same_time_count_once(void **state) {
     (void)state;
     expect_run(0, "for i in 1 2 3; do FAKE_CRASH=hang " DEVICES
@@ -288,6 +323,32 @@ static void damaged_records_are_no_crashes(void **state) {
                " rmdir kernels/drivers");
 }
 
+/* In place of a record or of a note. A pipe would be waited for. */
+static void files_of_another_kind_are_no_crashes(void **state) {
+    (void)state;
+    static const char *const makes[] = {"mkfifo",
+                                        "mkdir",
+                                        "ln -s none",
+                                        "ln -s /dev/zero",
+                                        "truncate -s 4G",
+                                        "ln -s $PWD/driver",
+                                        "ln -s /proc/self/fd/0"};
+    static const char *const names[] = {"crashing.crashed", "crashing.5.try", "crashing.5.try.new"};
+    for (size_t i = 0; i < sizeof makes / sizeof makes[0]; ++i) {
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; ++k) {
+            char line[256];
+            (void)snprintf(line, sizeof line,
+                           "rm -rf kernels; mkdir -p kernels/drivers && %s kernels/drivers/%s",
+                           makes[i], names[k]);
+            expect_run(0, line);
+            expect_usable("timeout 20 " DEVICES " </dev/null");
+            expect_run(ABORTED, CRASH);
+            expect_run(0, "timeout 20 env " CRASH);
+            expect_in_output("is left out");
+        }
+    }
+}
+
 static void probe_tells_an_unknown_device(void **state) {
     (void)state;
     expect_run(0, "$BIN/gantry probe cpu:0");
@@ -315,6 +376,9 @@ int main(void) {
         cmocka_unit_test_setup(without_quarantine_each_process_crashes, begin),
         cmocka_unit_test_setup(bad_setting_names_variable_and_values, begin),
         cmocka_unit_test_setup(damaged_records_are_no_crashes, begin),
+        cmocka_unit_test_setup(files_of_another_kind_are_no_crashes, begin),
+        cmocka_unit_test_setup(processes_killed_in_crowds_leave_nothing_out, begin),
+        cmocka_unit_test_setup(home_that_cannot_be_written_keeps_no_record, begin),
         cmocka_unit_test_setup(probe_tells_an_unknown_device, begin),
     };
     if (open_folder() != 0) return 1;

@@ -3,6 +3,8 @@
  * and the links on the way to it; a refusal names the path, its owner or mode, and the remedy.
  * Promise: A missing folder is made, with mode 0700, only in a folder that passes the check of its
  * writers: never in another user's folder, nor through another user's link.
+ * Promise: An access control list that lets others write refuses a file, a folder and what is in
+ * it, also where the group is the user's own.
  * Promise: No symbolic link, pipe, socket, device or folder of a trusted folder is opened as one of
  * its files. */
 #define _GNU_SOURCE
@@ -18,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -306,9 +309,93 @@ static int remove_home(void **state) {
     return system(line);
 }
 
+/* Gives one user, or one group, these rights by a list. False where there are no lists. */
+static bool set_list(const char *path, unsigned char tag, unsigned id, unsigned char rights) {
+    const unsigned char none = 0xff;
+    const unsigned char list[] = {2,
+                                  0,
+                                  0,
+                                  0, /* the version; then what its owner may do */
+                                  1,
+                                  0,
+                                  7,
+                                  0,
+                                  none,
+                                  none,
+                                  none,
+                                  none,
+                                  tag,
+                                  0,
+                                  rights,
+                                  0,
+                                  (unsigned char)id,
+                                  (unsigned char)(id >> 8),
+                                  0,
+                                  0,
+                                  4,
+                                  0,
+                                  0,
+                                  0,
+                                  none,
+                                  none,
+                                  none,
+                                  none, /* its group */
+                                  0x10,
+                                  0,
+                                  7,
+                                  0,
+                                  none,
+                                  none,
+                                  none,
+                                  none, /* at most */
+                                  0x20,
+                                  0,
+                                  0,
+                                  0,
+                                  none,
+                                  none,
+                                  none,
+                                  none};
+    /* a group's entry follows the owning group's */
+    unsigned char sorted[sizeof list];
+    memcpy(sorted, list, sizeof list);
+    if (tag == 8) {
+        memcpy(sorted + 12, list + 20, 8);
+        memcpy(sorted + 20, list + 12, 8);
+    }
+    return setxattr(path, "system.posix_acl_access", sorted, sizeof sorted, 0) == 0;
+}
+
+static void lists_that_let_others_write_are_refused(void **state) {
+    enum { USER = 2, GROUP = 8, READ = 5, ALL = 7 };
+    (void)state;
+    make_folder("list", 0700);
+    make_file("list/file", 0600);
+    assert_int_equal(lchown(in_home("list"), geteuid(), getegid()), 0);
+    if (!set_list(in_home("list"), USER, NOBODY, ALL)) {
+        print_message("skipped: no access control lists here\n");
+        skip();
+    }
+    expect_refused(in_home("list"), "has mode 0770 and ");
+    expect_refused(in_home("list/file"), "has mode 0770 and ");
+    if (geteuid() == 0) expect_refused(in_home("list"), "0770 and an access control list;");
+    assert_true(set_list(in_home("list"), GROUP, NOBODY, ALL));
+    expect_refused(in_home("list"), "has mode 0770 and ");
+    if (geteuid() != getegid()) return; /* its group has other members */
+    assert_true(set_list(in_home("list"), USER, NOBODY, READ));
+    expect_passes(in_home("list"));
+    assert_true(set_list(in_home("list"), USER, geteuid(), ALL));
+    expect_passes(in_home("list/file"));
+    assert_true(set_list(in_home("list/file"), USER, NOBODY, ALL));
+    expect_refused(in_home("list/file"), "/file' has mode 0770 and an access control list");
+    assert_int_equal(chmod(in_home("list/file"), 0700), 0); /* as the text says: g-w */
+    expect_passes(in_home("list/file"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_files_and_folders_pass),
+        cmocka_unit_test(lists_that_let_others_write_are_refused),
         cmocka_unit_test(what_everybody_may_write_is_refused),
         cmocka_unit_test(what_another_user_owns_is_refused),
         cmocka_unit_test(group_counts_as_others_unless_it_is_the_users_own),

@@ -274,15 +274,22 @@ static void warnings_are_seen_in_a_program_that_wants_errors_alone(void **state)
 
 static void files_that_cannot_be_written_are_a_warning(void **state) {
     (void)state;
-    char link_path[80], pipe_path[80], missing[80];
+    char link_path[80], hard_path[80], pipe_path[80], missing[80], named[80];
     (void)snprintf(link_path, sizeof link_path, "%s/link", folder);
     (void)snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
     (void)snprintf(missing, sizeof missing, "%s/missing/log", folder);
     assert_int_equal(symlink(path, link_path), 0);
+    (void)snprintf(hard_path, sizeof hard_path, "%s/hard", folder);
+    (void)snprintf(named, sizeof named, "%s/named", folder);
+    FILE *file = fopen(named, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+    assert_int_equal(link(named, hard_path), 0);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
     const struct {
         const char *path, *reason;
     } cases[] = {{link_path, "it is a symbolic link, which is not followed"},
+                 {hard_path, "it has several names (hard links)"},
                  {pipe_path, "it is neither a plain file nor a terminal"},
                  {missing, "No such file or directory"},
                  {folder, "Is a directory"}};
@@ -298,6 +305,8 @@ static void files_that_cannot_be_written_are_a_warning(void **state) {
     }
     assert_int_equal(access(path, F_OK), -1); /* the link's target */
     (void)unlink(link_path);
+    (void)unlink(hard_path);
+    (void)unlink(named);
     (void)unlink(pipe_path);
 }
 
