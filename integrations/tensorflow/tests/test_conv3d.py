@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: Conv3D and its two gradients on a GPU agree with the CPU for both layouts, groups, strides, dilations and
-paddings.
+"""Promise: Conv3D and its two gradients run on a GPU for both layouts, groups, strides, dilations and paddings, and are right.
 Promise: Keras's Conv3D and keras.ops.conv take channels first and groups on a GPU, in fit too.
 
 Run by a Python with TensorFlow and the plug-in, and one GPU of Gantry at least: python test_conv3d.py"""

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A file is written whole or not at all: a full device and the limit of sizes (ulimit -f)
- * are an error, end no process, keep the old file and leave no temporary file.
- * Promise: A temporary file that a killed writer left is removed by the next writer of the path,
- * and one that a living process is writing is not.
- * Promise: What is appended to a file is there whole or not at all. */
+ * are an error, end no process, keep the old file and leave nothing beside it.
+ * Promise: What a killed writer left is removed by the next writer of the path, and a file that
+ * another writer is writing is not.
+ * Promise: What is appended is there whole or not at all. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
