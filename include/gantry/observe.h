@@ -41,7 +41,7 @@ typedef struct gantry_observation_t {
     const char *effect;
 } gantry_observation_t;
 
-/** Sees an op. It must not call ops, and does not end the scope: FailedPrecondition. An error,
+/** Sees an op. It must not call ops or end the scope: FailedPrecondition. An error,
  * whose text it sets by gantry_fail, fails the
  * scope. */
 typedef gantry_status_t (*gantry_observe_fn)(gantry_scope_t *scope,
