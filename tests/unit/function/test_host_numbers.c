@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Axes, shapes, limits and the like may be arguments of a function: Shape, Size, a sum of
- * ones and the elements of the result are those of the op run by itself.
+/* Promise: Where axes, shapes, limits and the like are arguments of a function, Shape, Size, a sum
+ * of ones and the elements of the result are those of the op by itself.
  *
  * All ops that take such numbers, from their golden cases: with the case's own numbers, and with
  * others near them. */
