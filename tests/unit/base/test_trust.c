@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A file or a folder passes if only root and the process's user may write it, its folders
- * and the links on the way to it; a refusal names the path, its owner or mode, and the remedy.
- * Promise: A missing folder is made, with mode 0700, only in a folder that passes the check of its
- * writers: never in another user's folder, nor through another user's link.
+/* Promise: A file or folder passes if only root and the process's user may write it, its
+ * folders and the links on the way to it; a refusal names the path, its owner or mode, and the
+ * cure.
+ * Promise: A missing folder is made, with mode 0700, only in a folder that passes: nothing is made
+ * in another user's folder, nor through a link of his.
  * Promise: No symbolic link, pipe, socket, device or folder of a trusted folder is opened as one of
  * its files. */
 #define _GNU_SOURCE
