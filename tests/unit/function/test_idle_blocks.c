@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Calls of functions whose memory fits one at a time fit one after the other, because a
- * device that runs out frees the blocks that functions keep on it between calls.
- * Promise: When a device runs out of memory, idle blocks on other devices stay, and a request that
- * no memory could serve frees none.
- * Promise: Several threads may run out of device memory at the same time while others call, trim
- * and release functions.
- * Promise: gantry_function_trim also frees the blocks of functions whose option trimmed_with names
- * the function. */
+/* Promise: Calls whose memory fits one at a time fit one after the other, because a device that
+ * runs out frees the blocks that functions keep between calls on it.
+ * Promise: Blocks on other devices stay, and a request that no memory could serve frees none.
+ * Promise: Several threads may run out at a time while others call, trim and release.
+ * Promise: gantry_function_trim reaches the functions that were made for a function. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
