@@ -39,7 +39,7 @@ typedef struct gantry_input_spec_t {
 
 /** The body: calls ops in scope and sets every output, to a tensor of the scope or an input. It may
  * end with the scope failed. Called once for each combination of sizes of the dimensions that the
- * signature leaves open. It does not end the scope: FailedPrecondition. */
+ * signature leaves open. It must not end the scope: FailedPrecondition. */
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 

@@ -46,7 +46,7 @@ typedef struct gantry_observation_t {
     const gantry_shape_t *output_shapes; /**< See input_shapes. */
 } gantry_observation_t;
 
-/** Sees an op. It must not call ops, and does not end the scope: FailedPrecondition. An error,
+/** Sees an op. It must not call ops or end the scope: FailedPrecondition. An error,
  * whose text it sets by gantry_fail, fails the
  * scope. */
 typedef gantry_status_t (*gantry_observe_fn)(gantry_scope_t *scope,

@@ -177,7 +177,7 @@ typedef gantry_status_t (*gantry_dataset_filter_fn)(void *user, const gantry_arr
 GANTRY_API gantry_dataset_t *gantry_dataset_filter(gantry_dataset_t *input,
                                                    gantry_dataset_filter_fn predicate, void *user);
 /** Puts the element's number, an int64 scalar, in front of its components. It counts from start,
- * and ends in front of INT64_MAX. Beside an input that never ends, the cardinality is infinite
+ * and ends in front of INT64_MAX. With an input that never ends, the cardinality is infinite
  * unless start is 2^62 or more. */
 GANTRY_API gantry_dataset_t *gantry_dataset_enumerate(gantry_dataset_t *input, int64_t start);
 /** The elements of the input, then those of the second data set. It takes over both. Their elements

@@ -408,7 +408,7 @@ typedef struct gantry_layer_kind_t {
      * error, with its text by gantry_fail, for inputs that it does not take. NULL: no weights. */
     gantry_status_t (*build)(gantry_layer_t *layer, const gantry_shape_t *inputs,
                              size_t input_count, void *user);
-    /** Computes the output, or returns NULL with the scope failed. It does not end the scope:
+    /** Computes the output, or returns NULL with the scope failed. It must not end the scope:
      * FailedPrecondition. */
     const gantry_tensor_t *(*call)(const gantry_layer_call_t *call, void *user);
     void (*release)(void *user); /**< Ends user; NULL: nothing is to be done. */

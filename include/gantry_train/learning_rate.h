@@ -21,7 +21,7 @@ extern "C" {
 typedef struct gantry_schedule_t gantry_schedule_t;
 
 /** Computes the rate of a step: a scalar of type dtype, which is float32 or float64. step is an
- * int64 scalar, 0 for the first step. NULL after a failure, which the scope keeps. It does
+ * int64 scalar, 0 for the first step. NULL after a failure, which the scope keeps. It must
  * not end the scope: FailedPrecondition. */
 typedef const gantry_tensor_t *(*gantry_schedule_fn)(gantry_scope_t *scope,
                                                      const gantry_tensor_t *step,

@@ -69,7 +69,7 @@ typedef enum gantry_loss_t {
  * any shape, or one number, of a floating type. labels have their own type; a last dimension of
  * size 1 that only one of labels and predictions has is put right before, as in Keras. Returns NULL
  * with the scope failed after a failure. It runs when a step is traced, once for each replica.
- * It does not end the scope: FailedPrecondition. */
+ * It must not end the scope: FailedPrecondition. */
 typedef const gantry_tensor_t *(*gantry_loss_fn)(gantry_scope_t *scope,
                                                  const gantry_tensor_t *labels,
                                                  const gantry_tensor_t *predictions, void *user);

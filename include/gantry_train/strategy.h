@@ -99,7 +99,7 @@ GANTRY_API const char *gantry_strategy_device(const gantry_strategy_t *strategy,
 /* ---- loops of a program's own ---- */
 
 /** Computes for one replica in a scope on its device. The results are the program's to keep:
- * gantry_scope_keep moves a tensor to the scope of gantry_strategy_run. It does not end the scope:
+ * gantry_scope_keep moves a tensor to the scope of gantry_strategy_run. It must not end the scope:
  * FailedPrecondition. */
 typedef void (*gantry_replica_fn)(gantry_scope_t *scope, size_t replica, void *user);
 /** Calls a function for each replica, in order, each with a scope of its own in `scope`. The first

@@ -135,7 +135,7 @@ GANTRY_API const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope,
                                                        const gantry_tensor_t *tensor);
 
 /** Computes gradients of inputs from those of outputs: sets input_gradients[i], to NULL where there
- * is none. An output that nothing depends on has gradient NULL. It does not end the scope:
+ * is none. An output that nothing depends on has gradient NULL. It must not end the scope:
  * FailedPrecondition. */
 typedef void (*gantry_backward_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t *const *outputs,

@@ -247,6 +247,13 @@ static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
     return ok;
 }
 
+/* What else counts as the word off or on, unless the list has it. */
+static const char *other_words_of(const kind_t *kind, const char *word) {
+    if (strcmp(kind->words[0], "0") == 0) return "";
+    if (strcmp(word, "off") == 0) return " (0, false, no)";
+    return strcmp(word, "on") == 0 ? " (1, true, yes)" : "";
+}
+
 static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const char *text) {
     if (kind->is_bytes) {
         return gantry__fail(
@@ -261,8 +268,9 @@ static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const
     }
     char accepted[256] = "";
     for (int i = 0; i < kind->word_count; ++i) {
-        if (i) strncat(accepted, ", ", sizeof accepted - strlen(accepted) - 1);
-        strncat(accepted, kind->words[i], sizeof accepted - strlen(accepted) - 1);
+        const size_t used = strlen(accepted);
+        (void)snprintf(accepted + used, sizeof accepted - used, "%s%s%s", i ? ", " : "",
+                       kind->words[i], other_words_of(kind, kind->words[i]));
     }
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%.200s\"; accepted are %s", by, text,
                         accepted);

@@ -111,6 +111,9 @@ static void a_word_that_is_none_is_refused(void **state) {
             assert_int_equal(setenv(names[i], words[w], 1), 0);
             assert_int_equal(gantry_runtime_create(&options, &f.runtime), GANTRY_INVALID_ARGUMENT);
             assert_non_null(strstr(gantry_last_message(), names[i]));
+            assert_non_null(strstr(gantry_last_message(), "off"));
+            assert_non_null(strstr(gantry_last_message(), "0"));
+            assert_non_null(strstr(gantry_last_message(), "false"));
             locked_heap_deinit(&f.heap);
         }
         assert_int_equal(unsetenv(names[i]), 0);

@@ -285,7 +285,8 @@ static const struct {
     {"GANTRY_OOM_RETRY_MS", "1s",
      "GANTRY_OOM_RETRY_MS is \"1s\"; a number of milliseconds from 0 to 2147483647"},
     {"GANTRY_OOM_RETRY_MS", "2147483648", "GANTRY_OOM_RETRY_MS is"},
-    {"GANTRY_OOM_FALLBACK", "gpu", "GANTRY_OOM_FALLBACK is \"gpu\"; accepted are off, cpu"},
+    {"GANTRY_OOM_FALLBACK", "gpu",
+     "GANTRY_OOM_FALLBACK is \"gpu\"; accepted are off (0, false, no), cpu"},
 };
 
 static void bad_text_is_named_with_its_place(void **state) {

@@ -89,6 +89,8 @@ static void contiguous_parts_share_memory(void **state) {
     const int64_t first[] = {0, 0}, columns[] = {COUNT / ROW, ROW / 2}, few[] = {1, 16};
     assert_true(gantry_slice(scope, x, first, columns)->buffer != x->buffer);
     assert_true(gantry_slice(scope, x, first, few)->buffer != x->buffer);
+    const int64_t second[] = {1}, many[] = {100}; /* not aligned */
+    assert_true(gantry_slice(scope, steps, second, many)->buffer != x->buffer);
     end(&f, scope);
 }
 

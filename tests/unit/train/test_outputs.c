@@ -363,7 +363,7 @@ static void bad_options_are_refused(void **state) {
     refuse_compile(
         &(gantry_compile_options_t){
             .outputs = with_metric, .output_count = 2, .loss = GANTRY_MEAN_SQUARED_ERROR},
-        GANTRY_INVALID_ARGUMENT, "a loss or metrics beside it");
+        GANTRY_INVALID_ARGUMENT, "a loss or metrics are given together with outputs");
     refuse_compile(
         &(gantry_compile_options_t){
             .outputs = good, .output_count = 2, .loss_weights = infinite, .loss_weight_count = 2},
