@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "opencl/matmul/opencl_matmul.h"
-#include "opencl/opencl_loader.h"
+#include "opencl/pocl/opencl_loader.h"
 #include "driver/backend_query.h"
 #include "driver/library_open.h"
 #include "driver/process_mark.h"

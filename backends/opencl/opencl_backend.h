@@ -18,7 +18,7 @@
 
 #include "opencl/matmul/opencl_clblast.h"
 #include "opencl/matmul/opencl_clblast_parameters.h"
-#include "opencl/matmul/opencl_cpu_blocks.h"
+#include "opencl/processor/opencl_cpu_blocks.h"
 #include "opencl/opencl_compile.h"
 #include "opencl/opencl_drivers.h"
 #include "opencl/opencl_status.h"

@@ -11,7 +11,7 @@
 #ifndef GANTRY_OPENCL_COMPILE_H
 #define GANTRY_OPENCL_COMPILE_H
 
-#include "opencl/opencl_pocl.h"
+#include "opencl/pocl/opencl_pocl.h"
 
 #include <pthread.h>
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "opencl/opencl_foreign_llvm.h"
+#include "opencl/pocl/opencl_foreign_llvm.h"
 #include "opencl/opencl_status.h"
 #include "driver/library_open.h"
 

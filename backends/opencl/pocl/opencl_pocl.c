@@ -10,7 +10,7 @@
  * The checks below must come before a program is built and a kernel is made. Where memory or disk
  * is scarce they must come before a launch, too (opencl_compile.h). */
 #define _GNU_SOURCE
-#include "opencl/opencl_pocl.h"
+#include "opencl/pocl/opencl_pocl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "opencl/opencl_linker.h"
+#include "opencl/pocl/opencl_linker.h"
 #include "opencl/opencl_status.h"
 #include "driver/host_call.h"
 #include "driver/process_limit.h"

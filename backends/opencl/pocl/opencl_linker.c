@@ -14,7 +14,7 @@
  * programs are found by this one trial, which takes a few milliseconds. It writes into a folder of
  * its own; what a killed process left of one is removed by a later trial. */
 #define _GNU_SOURCE
-#include "opencl/opencl_linker.h"
+#include "opencl/pocl/opencl_linker.h"
 
 #include <dirent.h>
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the block sizes of a record (opencl_cpu_blocks.h). */
-#include "opencl/matmul/opencl_cpu_blocks.h"
+#include "opencl/processor/opencl_cpu_blocks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the loader would end the process, and the queries that it makes (opencl_loader.h). */
 #define _GNU_SOURCE /* dl_iterate_phdr, memmem */
-#include "opencl/opencl_loader.h"
+#include "opencl/pocl/opencl_loader.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/opencl_pocl.h"
+#include "opencl/pocl/opencl_pocl.h"
 #include "opencl/opencl_status.h"
 
 #define SORT_VARIABLE "OCL_ICD_PLATFORM_SORT"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_DEEPBIND, dladdr1 */
-#include "opencl/opencl_foreign_llvm.h"
+#include "opencl/pocl/opencl_foreign_llvm.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
