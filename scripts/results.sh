@@ -32,19 +32,23 @@ ctest_counts() { # LOG
          END { if (total != "") print total - failed - skipped, failed, skipped + disabled }' "$1"
 }
 
-# with_progress: copies ctest's output; every 15 seconds (PROGRESS_SECONDS) a line follows that says how many tests ended,
-# and how much time is left if the others take as long as these.
+# with_progress COSTS: copies ctest's output; every 15 seconds (PROGRESS_SECONDS) a line follows that says how many tests
+# ended. It also says how much time is left, where COSTS, ctest's file, has the seconds of an earlier run.
 with_progress() {
-    began=$(date +%s) shown=$(date +%s) ended=0
+    costs=$1 began=$(date +%s) shown=$(date +%s) ended=0 done=0 all=0
+    [ ! -f "$costs" ] || all=$(awk 'NF == 3 { all += $3 } END { print int(all * 10) }' "$costs")
     while IFS= read -r line; do
         printf '%s\n' "$line"
         case $line in *"/"*" Test "*"#"*": "*" sec"*) ;; *) continue ;; esac
-        ended=$((ended + 1)) now=$(date +%s)
+        ended=$((ended + 1)) now=$(date +%s) name=${line#*: } total=${line#*/}
+        [ "$all" = 0 ] || done=$((done + $(awk -v name="${name%% *}" '$1 == name { at = int($3 * 10) } END { print at + 0 }' "$costs")))
         [ $((now - shown)) -ge "${PROGRESS_SECONDS:-15}" ] || continue
-        total=${line#*/}
-        total=${total%% *} shown=$now
-        left=$(((now - began) * (total - ended) / ended))
-        echo "-- $ended of $total tests, about $((left / 60)) min $((left % 60)) s left"
+        shown=$now left=
+        if [ "$done" -gt 0 ] && [ "$all" -gt "$done" ]; then
+            left=$(((now - began) * (all - done) / done))
+            left=", about $((left / 60)) min $((left % 60)) s left"
+        fi
+        echo "-- $ended of ${total%% *} tests$left"
     done
 }
 
@@ -55,11 +59,13 @@ ctest_in() {
     shift
     log=build/$preset/ctest.log
     rm -f "$log"
-    rm -f "$log.code"
+    rm -f "$log.code" "$log.costs"
+    costs=build/$preset/Testing/Temporary/CTestCostData.txt
+    [ ! -f "$costs" ] || cp "$costs" "$log.costs" # ctest rewrites its own while it runs
     {
         ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$((JOBS + 1))" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" ||
             echo $? >"$log.code"
-    } | with_progress
+    } | with_progress "$log.costs"
     [ ! -f "$log.code" ] || code=$(cat "$log.code")
     counts=$(ctest_counts "$log" 2>/dev/null || true)
     # shellcheck disable=SC2086

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise: `scripts/test --list` prints each promise of docs/verification.md after the name of its test, and runs nothing.
 # Promise: `scripts/test --slowest` prints the tests of a build folder by their seconds, the longest first.
-# Promise: A run of tests says now and then how many of them ended, and about how much time is left.
+# Promise: A run of tests says now and then how many of them ended, and where an earlier run took their times, about how
+# much time is left.
 #
 # lists.sh SOURCE_DIR WORK_DIR.
 set -eu
@@ -22,7 +23,10 @@ printf 'quick 1 0.25\nslow 3 12.5\nmiddle 2 3\n---\nslow\n' >"$work/build/some/T
 got=$("$work/scripts/test" --slowest | tr -s ' ' | tr '\n' ';')
 [ "$got" = "build/some:; 12.5 s slow; 3.0 s middle; 0.2 s quick;" ] || { echo "--slowest printed: $got"; exit 1; }
 
-got=$(IS_COMPLETE=yes PASSED=1 PROGRESS_SECONDS=0 sh -c ". '$source/scripts/results.sh'; IS_COMPLETE=yes PASSED=1
-      printf '%s\n' '    Start 1: a' ' 1/4 Test #1: a ....   Passed    0.10 sec' | with_progress")
-echo "$got" | grep -q '^-- 1 of 4 tests, about 0 min [0-9]* s left$' || { echo "no progress in: $got"; exit 1; }
+printf 'a 1 2\nb 1 6\n---\n' >"$work/costs"
+got=$(PROGRESS_SECONDS=0 sh -c "IS_COMPLETE=yes; . '$source/scripts/results.sh'; IS_COMPLETE=yes PASSED=1
+      { sleep 1; printf '%s\n' '    Start 1: a' ' 1/4 Test #1: a ....   Passed    0.10 sec'; } | with_progress '$work/costs'
+      echo ' 1/4 Test #1: a ....   Passed    0.10 sec' | with_progress '$work/none'")
+echo "$got" | grep -q '^-- 1 of 4 tests, about 0 min [3-6] s left$' || { echo "no time that is left in: $got"; exit 1; }
+echo "$got" | grep -q '^-- 1 of 4 tests$' || { echo "without times of an earlier run: $got"; exit 1; }
 echo "tests are listed, timed and counted"
