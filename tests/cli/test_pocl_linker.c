@@ -3,6 +3,8 @@
  * Promise: The ld that PoCL would call is tried: PoCL is left out with the reason if it fails,
  * hangs, is empty or belongs to another machine.
  * Promise: Files named ld that PoCL passes over (folders, broken links, pipes) leave nothing out.
+ * Promise: A linker that linked is recorded and not tried again, unless its file or the record
+ * changed.
  * Promise: PoCL is left out, or its build refused, in a process that ignores SIGCHLD.
  * A test that needs a mount is skipped, with the reason, on systems without one. */
 #define _GNU_SOURCE
@@ -89,6 +91,31 @@ static void trials_that_were_killed_are_removed(void **state) {
     if (strstr(output, "gantry_link_abcdef")) fail_msg("not removed:\n%s", output);
 }
 
+/* A trial removes old folders of other trials. */
+static void linker_that_linked_is_recorded(void **state) {
+    (void)state;
+    static const char old[] =
+        "mkdir -p trial/gantry_link_abcdef; touch -d '1 hour ago' trial/gantry_link_abcdef; " TRIAL
+        "$BIN/gantry devices; ls trial";
+    char line[512];
+    expect_run(0, FRESH TRIAL "$BIN/gantry devices; grep '/ld [0-9]' trial/gantry_linker");
+    expect_run(0, old);
+    expect_in_output("gantry_link_abcdef"); /* there was no trial */
+    static const char *const changes[] = {"sed -i 's/ld [0-9]*/ld 1/' trial/gantry_linker; ",
+                                          ": >trial/gantry_linker; ",
+                                          "rm trial/gantry_linker; mkfifo trial/gantry_linker; ",
+                                          "head -c 100000 /dev/zero >trial/gantry_linker; "};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; ++i) {
+        (void)snprintf(line, sizeof line, "%s%s", changes[i], old);
+        expect_run(0, line);
+        if (strstr(output, "gantry_link_abcdef")) fail_msg("no trial:\n%s", output);
+        expect_run(0, "grep '/ld [0-9]' trial/gantry_linker");
+    }
+    expect_run(0, "mkdir -p wrong; cp /bin/true wrong/ld; PATH=$PWD/wrong:$PATH " TRIAL
+                  "$BIN/gantry devices");
+    expect_in_output("it wrote no library");
+}
+
 static void process_that_ignores_sigchld_is_refused(void **state) {
     (void)state;
     static const char reason[] =
@@ -151,6 +178,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(linker_that_fails_refuses_the_device),
         cmocka_unit_test(files_that_are_no_programs_are_passed_over),
         cmocka_unit_test(trials_that_were_killed_are_removed),
+        cmocka_unit_test(linker_that_linked_is_recorded),
         cmocka_unit_test(process_that_ignores_sigchld_is_refused),
         cmocka_unit_test(linker_of_a_cross_compiler_is_not_taken),
         cmocka_unit_test(linker_that_is_missing_refuses_the_device),

@@ -12,7 +12,8 @@
  * What is found links an empty object to a library, started as Clang starts it: the result must be
  * a library of this machine. Scripts that fail, linkers for other machines and files that are no
  * programs are found by this one trial, which takes a few milliseconds. It writes into a folder of
- * its own; what a killed process left of one is removed by a later trial. */
+ * its own; what a killed process left of one is removed by a later trial. A program that linked is
+ * recorded in the folder, and is not tried again until its file changes. */
 #define _GNU_SOURCE
 #include "opencl/pocl/opencl_linker.h"
 
@@ -24,6 +25,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,9 +272,53 @@ static bool run_trial(const char *linker, link_trial_t *trial, char *why, size_t
     return false;
 }
 
+/* ---- the record of a trial ---- */
+
+#define RECORD_BYTES (PATH_BYTES + 256)
+
+/* What the linker's file is: a program that was replaced or changed has another text. "" for a
+ * script, because what it starts may change while it stays. */
+static void describe_linker(const char *linker, char text[RECORD_BYTES]) {
+    struct stat info;
+    char magic[SELFMAG] = "";
+    int file = open(linker, O_RDONLY | O_CLOEXEC);
+    text[0] = '\0';
+    if (file < 0) return;
+    if (read(file, magic, sizeof magic) == (ssize_t)sizeof magic &&
+        memcmp(magic, ELFMAG, SELFMAG) == 0 && fstat(file, &info) == 0)
+        (void)snprintf(text, RECORD_BYTES, "%s %ju %ju %jd %jd.%09ld %jd.%09ld\n", linker,
+                       (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size,
+                       (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
+                       (intmax_t)info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
+    (void)close(file);
+}
+
+static bool is_recorded(const char *path, const char *text) {
+    char found[RECORD_BYTES] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) return false;
+    const ssize_t bytes = read(file, found, sizeof found - 1);
+    (void)close(file);
+    return bytes > 0 && strcmp(found, text) == 0;
+}
+
+/* A record that cannot be written costs the next process a trial. */
+static void record_linker(const char *path, const link_trial_t *trial, const char *text) {
+    (void)unlink(trial->object);
+    int file = open(trial->object, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    const ssize_t bytes = (ssize_t)strlen(text);
+    const bool is_written = write(file, text, (size_t)bytes) == bytes;
+    if (close(file) == 0 && is_written) (void)rename(trial->object, path);
+}
+
 static bool linker_links(const char *linker, const char *folder, char *why, size_t why_bytes) {
     link_trial_t trial;
+    char record[PATH_BYTES + 32], text[RECORD_BYTES];
     if (MACHINE == EM_NONE) return true;
+    (void)snprintf(record, sizeof record, "%.1000s/gantry_linker", folder);
+    describe_linker(linker, text);
+    if (*text && is_recorded(record, text)) return true;
     remove_old_trials(folder);
     (void)snprintf(trial.folder, sizeof trial.folder, "%.1000s/" STEM "XXXXXX", folder);
     if (!mkdtemp(trial.folder)) {
@@ -282,6 +328,7 @@ static bool linker_links(const char *linker, const char *folder, char *why, size
     }
     name_files(&trial);
     const bool links = run_trial(linker, &trial, why, why_bytes);
+    if (links && *text) record_linker(record, &trial, text);
     remove_trial(&trial);
     return links;
 }
