@@ -216,18 +216,26 @@ static bool is_library_of_machine(const char *path) {
 
 /* ---- a trial ---- */
 
-/* Without input and output. Returns 0 or why there is no process. */
+/* In a process group of its own, so that what it starts can be ended with it. Without input and
+ * output. Returns 0 or why there is no process. */
 static int start_linker(const char *linker, link_trial_t *trial, pid_t *out_child) {
     char name[PATH_BYTES], minus_m[] = "-m", format[] = FORMAT, shared[] = "-shared", o[] = "-o";
     (void)snprintf(name, sizeof name, "%s", linker);
     char *arguments[] = {name, minus_m, format, shared, o, trial->library, trial->object, NULL};
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     int code = posix_spawn_file_actions_init(&actions);
     if (code != 0) return code;
-    code = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-    for (int file = 1; file <= 2 && code == 0; ++file)
-        code = posix_spawn_file_actions_adddup2(&actions, 0, file);
-    if (code == 0) code = posix_spawn(out_child, linker, &actions, NULL, arguments, environ);
+    code = posix_spawnattr_init(&attributes);
+    if (code == 0) {
+        code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+        if (code == 0) code = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+        for (int file = 1; file <= 2 && code == 0; ++file)
+            code = posix_spawn_file_actions_adddup2(&actions, 0, file);
+        if (code == 0)
+            code = posix_spawn(out_child, linker, &actions, &attributes, arguments, environ);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
     (void)posix_spawn_file_actions_destroy(&actions);
     return code;
 }
@@ -240,7 +248,7 @@ static pid_t wait_for_linker(pid_t child, int *out_state) {
         if (ended > 0 || (ended < 0 && errno != EINTR)) return ended;
         (void)nanosleep(&pause, NULL);
     }
-    (void)kill(child, SIGKILL);
+    (void)killpg(child, SIGKILL);
     (void)waitpid(child, out_state, 0);
     return 0;
 }
