@@ -313,7 +313,7 @@ typedef struct gantry_program_source_t {
     const char *const *parts; /**< The parts of the text. */
     uint32_t part_count;      /**< Entries of parts. */
     uint32_t reserved;        /**< 0. */
-    /** Of a source with make: stands for the text that it makes. Equal bytes give equal texts. */
+    /** For a source with make: the key of its text. Equal keys must give equal texts. */
     const void *key;
     uint64_t key_bytes; /**< Bytes at key. */
     /** optional (default: the parts are the text). Writes the text after the parts, as snprintf

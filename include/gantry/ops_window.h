@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Windows over images and sequences: convolutions and pooling; ops.h says what holds for all ops.
+ * Windows over images and sequences: convolutions and pooling; ops.h says what holds for all ops,
+ * for owners and for threads.
  *
  * Images are [batch, height, width, channels], with channels_first [batch, channels, height,
  * width]. Sequences are [batch, length, channels] or [batch, channels, length]. */

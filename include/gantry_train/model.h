@@ -12,14 +12,17 @@
  *
  * A call that fails leaves its text in gantry_last_message. A model that failed while it was put
  * together keeps its first error, and later calls return it, so that one check at the end is
- * enough. A built model keeps none. A failed gantry_model_compile only holds until the next one.
- * A text about an object that is NULL ends with the thread's last failure, which is most often
- * that of its constructor.
+ * enough. A built model keeps none. The error of a failed gantry_model_compile only holds until the
+ * next one. A text about an object that is NULL ends with the thread's last failure, which is most
+ * often that of its constructor.
  *
- * A model keeps its runtime in memory: after gantry_runtime_release, and in a child of fork, it may
- * only be released, and every other call with it that returns a status is FailedPrecondition.
+ * The caller that made a model must release it. A model keeps its runtime in memory: after
+ * gantry_runtime_release, and in a child of fork, it may only be released, and every other call
+ * with it that returns a status is FailedPrecondition.
  *
- * Externally synchronised; models that have layers together are one object in that. */
+ * Threads: a model is externally synchronised, but for gantry_model_stop. Models that share layers
+ * count as one object: a call with one of them must not run at the same time as a call with
+ * another. */
 #ifndef GANTRY_TRAIN_MODEL_H
 #define GANTRY_TRAIN_MODEL_H
 
@@ -49,7 +52,8 @@ typedef struct gantry_model_options_t {
      * model whose layers are made, in the order of the model's, after
      * keras.utils.set_random_seed(seed). 0: fixed numbers. */
     int64_t seed;
-    const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
+    /** Several devices; NULL: one. It must outlive the model. */
+    const gantry_strategy_t *strategy;
     /** The rows of each batch, as Keras's batch_shape: stateful recurrent layers need it. 0: any
      * number. A sequential model that its first batch builds takes that batch's. */
     int64_t batch_size;
@@ -63,8 +67,8 @@ typedef struct gantry_model_options_t {
 GANTRY_API gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model,
                                                             const double *weights, size_t count);
 /** Measures weights and sets them: times forward and backward pass of the first batch on each
- * replica by itself; a weight is the inverse of the time. The model is compiled. It is built if it
- * is not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
+ * replica by itself; a weight is the inverse of the time. The model must be compiled. It is built
+ * if it is not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
  * out_weights, which may be NULL. */
 GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
                                                          gantry_dataset_t *batches,
@@ -94,9 +98,9 @@ GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtyp
  * return_state, are the values after the returned one: returned + 1 and so on.
  *
  * Several models may have a layer, which then has one set of weights: the first one takes it over,
- * each further one adds a reference, and it ends with the last of them. They have one runtime, one
- * type and the same devices; a strategy's are in one order. A model NULL releases a layer that no
- * model has. */
+ * each further one adds a reference, and it ends with the last of them. These models must have one
+ * runtime, one type and the same devices, with a strategy in one order. With model NULL, the call
+ * releases a layer that no model has. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
 /** Applies a whole model as one layer, as Keras's model(x), and writes the values of its outputs to
@@ -158,8 +162,8 @@ GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size
  * to a temporary file in the same folder, then renamed. */
 GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
 /** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
- * failure. The model is built and has the layers of the one that was saved. A training that goes on
- * from there takes the steps that it would have taken. */
+ * failure. The model must be built, and must have the layers of the one that was saved. A training
+ * that continues from there takes the steps that it would have taken. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
 /** Writes the table of layers as Keras prints it on a terminal of 80 columns, in UTF-8, to `out`,
@@ -208,7 +212,7 @@ typedef struct gantry_compile_options_t {
     const gantry_loss_options_t *loss_options; /**< Copied; NULL: defaults. */
     /** Not weighted by the weights of samples. The model takes them over, also after a failure.
      * They may be given again, and to other models, which count anew in each training and test: a
-     * metric ends with the last model that has it. Each is given once in a call. */
+     * metric ends with the last model that has it. Each must be given only once in a call. */
     gantry_metric_t *const *metrics;
     size_t metric_count; /**< Entries of metrics. */
     /** Runs each step op by op, to look at its values. */
@@ -223,7 +227,7 @@ typedef struct gantry_compile_options_t {
     gantry_metric_t *const *weighted_metrics;
     size_t weighted_metric_count; /**< Entries of weighted_metrics. */
     /** Loss and metrics of each output, in the order of gantry_model_set_outputs; loss,
-     * loss_options, metrics and weighted_metrics are then unset. NULL: loss is that of every
+     * loss_options, metrics and weighted_metrics must then be unset. NULL: loss is that of every
      * output, and metrics are those of the one output. */
     const gantry_compile_output_t *outputs;
     size_t output_count; /**< Entries of outputs. */
@@ -233,11 +237,10 @@ typedef struct gantry_compile_options_t {
 } gantry_compile_options_t;
 
 /** Sets optimizer, loss and metrics. With several outputs that have a loss, "loss" is their
- * weighted sum, and the loss of each, not weighted, stands after it under its output's name:
- * "a_loss". Metrics then have their output's name in front, too: "a_accuracy". A second metric of a
- * name gets a number after it, and a weighted one "weighted_" in front, as in Keras.
- * FailedPrecondition for a number of outputs that the model does not have, and in a callback of
- * gantry_model_fit. */
+ * weighted sum, and the loss of each, not weighted, follows it under its output's name: "a_loss".
+ * Metrics then have their output's name in front, too: "a_accuracy". A second metric of a name gets
+ * a number after it, and a weighted one "weighted_" in front, as in Keras. FailedPrecondition for a
+ * number of outputs that the model does not have, and in a callback of gantry_model_fit. */
 GANTRY_API gantry_status_t gantry_model_compile(gantry_model_t *model,
                                                 const gantry_compile_options_t *options);
 
@@ -250,8 +253,8 @@ typedef struct gantry_logs_t {
     size_t count;         /**< Entries of names and of values. */
 } gantry_logs_t;
 
-/** Functions that a training calls; each may be NULL. Any status but OK ends the training with it,
- * with the text of gantry_fail. */
+/** Functions that a training calls; each may be NULL. Any status but OK ends the training with that
+ * status and the text that the callback left by gantry_fail. */
 typedef struct gantry_callback_t {
     uint32_t struct_size; /**< Its sizeof. */
     void *user;           /**< Their last argument. */
@@ -262,7 +265,8 @@ typedef struct gantry_callback_t {
                                  bool *stop, void *user);
     /** After a step of the training; *stop ends the training after it. */
     gantry_status_t (*step_end)(gantry_model_t *model, int64_t step, bool *stop, void *user);
-    /** Writes the callback's state for a backup: a text of less than `bytes`. */
+    /** Writes the callback's state for a backup, as a text, which must have less than `bytes`
+     * bytes. */
     gantry_status_t (*get_state)(char *out, size_t bytes, void *user);
     /** Sets the state that get_state wrote, of a training that goes on. */
     gantry_status_t (*set_state)(const char *text, void *user);

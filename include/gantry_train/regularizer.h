@@ -6,7 +6,10 @@
  * Layers take them for their weights: gantry_layer_set_regularizer, gantry_layer_set_constraint,
  * and the options of gantry_dense and of the convolutions. A model then adds the losses of its
  * trained weights to its own, in training and in tests, and bounds what an update changed. With
- * gantry_layer_set_activity_regularizer a layer's outputs have a regularizer, too. */
+ * gantry_layer_set_activity_regularizer a layer's outputs have a regularizer, too.
+ *
+ * Both are structs that the caller owns, and that the library copies. Thread-safe, except for the
+ * scope, which belongs to one thread. */
 #ifndef GANTRY_TRAIN_REGULARIZER_H
 #define GANTRY_TRAIN_REGULARIZER_H
 
