@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of branches and loops, recorded: trace_body.c. */
+/* Bodies of branches and loops: checking them, calling them, and recording them as a node of a
+ * trace (trace_body.c).
+ *
+ * Owner: a gantry__block_call_t and what it points to are the caller's, and must live until the
+ * call returns. Threads: a call belongs to the thread of its scope. */
 #ifndef GANTRY_FUNCTION_CONTROL_H
 #define GANTRY_FUNCTION_CONTROL_H
 

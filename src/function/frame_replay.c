@@ -42,7 +42,7 @@ typedef struct replay_graph_t {
 
 typedef struct replay_run_t {
     gantry__run_t run;
-    uint32_t *outer; /* roots that kernels of the run use and that lie in no arena */
+    uint32_t *outer; /* roots that kernels of the run use and that are in no arena */
     uint32_t outer_count;
     place_t *places; /* of this call */
     gantry__capture_t *capture;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The free blocks of an arena while its memory is planned: numbers alone, no memory behind them.
+/* The free blocks of an arena while its memory is planned: only offsets and sizes, without memory.
  *
  * No two blocks touch. All calls take a time that grows with the logarithm of the count. Offsets
- * and sizes are even. Externally synchronised. */
+ * and sizes must be even.
+ *
+ * Owner: the caller ends what it began. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_FREE_BLOCKS_H
 #define GANTRY_FUNCTION_FREE_BLOCKS_H
 

@@ -96,7 +96,7 @@ static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_inp
     return GANTRY_OK;
 }
 
-/* The name stands in lines of explanations and logs. */
+/* The name is written into lines of explanations and logs. */
 static gantry_status_t name_function(gantry_function_t *function, const char *given) {
     gantry_runtime_t *runtime = function->runtime;
     char *line = gantry__heap_strdup(&runtime->heap, given && *given ? given : "function");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the program of a fused node, member by member, and asks the device whether it takes it.
+/* Writes the program of a fused node, member by member, and finds out whether the device takes it.
  * The op is _FusedRows for groups with reductions, else _FusedElementwise.
  *
  * A member is one instruction. BiasAdd along the last dimension is an Add, too, and AddN is an Add

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph: the nodes that a trace recorded, in program order, and the values between them.
  *
- * Program order is a topological order: a node uses values of earlier nodes only. Plain data that
- * knows no device; types, shapes and attributes are complete. Externally synchronised while it is
- * made, constant afterwards. */
+ * Program order is a topological order: a node must use only values of earlier nodes. A graph is
+ * plain data that knows no device; types, shapes and attributes are complete.
+ *
+ * Owner: the graph owns its nodes, and holds references to the tensors, variables and streams of
+ * draws that they name. Threads: externally synchronised while it is made, constant afterwards. */
 #ifndef GANTRY_FUNCTION_GRAPH_H
 #define GANTRY_FUNCTION_GRAPH_H
 
@@ -59,7 +61,7 @@ typedef struct gantry__node_t {
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
     const gantry__op_def_t *const *fused_ops; /* of these nodes */
-    /* a product whose kernel cannot take the elementwise nodes behind it */
+    /* a product whose kernel cannot take the elementwise nodes after it */
     bool is_apart;
     const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;

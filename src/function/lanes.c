@@ -143,7 +143,7 @@ static void assign_lanes(spread_t *spread) {
     if (spread->lane_count == 0) spread->lane_count = 1;
 }
 
-/* Whether a lane beside the busiest has work worth a thread. */
+/* Whether a lane other than the busiest has work worth a thread. */
 static bool is_worth_it(const spread_t *spread) {
     uint32_t busy = 0;
     for (uint32_t i = 0; i < spread->lane_count; ++i) busy += spread->work[i] >= WORTH_A_LANE_NS;

@@ -2,10 +2,9 @@
 /* Joins elementwise nodes into nodes that compute them in one pass over memory, first those around
  * reductions over the last axis, then the others; or into the product before them.
  *
- * A group has one device and one shape of results, or with reductions the same rows
- * (fused_rows.c). It runs where its last member stands, so program
- * order stays a topological order if nothing outside uses a member's result before that place. One
- * walk in program order keeps that true:
+ * A group has one device and one shape of results, or with reductions the same rows (fused_rows.c).
+ * It runs in the place of its last member, so program order stays a topological order if nothing
+ * outside uses a member's result before that place. One walk in program order keeps that true:
  *
  *     a node takes the groups of its operands into its own, if they are open
  *     a node that uses a group's result and does not join closes that group for good
@@ -16,8 +15,8 @@
  *     c = b * 2      {c}
  *
  * A fused node holds its inputs until it runs. An earlier member may have been the last to use one,
- * so that joining would hold more memory than the members' results took. Then the group is left
- * alone, unless nothing that needs memory runs in between (see holds_more).
+ * so that joining would hold more memory than the members' results took. Then the nodes stay apart,
+ * unless nothing that needs memory runs in between (see holds_more).
  *
  * Linear in the number of nodes, but for the sets' trees. */
 #include <string.h>

@@ -6,7 +6,7 @@
  *              that takes it are measured
  *   cost       of each node its work (place/crossover.h); of each value a copy for each device
  *              that uses it and is not its own. A constant is copied once for all calls: it is
- *              free. An argument lies, for the model, on the device that makes its copies cheapest
+ *              free. An argument is, for the model, on the device that makes its copies cheapest
  *   group      free nodes that share values. Groups cost nothing to each other, so each is decided
  *              by itself
  *
@@ -17,7 +17,7 @@
  *
  *     x -> Exp -> Log -> MatMul -> y       launch 5 us on the GPU, 0.1 us on the CPU, copy 9 us:
  *                                          CPU, CPU, GPU costs 0.2 + 9 + 5, all on the GPU 15;
- *                                          with Exp alone the copy costs more than it saves
+ *                                          with only Exp the copy costs more than it saves
  *
  * The time is linear in nodes and uses, times devices squared. */
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the placer of graphs: its request and its result, one node, groups of nodes,
+/* The parts of the placer of graphs: its request and its result, one node, groups of nodes, and
  * refusals as text.
- * Externally synchronised. */
+ *
+ * Owner: the request and what it points to are the caller's. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_PLACE_PARTS_H
 #define GANTRY_FUNCTION_PLACE_PARTS_H
 
@@ -16,7 +17,7 @@ typedef struct gantry__node_place_t {
     /* the device to name: device; else where a constant is requested, or where an argument or
      * constant is used first; NULL: nowhere */
     gantry_logical_device_t *home;
-    gantry__kept_plan_t *kept; /* NULL: the placer was not asked */
+    gantry__kept_plan_t *kept; /* NULL: there was no call of the placer */
     uint32_t choice;           /* of its kernels */
     gantry_placement_reason_t reason;
     uint32_t decided_by; /* of a colocated node: the node of its group that decided + 1; else 0 */
@@ -68,8 +69,8 @@ gantry__kept_plan_t *gantry__node_plan(const gantry__graph_place_t *request, uin
 gantry_status_t gantry__place_op(const gantry__graph_place_t *request, uint32_t node,
                                  const gantry__node_ask_t *ask, gantry__node_place_t *place,
                                  const gantry__kept_plan_t **out_refused);
-/* Whether an op can run on a device. Opens no device: one that is closed cannot be asked about
- * shapes, and counts as willing. */
+/* Whether an op can run on a device. Opens no device; one that is closed cannot judge shapes, and
+ * counts as willing. */
 gantry_status_t gantry__node_fits(const gantry__graph_place_t *request, uint32_t node,
                                   gantry_logical_device_t *device, bool *out_fits);
 
@@ -81,7 +82,7 @@ typedef struct gantry__place_group_t {
     gantry_logical_device_t *pinned; /* the home of its variables, or NULL */
     const gantry__wish_t *wish;      /* of all members together; NULL: none */
     bool floats;                     /* no member decides: constants, arguments, aliases */
-    gantry_logical_device_t *device; /* if it floats: where its first alias lies, or NULL */
+    gantry_logical_device_t *device; /* if it floats: where its first alias is, or NULL */
     uint32_t first;                  /* that alias + 1 */
 } gantry__place_group_t;
 
@@ -108,7 +109,7 @@ gantry_status_t gantry__place_groups_place(gantry__place_groups_t *groups, uint3
 
 /* ---- crossover: place_crossover.c ---- */
 
-/* Moves placed ops that the rules leave free to where they cost least. Aliases that lie where their
+/* Moves placed ops that the rules leave free to where they cost least. Aliases that are where their
  * input is do not follow yet. */
 gantry_status_t gantry__place_crossover(const gantry__graph_place_t *request,
                                         const gantry__place_groups_t *groups,

@@ -9,8 +9,8 @@
  *     in place    a kernel that may work in place writes over an input that ends with it
  *
  * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
- * of their values alone has one owner at a time without waiting. Each lane has free blocks of its
- * own. The block of a value that several lanes use is not given back within the call. */
+ * that only their values use has one owner at a time without waiting. Each lane has free blocks of
+ * its own. The block of a value that several lanes use is not given back within the call. */
 #include <gantry/function.h>
 
 #include "device/logical_device.h"
@@ -232,7 +232,7 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
         slot->is_ended || slot->lane == GANTRY__NO_LANE)
         return GANTRY_OK;
     const uint64_t bytes = slot_bytes(schedule, slot);
-    slot->is_ended = true; /* an input may stand twice */
+    slot->is_ended = true; /* an input may be listed twice */
     if (bytes == 0) return GANTRY_OK;
     plan_end_block(planner, schedule->slots[index].root, step, bytes);
     return gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane), slot->offset, bytes);

@@ -21,7 +21,7 @@
 #define GANTRY__LEAST_REPLAYED 4u
 
 typedef enum gantry__replay_why_t {
-    GANTRY__REPLAYS = 0,          /* nothing stands in the way */
+    GANTRY__REPLAYS = 0,          /* nothing prevents it */
     GANTRY__REPLAY_OFF = 1,       /* the option device_graphs */
     GANTRY__REPLAY_NO_GRAPHS = 2, /* the backend makes none */
     GANTRY__REPLAY_LANES = 3,     /* threads run parts of the call */
@@ -56,8 +56,8 @@ typedef struct gantry__run_t {
     gantry__replay_why_t why; /* not replayed */
 } gantry__run_t;
 
-/* The run that begins at the first kernel at or behind act `from`; a kernel that cannot be replayed
- * is one by itself. False: there is none. */
+/* Finds the run that begins at the first kernel at or after act `from`; a kernel that cannot be
+ * replayed is a run by itself. False: there is none. */
 bool gantry__replay_next_run(const gantry__schedule_t *schedule, uint32_t from,
                              gantry__run_t *out_run);
 /* Why nothing at all is replayed on the device; GANTRY__REPLAYS: something may be. */

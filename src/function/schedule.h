@@ -3,10 +3,12 @@
  *
  *     nodes    each has a device, kernels and one reason
  *     slots    a value on a device: where its elements are found
- *     steps    kernel calls, copies, reads and assignments, in order
+ *     acts     kernel calls, copies, reads and assignments, in order
  *     arenas   the bytes of each device that all intermediate values of a call share
  *
- * Made once, constant afterwards: any number of frames (function/frame.h) run it at a time. */
+ * Owner: the schedule owns what its arrays point to; the graph is the caller's, and must outlive
+ * it. Threads: made by one thread, constant afterwards, so that any number of frames
+ * (function/frame.h) may run it at the same time. */
 #ifndef GANTRY_FUNCTION_SCHEDULE_H
 #define GANTRY_FUNCTION_SCHEDULE_H
 
@@ -115,7 +117,7 @@ typedef struct gantry__schedule_t {
     uint32_t *ended;
     uint32_t *outputs; /* slots of the graph's outputs */
     gantry__schedule_arena_t *arenas;
-    uint32_t lane_count;     /* threads that run a call; 1: the caller's alone */
+    uint32_t lane_count;     /* threads that run a call; 1: only the caller's */
     uint32_t *lane_sizes;    /* acts of each lane */
     uint32_t **lanes;        /* of each lane its acts, in order */
     gantry__block_t *blocks; /* in the order of their nodes */
@@ -133,7 +135,7 @@ typedef struct gantry__schedule_t {
     struct gantry__replay_notes_t *notes;
 } gantry__schedule_t;
 
-/* Places the graph, which outlives the schedule, and plans its memory. threads: as
+/* Places the graph, which must outlive the schedule, and plans its memory. threads is
  * gantry_function_options_t.inter_op_threads. */
 gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runtime_t *runtime,
                                       const gantry__graph_t *graph, int32_t threads);
@@ -166,15 +168,16 @@ uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const ga
  * the whole would change it. */
 bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
                                       uint32_t input);
-/* Whether an output of the act's kernel may lie over this input, which ends there and has its size:
- * of several parts (_FusedParts) only over one that no other part reads. */
+/* Whether an output of the act's kernel may take the memory of this input, which must end there and
+ * have its size. For several parts (_FusedParts) that is so only for an input that no other part
+ * reads. */
 bool gantry__schedule_may_lie_over(const gantry__schedule_t *schedule, const gantry__act_t *act,
                                    uint32_t output, uint32_t input);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
 /* Makes the notes of graphs of devices, if a device makes graphs: function/replay.c. */
 gantry_status_t gantry__schedule_make_notes(gantry__schedule_t *schedule);
-/* Moves copies right behind the act that makes their source: function/pass_copies.c. */
+/* Moves copies to directly after the act that makes their source: function/pass_copies.c. */
 gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule);
 
 #endif

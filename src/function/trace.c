@@ -45,7 +45,7 @@ typedef struct node_name_t {
     char text[GANTRY__NODE_NAME_BYTES];
 } node_name_t;
 
-/* As in TensorFlow, names that differ by case alone are the same. */
+/* As in TensorFlow, names that differ only by case are the same. */
 static uint32_t *trace_name_count(gantry__trace_t *trace, const char *text) {
     char key[GANTRY__NODE_NAME_BYTES];
     size_t length = 0;
@@ -53,8 +53,8 @@ static uint32_t *trace_name_count(gantry__trace_t *trace, const char *text) {
     return gantry__id_map_at(&trace->names, gantry__hash64(key, length, 0) | 1);
 }
 
-/* The base, or base_1, base_2... A long base is cut before it is compared. Names stand in lines of
- * explanations and logs. */
+/* The base, or base_1, base_2... A long base is cut before it is compared. Names are written into
+ * lines of explanations and logs. */
 static gantry_status_t trace_make_unique(gantry__trace_t *trace, const char *given,
                                          node_name_t *out_name) {
     char base[GANTRY__NODE_NAME_BYTES];

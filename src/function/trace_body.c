@@ -67,8 +67,8 @@ static gantry_status_t connect_inputs(block_record_t *record, const gantry__trac
     return GANTRY_OK;
 }
 
-/* Whether the shapes differ in sizes alone that depend on data in one of them. A branch's result
- * has such a size then; a loop's variable must have had it. */
+/* Whether the shapes differ only in sizes that depend on data in one of them. A branch's result has
+ * such a size then; a loop's variable must have had it. */
 static bool merge_open(const gantry__block_call_t *call, const gantry_tensor_t *given,
                        gantry_dtype_t dtype, gantry_shape_t *shape) {
     gantry_shape_t merged = *shape;

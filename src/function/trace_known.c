@@ -5,9 +5,9 @@
  *     Pack(Sub, 3)   recorded
  *     Reshape(x, Pack)   asks: Sub and Pack are computed at once, and Reshape gets a constant
  *
- * The nodes stay as they are; those that nothing else needs fall away. The walk goes from the asked
- * value to constants with a stack of its own, since a chain may be as long as the body. What is
- * found, and what is not, is kept, so that each node is visited once.
+ * The nodes stay as they are; those that nothing else needs fall away. The walk goes from the
+ * requested value to constants with a stack of its own, because a chain may be as long as the body.
+ * What is found, and what is not, is kept, so that each node is visited once.
  *
  * Of a vector that is not known, single numbers may be: in Slice(x, begin, Pack(n, 3)) the 3. Such
  * an element is followed back through the nodes that only move it (Concat, Slice, views), to a
@@ -196,7 +196,7 @@ static bool step_joined(number_t *at, const gantry__node_t *node) {
     return false;
 }
 
-/* To the value around the body, which an input of the body stands for. */
+/* Steps to the value outside of the body that an input of the body has. */
 static bool step_outside(number_t *at) {
     const gantry__trace_t *trace = at->trace;
     for (size_t i = 0; i < trace->capture_count; ++i) {

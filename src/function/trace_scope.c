@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a body says of its nodes beside their ops: names, control inputs, devices and
+/* What a body says of its nodes in addition to their ops: names, control inputs, devices and
  * colocations. */
 #include <gantry/observe.h>
 

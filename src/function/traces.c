@@ -238,7 +238,7 @@ static gantry_status_t order_nodes(const gantry_function_t *function, gantry__tr
     return status;
 }
 
-/* The pass does not know what blocks and devices add: each round asks for what is still missing.
+/* The pass does not know what blocks and devices add: each round requests what is still missing.
  * All rounds together make at most as many nodes again as there are. */
 static gantry_status_t recompute_nodes(const gantry_function_t *function, gantry__traced_t *traced,
                                        needed_bytes_t *needed) {
@@ -348,8 +348,8 @@ gantry__traced_t *gantry__function_newest(gantry_function_t *function) {
 
 /* ---- idle frames ---- */
 
-/* With the lock held, so that no trace ends meanwhile: what a trace holds beside its frames may be
- * the program's, whose end an allocation must not meet. */
+/* It holds the lock while it frees, so that no trace ends meanwhile: what a trace holds in addition
+ * to its frames may be the program's, which must not end inside an allocation. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device) {
     gantry_function_t *function =
         (gantry_function_t *)((char *)keeper - offsetof(gantry_function_t, keeper));
