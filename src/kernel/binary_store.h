@@ -33,8 +33,9 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
 void gantry__binary_store_deinit(gantry__binary_store_t *store);
 
 /* Makes the folder; returns whether binaries can be kept. If not, logs why: it cannot be made, or
- * others may write it. Only who builds programs asks, so that a CPU alone leaves no folder behind.
- * Cheap after the first call; get and put do nothing before it. */
+ * others may write it. Only code that builds programs calls it, so that a program that uses only
+ * the CPU makes no folder. It is cheap after the first call, and must be called before get and put,
+ * which do nothing until then. */
 bool gantry__binary_store_open(gantry__binary_store_t *store);
 
 typedef enum gantry__store_answer_t {

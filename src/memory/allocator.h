@@ -26,7 +26,7 @@ typedef struct gantry__allocator_options_t {
 typedef struct gantry__allocation_t {
     uint64_t bytes;
     const char *owner; /* for reports: constant text, the op's name */
-    const char *tag;   /* the user's name for the memory, or NULL; outlives the chunk */
+    const char *tag;   /* the user's name for the memory, or NULL; must outlive the chunk */
     /* scratch and copies of inputs: freed when the running op ends, so that other threads may wait
      * for it */
     bool temporary;
@@ -91,7 +91,7 @@ void gantry__allocator_clear_stats(gantry__allocator_t *allocator);
 /* Counts of the ladder's outcomes. */
 void gantry__allocator_counts(gantry__allocator_t *allocator, gantry__ladder_counts_t *out_counts);
 
-/* A snapshot of now, from the allocator's heap; the caller frees it (sizeof **out_report). */
+/* A snapshot of now, from the allocator's heap; the caller must free it (sizeof **out_report). */
 gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator,
                                          gantry__memory_report_t **out_report);
 /* The snapshot of the last refusal. NotFound: there was none; ResourceExhausted: no memory to keep

@@ -7,11 +7,11 @@
  * decides.
  *
  * Ownership: a gantry__bfc_t lives inside its owner (init, deinit) and owns the structs of chunks
- * and regions, taken from the heap given at init; the memory behind a region's handle stays the
+ * and regions, taken from the heap given at init; the memory that a region's handle names stays the
  * caller's. A chunk's pointer is valid from allocate to free, a region's from begin_region to
- * end_region. Externally synchronised. The caller may release its lock while a driver works for a
- * region between begin and attach, or between detach and end: such a region counts against the
- * limit but is not used.
+ * end_region. Threads: externally synchronised. The caller may release its lock while a driver
+ * works for a region between begin and attach, or between detach and end: such a region counts
+ * against the limit but is not used.
  *
  * The caller's loop:
  *     gantry__bfc_allocate(bfc, bytes, &chunk)                  chunk not NULL: done
@@ -47,7 +47,7 @@
 typedef struct gantry__bfc_options_t {
     /* limit of all regions together; must not be 0; above INT64_MAX: no limit */
     uint64_t limit_bytes;
-    /* of the limit, memory taken for good beside the regions (a driver's context) */
+    /* of the limit, memory other than regions that is taken for good (a driver's context) */
     uint64_t reserved_bytes;
     uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
@@ -143,7 +143,7 @@ typedef struct gantry__bfc_t {
  * limit of 0 or one that is wholly reserved. */
 gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
                                  const gantry__bfc_options_t *options);
-/* Forgets everything, including chunks in use; the caller has freed the handles and ended all
+/* Forgets everything, including chunks in use; the caller must have freed the handles and ended all
  * regions in flight. */
 void gantry__bfc_deinit(gantry__bfc_t *bfc);
 
@@ -177,9 +177,10 @@ void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes);
  * region rather than gain one. No limit (UINT64_MAX) without growth. */
 uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes);
 
-/* Begins a region that can hold bytes (0: any), of the length that growth prescribes: ask the
- * driver for region->bytes. NULL with OK if limit_bytes or max_region_bytes forbids it;
- * ResourceExhausted if host memory is out. Growth advances only when the region is attached. */
+/* Begins a region that can hold bytes (0: any), of the length that growth prescribes. The caller
+ * must then request region->bytes from the driver. NULL with OK if limit_bytes or max_region_bytes
+ * forbids it; ResourceExhausted if host memory is out. Growth advances only when the region is
+ * attached. */
 gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes,
                                          gantry__bfc_region_t **out_region);
 /* After the driver's refusal: 0.9 times the length, and at last exactly the needed length. False if

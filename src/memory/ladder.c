@@ -15,7 +15,7 @@
  * Waiting. Memory that a tensor frees is available at once, even with work in flight, because
  * streams keep the order. So only another thread can bring memory, and only two events are certain:
  * the end of an op that holds temporary memory, and a region on its way from or to the driver.
- * Unless the user asked for more (explicit_retry: any free may come), an allocation waits while
+ * Unless the user requested more (explicit_retry: any free may come), an allocation waits while
  *
  *     the request would fit, were no temporary alive
  *         in use - temporary bytes + charged + reserved + request <= limit
@@ -50,7 +50,7 @@ typedef struct climb_t {
     const gantry__allocation_t *request;
     gantry__bfc_chunk_t *chunk; /* NULL: none yet */
     uint64_t rounded;
-    /* room under the limit when the driver last refused; with more room it is asked again */
+    /* room under the limit when the driver last refused; with more room the request is repeated */
     uint64_t refused_room;
     bool is_waiting; /* rungs are recorded outside of waits */
     uint32_t rung_count;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of an allocator when no free chunk fits, and giving regions back.
  *
- * Part of the allocator, in a file of its own. All functions are called and return with the
- * allocator's lock held, and release it while the source works or an allocation waits. */
+ * This is part of the allocator, in a file of its own; what it makes belongs to the allocator.
+ * Threads: the caller must hold the allocator's lock. Every function returns with it, and releases
+ * it while the source works or an allocation waits. */
 #ifndef GANTRY_MEMORY_LADDER_H
 #define GANTRY_MEMORY_LADDER_H
 

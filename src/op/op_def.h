@@ -62,8 +62,8 @@ typedef struct gantry__op_attr_t {
 
 typedef struct gantry__op_def_t gantry__op_def_t;
 
-/* One call under inference. Inputs are flat: a list input's tensors lie in its place. The caller
- * owns the arrays, which have room for all inputs, and for all outputs that the op may have. */
+/* One call under inference. Inputs are flat: a list input's tensors take its place. The caller owns
+ * the arrays, which must have room for all inputs, and for all outputs that the op may have. */
 typedef struct gantry__infer_t {
     const gantry__op_def_t *op;
     uint32_t input_count;

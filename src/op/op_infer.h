@@ -70,8 +70,8 @@ typedef struct gantry__piece_t {
     bool is_apart;  /* its elements are not contiguous */
 } gantry__piece_t;
 
-/* The elements that a slice has of one dimension: count of them, from begin on, each `stride`
- * behind the last. */
+/* The elements that a slice has of one dimension: count of them, from begin on, each `stride` after
+ * the one before. */
 typedef struct gantry__range_t {
     int64_t begin, count, stride;
 } gantry__range_t;
@@ -82,8 +82,8 @@ gantry_status_t gantry__slice_ranges(gantry__infer_t *call, const gantry_shape_t
                                      gantry__range_t out_ranges[GANTRY_MAX_RANK],
                                      gantry_shape_t *out_shape);
 
-/* In a dimension of `size` the piece has `count` elements from begin on, each `stride` behind the
- * last. */
+/* In a dimension of `size` the piece has `count` elements from begin on, each `stride` after the
+ * one before. */
 void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
                           int64_t stride);
 
@@ -133,8 +133,8 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
 
 /* The call's attribute of that name; NULL if the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
-/* NumPy's broadcasting; false if a and b do not fit. *out may be a or b. An open size beside
- * another that is not 1 becomes that. */
+/* NumPy's broadcasting; false if a and b do not fit. *out may be a or b. An open size becomes the
+ * other size, unless that is 1. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
                               gantry_shape_t *out);
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its index. */

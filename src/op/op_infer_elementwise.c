@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of elementwise ops: NumPy's broadcasting.
  *
- * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1
- * stretches to the other size, even to 0. An open size beside a known one that is not 1 must be
- * equal to it, or 1. The common case, equal shapes, takes one comparison and one copy. */
+ * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches
+ * to the other size, even to 0. Where the other size is known and not 1, an open size must be equal
+ * to it, or 1. The common case, equal shapes, takes one comparison and one copy. */
 #include "op/op_infer.h"
 
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,

@@ -41,7 +41,7 @@ static gantry_status_t fail_unused(int64_t k, uint32_t place, int64_t operand) {
                         (long long)k, (unsigned)place, (long long)operand);
 }
 
-/* The numbers of a Cast behind its operand. */
+/* Checks the numbers of a Cast after its operand. */
 static gantry_status_t check_cast(int64_t k, const int64_t *instruction) {
     const bool has_type = instruction[3] > 0 && instruction[3] < 64 &&
                           gantry__fused_takes(GANTRY__FUSED_Cast, (gantry_dtype_t)instruction[3]);

@@ -4,7 +4,7 @@
 
 /* ---- Concat ---- */
 
-/* Input i beside the result of those before it; axis -1: not known. */
+/* Joins input i with the result of those before it; axis -1: not known. */
 static gantry_status_t join_one(gantry__infer_t *call, uint32_t i, int64_t axis) {
     const gantry_shape_t *first = call->shapes[0], *other = call->shapes[i];
     gantry_shape_t *out = &call->out_shapes[0];
@@ -55,7 +55,7 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* ---- pieces that lie side by side ---- */
+/* ---- pieces that are adjacent ---- */
 
 void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
                           int64_t stride) {

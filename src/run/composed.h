@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of composed ops that the eager path needs; their functions lie above it in src/compose.
+/* The parts of composed ops that the eager path needs; their functions are above it in src/compose.
  *
- * src/compose/compose.c implements them, so that this folder includes nothing above it. The scope
+ * src/compose/compose.c must define them, so that this folder includes nothing above it. The scope
  * belongs to the calling thread. */
 #ifndef GANTRY_RUN_COMPOSED_H
 #define GANTRY_RUN_COMPOSED_H

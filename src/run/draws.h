@@ -14,9 +14,10 @@
 #include "base/philox.h"
 
 typedef struct gantry__draws_t gantry__draws_t;
-typedef _Atomic uint64_t gantry__restarts_t; /* how often streams were told to begin again */
+typedef _Atomic uint64_t gantry__restarts_t; /* the number of requests that streams begin again */
 
-/* restarts (NULL: none) outlives the draws: when its count changes, they begin again at place. */
+/* restarts (NULL: none) must outlive the draws: when its count changes, they begin again at
+ * place. */
 gantry_status_t gantry__draws_create(const gantry__heap_t *heap, gantry__philox_t place,
                                      const gantry__restarts_t *restarts,
                                      gantry__draws_t **out_draws);

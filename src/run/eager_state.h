@@ -9,7 +9,7 @@
 #include "op/op_def.h"
 #include "run/scope_state.h"
 
-/* A host copy of an input that lies on a device. */
+/* A host copy of an input that is on a device. */
 typedef struct gantry__owned_t {
     void *bytes;
     size_t size;
@@ -69,7 +69,7 @@ const gantry_tensor_t *gantry__eager_find_donor(const gantry__eager_t *eager, ui
 
 /* ---- in a function that runs op by op: eager_place.c ---- */
 
-/* Writes where the op stands; at most GANTRY__FAULT_PLACE_BYTES. The scope has a place. */
+/* Writes the place of the op, at most GANTRY__FAULT_PLACE_BYTES. The scope must have a place. */
 void gantry__eager_print_place(const gantry__eager_t *eager, char *out);
 /* Puts op, types, shapes and device in front of the failure of a function's op that has no node. */
 gantry_status_t gantry__eager_fail_in_place(const gantry__eager_t *eager, gantry_status_t status);

@@ -81,7 +81,7 @@ typedef struct gantry__profile_snapshot_t {
     const gantry__heap_t *heap;
     gantry_profile_mode_t mode;
     size_t count;
-    gantry_profile_row_t *rows; /* count of them, and the sum behind */
+    gantry_profile_row_t *rows; /* count of them, and after these the sum */
 } gantry__profile_snapshot_t;
 
 /* The snapshot's rows are its own until deinit. */
@@ -140,7 +140,7 @@ static inline void gantry__recorded_end(gantry__recorded_t *recorded) {
 
 /* GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_READ, device); at the top of a call charges its
  * time to that row, until the block ends in any way. While nothing is recorded it costs one check
- * of the flag. The runtime outlives the block. */
+ * of the flag. The runtime must outlive the block. */
 #define GANTRY__RECORD(recorded, runtime, subject, device)                                         \
     __attribute__((cleanup(gantry__recorded_end))) gantry__recorded_t recorded;                    \
     recorded.frame = gantry__profile_is_on(&(runtime)->devices)                                    \

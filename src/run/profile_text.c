@@ -135,7 +135,7 @@ static void add_row(gantry_profile_row_t *sum, const gantry_profile_row_t *row) 
     sum->wait_ns += row->wait_ns;
 }
 
-/* Writes the line of a called op, and those of its parts behind it; returns the number of rows. */
+/* Writes the line of a called op, and those of its parts after it; returns the number of rows. */
 static size_t write_group(const place_t *places, size_t left, uint64_t all_ns,
                           gantry__text_t *out) {
     size_t count = 1;

@@ -9,7 +9,7 @@
 #include "op/op_infer.h"
 
 #define MOST_SEED INT64_C(0x7fffffff)
-/* used beside an op's own seed when there is no global one: TensorFlow's */
+/* used with an op's own seed when there is no global one; it is TensorFlow's */
 #define SEED_WITHOUT_GLOBAL INT64_C(87654321)
 
 typedef struct stream_key_t {
@@ -116,7 +116,8 @@ static stream_t *make_stream(const gantry__random_state_t *state, const stream_k
     return NULL;
 }
 
-/* The draws of this key's stream, created if needed; NULL when memory is out. The lock is held. */
+/* The draws of this key's stream, created if needed; NULL when memory is out. The caller must hold
+ * the lock. */
 static gantry__draws_t *find_shared(gantry__random_state_t *state, const stream_key_t *key) {
     stream_t **bucket =
         &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];

@@ -29,10 +29,11 @@ struct gantry_scope_t {
     const gantry__wish_t *wish;
     const gantry__chooser_t *chooser;   /* the innermost device function, or NULL */
     struct gantry__trace_t *trace;      /* NULL: ops run */
-    struct gantry_observer_t *observer; /* the innermost that is told ops, or NULL */
+    struct gantry_observer_t *observer; /* the innermost to which ops are reported, or NULL */
     gantry_status_t status;
     uint32_t donated_count;
-    /* bit i: output i of the next op may lie over input i, if nobody else holds that tensor */
+    /* bit i: output i of the next op may take the memory of input i, if nobody else holds that
+     * tensor */
     uint32_t overwritten;
     /* in a trace: parts of composed ops are recorded also where sizes depend on data */
     bool takes_parts;

@@ -5,7 +5,7 @@
  *     to host          \ copy | event
  *     host       begin . . . . . poll: not yet . . . poll: the event has passed, faults are settled
  *
- * The event is recorded behind the copy at once, so that later reads delay no answer. Some drivers
+ * The event is recorded directly after the copy, so that later reads delay no answer. Some drivers
  * copy to memory that is not pinned while the caller waits. There the copy goes to a staging block,
  * and the poll or wait that finds its end copies from the block; a larger one is made at once. */
 #include <gantry/tensor.h>
@@ -26,7 +26,7 @@ struct gantry_read_t {
     gantry_tensor_t *tensor; /* held, and so are its memory and its runtime */
     void *out;
     gantry__point_t point;
-    gantry__event_t *event;         /* behind the point; NULL: the read has ended */
+    gantry__event_t *event;         /* after the point; NULL: the read has ended */
     gantry__staging_block_t *block; /* where the driver writes; NULL: to out */
     const char *note;
     gantry_status_t status; /* once it has ended */
@@ -156,7 +156,7 @@ static gantry_status_t finish_read(gantry_read_t *read) {
     return read->event ? end_read(read, gantry__point_wait(read->point)) : result_of(read);
 }
 
-/* The event may come after later work: the point tells whether the read itself failed. */
+/* The event may come after later work: the point shows whether the read itself failed. */
 gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended) {
     GANTRY__OWN_FP_MODE(fp);
     if (out_has_ended) *out_has_ended = false;

@@ -63,8 +63,7 @@ gantry_status_t gantry__tensor_symbolic(gantry_runtime_t *runtime, gantry_dtype_
 gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor);
 /* Releases memory and faults if only the caller holds the tensor; false: nothing is changed. */
 bool gantry__tensor_empty(gantry_tensor_t *tensor);
-/* A view of elements that lie side by side in source's buffer, from byte first_byte of source
- * on. */
+/* Makes a view of contiguous elements in source's buffer, from byte first_byte of source on. */
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* A view of the same memory with another shape of equally many elements. */
@@ -75,7 +74,7 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* Whether only the one owner of the tensor can reach its memory, which is a buffer, and a result
- * may lie there. */
+ * may be written there. */
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);
 /* A copy on another device. */
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
@@ -99,7 +98,7 @@ gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, struct gantry_
 /* The first error among the tensor's faults. */
 gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor);
 
-/* Whether the elements may be read to out, which has room for `bytes`. */
+/* Whether the elements may be read to out, which must have room for `bytes`. */
 gantry_status_t gantry__tensor_check_read(const gantry_tensor_t *tensor, const void *out,
                                           size_t bytes);
 /* The elements in host memory: the tensor's own, or a copy in *out_owned (heap memory of

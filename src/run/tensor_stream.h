@@ -11,7 +11,7 @@ typedef gantry_status_t (*gantry__elements_fn)(void *user, void *out, size_t byt
 
 /* Makes a tensor on the device, which is open, of the elements that next delivers. is_whole: next
  * can only deliver all of them at once. The scope gives runtime and tag; *out_tensor is in no scope
- * yet, and is to be released after a failure, too, if it is not NULL. */
+ * yet, and the caller must release it after a failure, too, if it is not NULL. */
 gantry_status_t gantry__tensor_stream(gantry_scope_t *scope, gantry_logical_device_t *device,
                                       gantry_dtype_t dtype, const gantry_shape_t *shape,
                                       bool is_whole, gantry__elements_fn next, void *user,
