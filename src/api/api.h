@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of public calls. */
+/* Checks and look-ups that several files of public calls share.
+ *
+ * Owner: nothing is handed out but devices, which the runtime owns. Threads: thread-safe. */
 #ifndef GANTRY_API_API_H
 #define GANTRY_API_API_H
 

@@ -7,7 +7,7 @@
 
 #define MOST_ATTRS 6
 
-/* The attributes of one call; their lists of four are stored beside them. */
+/* The attributes of one call; their lists of four are stored with them. */
 typedef struct window_call_t {
     gantry_window_options_t options;
     gantry_attr_value_t attrs[MOST_ATTRS];

@@ -159,7 +159,7 @@ static void put_visible_value(gantry__device_table_t *table, gantry_setting_t *o
     gantry__mutex_unlock(&table->lock);
 }
 
-/* Reads TensorFlow's variable behind ours, if it decided the value. */
+/* Reads TensorFlow's variable after ours, if it decided the value. */
 static gantry_status_t setting_query_read_foreign(gantry_runtime_t *runtime,
                                                   gantry__setting_id_t id, gantry_setting_t *out) {
     bool is_pinned = id == GANTRY__SETTING_PINNED_LIMIT, is_used = false;

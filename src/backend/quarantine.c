@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a backend in the folder "drivers", beside the compiled kernels:
+/* Files of a backend in the folder "drivers", next to the compiled kernels:
  *
  *   opencl.<number>.try       a note: the version of the drivers that a process opens now. The
  *                             process locks the file before it has this name, and removes it. The

@@ -17,8 +17,9 @@
  *
  * Without a folder of compiled kernels, with one that cannot be written or that others may write
  * (base/trust.h), and without the gantry command there is no quarantine: drivers are opened without
- * a trial, and gantry_backend_status says why. Owner: the runtime's set of backends. Init-only;
- * processes of one user may share the folder. */
+ * a trial, and gantry_backend_status says why. Owner: the runtime's set of backends. Threads: the
+ * functions must only be called while the runtime is initialised; processes of one user may share
+ * the folder. */
 #ifndef GANTRY_BACKEND_QUARANTINE_H
 #define GANTRY_BACKEND_QUARANTINE_H
 

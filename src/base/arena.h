@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bump allocator: many small objects with one end.
  *
- * Owns blocks of heap memory; nothing is freed by itself. Externally synchronised. */
+ * Owner: the arena owns blocks of heap memory; nothing is freed before its end. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_BASE_ARENA_H
 #define GANTRY_BASE_ARENA_H
 

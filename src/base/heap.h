@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory by one function, so that an embedder can replace it and a test can make it fail.
  *
- * A heap is a plain value that the runtime owns; it outlives everything allocated from it. Knows no
- * devices. Thread-safe if its function is. */
+ * A heap is a plain value that the runtime owns; it must outlive everything allocated from it.
+ * Knows no devices. Thread-safe if its function is. */
 #ifndef GANTRY_BASE_HEAP_H
 #define GANTRY_BASE_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ptr NULL: allocate; new_bytes 0: free, returns NULL; else resize. Returns NULL and leaves ptr
- * alone on failure. Memory is aligned for any type. */
+/* ptr NULL: allocate; new_bytes 0: free, returns NULL; else resize. On failure it returns NULL, and
+ * ptr must be as before. Memory must be aligned for any type. */
 typedef void *(*gantry__reallocate_fn)(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
 
 typedef struct gantry__heap_t {

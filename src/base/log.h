@@ -18,7 +18,7 @@ typedef struct gantry__log_t {
     gantry_log_level_t level;      /* lowest one for the callback */
     gantry__log_file_t *file;      /* of GANTRY_LOG; NULL: none */
     const char *file_name;         /* the settings' */
-    gantry_log_level_t file_level; /* lowest one for the file, from the environment alone */
+    gantry_log_level_t file_level; /* lowest one for the file, only from the environment */
 } gantry__log_t;
 
 /* Reads the levels and opens what GANTRY_LOG names. InvalidArgument for a malformed value; a file
@@ -32,7 +32,7 @@ bool gantry__log_is_read(const gantry__log_t *log, gantry_log_level_t level);
 
 void gantry__log(const gantry__log_t *log, gantry_log_level_t level, const char *format, ...)
     GANTRY__PRINTF(3, 4);
-/* For lines that a setting asks for by themselves, such as placements: the lowest level does not
+/* For lines that a setting requests by themselves, such as placements: the lowest level does not
  * drop them. */
 void gantry__log_asked(const gantry__log_t *log, gantry_log_level_t level, const char *format, ...)
     GANTRY__PRINTF(3, 4);

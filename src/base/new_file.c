@@ -14,7 +14,7 @@
  *     lock N            N is another file, or gone      A takes another
  *
  * On a file system without locks nothing is removed. The lock is held until the file has its name,
- * so close cannot tell the last errors: a copy of the descriptor is closed before. */
+ * so close cannot report the last errors; therefore a copy of the descriptor is closed before. */
 #define _XOPEN_SOURCE 700
 
 #include "base/new_file.h"
@@ -185,7 +185,7 @@ gantry_status_t gantry__new_file_write(gantry_new_file_t *file, const void *byte
 
 /* ---- end ---- */
 
-/* What close would tell. Returns 0 or errno. */
+/* Reports what close would report: 0 or errno. */
 static int settle(int fd) {
     const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (copy < 0) return errno;

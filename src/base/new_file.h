@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that is being written: the one way in which the library, the training library and the
- * programs around them write files. gantry/file.h says what holds. Owns the open file.
- * Externally synchronised; different files are independent, also those of one path. */
+ * programs around them write files. gantry/file.h says what holds.
+ *
+ * Owner: it owns the open file. Threads: externally synchronised; different files are independent,
+ * also those of one path. */
 #ifndef GANTRY_BASE_NEW_FILE_H
 #define GANTRY_BASE_NEW_FILE_H
 

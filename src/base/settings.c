@@ -4,7 +4,7 @@
  *
  *   put    options in code, each with the words by which messages name it; twice is refused unless
  *          both mean the same
- *   find   the entry; the environment is asked here, once for each name. In a program that runs
+ *   find   the entry; the environment is read here, once for each name. In a program that runs
  *          with more rights than its caller (set-user-ID), it has no value: a caller could choose
  *          files that the program loads or writes
  *   call   values that a call changes later; former texts are kept, since threads may read them

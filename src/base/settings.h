@@ -93,8 +93,8 @@ const char *gantry__settings_call(gantry__settings_t *settings, const char *name
  * variable, value and what is accepted. */
 gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const char *name,
                                           bool *out);
-/* One of words[0..count); *out is its place. Where off or on is a word, 0, false and no, or 1, true
- * and yes, stand for it. */
+/* Reads one of words[0..count); *out is its place. Where off or on is a word, 0, false and no, or
+ * 1, true and yes, mean it, too. */
 gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name,
                                           const char *const *words, int count, int *out);
 /* Bytes: digits with an optional K, M, G or T (powers of 1024). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A growing text with a sticky error: append freely, check once.
  *
- * Owns its bytes; begin with gantry__text_init, end with gantry__text_deinit. Externally
- * synchronised. */
+ * Owner: the text owns its bytes. It must begin with gantry__text_init and end with
+ * gantry__text_deinit. Threads: externally synchronised. */
 #ifndef GANTRY_BASE_TEXT_H
 #define GANTRY_BASE_TEXT_H
 

@@ -2,10 +2,9 @@
 /* The writer of a timeline: one file of trace events as Chrome and Perfetto read them, one event on
  * a line.
  *
- * Knows no device. docs/profile.md says which events there are.
- * Memory is bounded: threads share GANTRY__TIMELINE_SLOTS buffers of fixed size, each behind a lock
- * of its own, and a thread writes full ones to the file. Owner: the runtime. Thread-safe; destroy
- * is externally synchronised. */
+ * Knows no device. docs/profile.md says which events there are. Memory is bounded: threads share
+ * GANTRY__TIMELINE_SLOTS buffers of fixed size, each with a lock of its own, and a thread writes
+ * full ones to the file. Owner: the runtime. Thread-safe; destroy is externally synchronised. */
 #ifndef GANTRY_BASE_TIMELINE_H
 #define GANTRY_BASE_TIMELINE_H
 

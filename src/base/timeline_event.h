@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event of a timeline. */
+/* An event of a timeline, as its maker hands it over. Owner: the event's maker, whose texts must
+ * live until the call that takes the event returns. Threads: a plain value. */
 #ifndef GANTRY_BASE_TIMELINE_EVENT_H
 #define GANTRY_BASE_TIMELINE_EVENT_H
 
@@ -15,7 +16,7 @@
 
 /* Left out if the text is "" or, without a text, the number is 0 and the event is no counter. */
 typedef struct gantry__timeline_arg_t {
-    const char *name; /* constant, with plain characters alone */
+    const char *name; /* constant, with only plain characters */
     const char *text; /* NULL: the number */
     uint64_t number;
 } gantry__timeline_arg_t;

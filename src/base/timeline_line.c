@@ -2,7 +2,7 @@
 /* The text of a timeline's event, in this order: numbers and texts, an event, its pieces that are
  * kept.
  *
- * A function writes at `at`, which always has room, and returns the end of its text. Most events
+ * A function writes at `at`, which must have room, and returns the end of its text. Most events
  * come here by thousands, so it copies few bytes at a time and divides rarely. */
 #include "base/timeline_line.h"
 
@@ -50,7 +50,7 @@ static inline char *put_digits(char *at, uint64_t number) {
 
 char *gantry__timeline_put_number(char *at, uint64_t number) { return put_digits(at, number); }
 
-/* Nanoseconds behind the point of microseconds. */
+/* Writes nanoseconds after the point of microseconds. */
 static inline char *put_rest(char *at, uint32_t ns) {
     at[0] = '.';
     at[1] = (char)('0' + ns / 100);
@@ -130,7 +130,7 @@ static inline bool is_left_out(const gantry__timeline_event_t *event,
     return arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C';
 }
 
-/* Args from `first` on; is_behind: others stand before them. */
+/* Writes args from `first` on; is_behind: others come before them. */
 static inline char *put_args(char *at, const gantry__timeline_event_t *event, uint32_t first,
                              bool is_behind) {
     for (uint32_t i = first; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
@@ -180,7 +180,7 @@ static char *put_event(char *at, const gantry__timeline_event_t *event, second_t
 
 /* ---- pieces of lines ----
  *
- * Most lines differ from an earlier one in their numbers alone:
+ * Most lines differ from an earlier one only in their numbers:
  *
  *     ,\n{"name":"Add","cat":"op","ph":"X","pid":1,"tid":7,"ts":  1.500  ,"dur":  0.250
  *     |----------------------- head --------------------------|
@@ -279,8 +279,8 @@ static inline const form_t *find_form(form_t *forms, const gantry__timeline_even
     return make_form(form, event, text_count, text) ? form : NULL;
 }
 
-/* The piece lies in an array of whole steps, and the line has room for one step more: copies of a
- * constant size need no call. */
+/* The piece is in an array of whole steps, and the line has room for one step more, so that copies
+ * of a constant size need no call. */
 static inline char *put_piece(char *at, const char *piece, unsigned bytes) {
     enum { STEP = 32 };
     for (unsigned i = 0; i < bytes; i += STEP) memcpy(at + i, piece + i, STEP);

@@ -131,7 +131,7 @@ static gantry_status_t fail_mode(const gantry__trust_t *others, const char *aske
         asked, what, mode, group, user, is_group ? "g-w" : "go-w", what);
 }
 
-/* Of the file or folder that is asked for. */
+/* Checks the file or folder that the caller named. */
 static gantry_status_t trust_check_last(const gantry__trust_t *others, const char *asked,
                                         const char *what, int file, const struct stat *info) {
     if (!is_trusted_user(others, info->st_uid)) return fail_owner(asked, what, info);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of tuning records: init, reading, writing, in this order.
  *
- * The first look-up reads the file and warns of bad lines. Writing takes the lock beside the file,
+ * The first look-up reads the file and warns of bad lines. Writing takes the lock next to the file,
  * reads the file again, drops the replaced and the bad lines, appends the new record and replaces
  * the file. base/tuning_text.c parses lines. */
 #define _POSIX_C_SOURCE 200809L
@@ -133,7 +133,7 @@ static gantry_status_t read_table(const gantry__tuning_store_t *store, const gan
     return status;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static void read_once(gantry__tuning_store_t *store) {
     if (store->is_read) return;
     const uint32_t before = gantry__failures();
@@ -227,7 +227,7 @@ static gantry_status_t compose(const gantry__tuning_store_t *store, const char *
     return gantry__text_status(text);
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static gantry_status_t rewrite_locked(const gantry__tuning_store_t *store, change_t *change) {
     void *old = NULL;
     size_t size = 0;

@@ -41,7 +41,7 @@ typedef enum gantry__tuning_kind_t {
 bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first,
                               char reason[GANTRY__TUNING_REASON_BYTES]);
 
-/* Reads the line at *at and moves *at behind it. *out points into text. A bad line gets a
+/* Reads the line at *at and moves *at to after it. *out points into text. A bad line gets a
  * reason. */
 gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, size_t *at,
                                                gantry__tuning_line_t *out,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A claimant: its turn, its place in the queue, the devices that it holds. include/gantry/claim.h
- * tells how it is used.
+ * says how it is used.
  *
- * Owner: the caller closes it. Externally synchronised; processes synchronise by the locks. */
+ * Owner: the caller must close it. Threads: externally synchronised; processes synchronise by the
+ * locks. */
 #ifndef GANTRY_CLAIM_CLAIM_H
 #define GANTRY_CLAIM_CLAIM_H
 

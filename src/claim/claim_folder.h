@@ -2,7 +2,7 @@
 /* The folder of claims and the files in it. Every user of the machine may write there, so nothing
  * in it is trusted: no symbolic link is followed, and only plain files with one name are opened.
  *
- * Owner: the caller closes the folder and the files. Thread-safe. */
+ * Owner: the caller must close the folder and the files. Threads: thread-safe. */
 #ifndef GANTRY_CLAIM_CLAIM_FOLDER_H
 #define GANTRY_CLAIM_CLAIM_FOLDER_H
 

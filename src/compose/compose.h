@@ -34,7 +34,7 @@ typedef struct gantry__compose_t {
 
 /* ---- for the functions ---- */
 
-/* Whether a Reshape to this shape finds all sizes: one is open at most, and none is 0 beside it. */
+/* Whether a Reshape to this shape finds all sizes: at most one is open, and then none is 0. */
 bool gantry__takes_reshape(const gantry_shape_t *shape);
 
 /* A tensor on the host, whatever the scope requests: for results that programs read at once

@@ -301,7 +301,7 @@ static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t re
 
 /* With steps of 1 the images are themselves a convolution, of the result with the filter after half
  * a turn. False with other steps, and if the padding exceeds the window's reach, so that some
- * windows lie in the padding only. */
+ * windows are only in the padding. */
 static bool compose_conv_turn(const conv_t *conv, conv_t *out) {
     *out = *conv;
     out->channels = conv->outputs;
@@ -572,7 +572,7 @@ static const gantry_tensor_t *count_elements(const conv_t *conv, gantry_dtype_t 
         gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
 }
 
-/* Whether the windows lie side by side and fill the image. */
+/* Whether the windows are adjacent and fill the image. */
 static bool windows_tile_image(const conv_t *conv) {
     return conv->strides[1] == conv->rows && conv->strides[2] == conv->columns &&
            conv->places.dims[1] * conv->rows == conv->image.dims[1] &&

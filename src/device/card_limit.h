@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of a card's logical devices, and the memory that the driver took for itself when the
- * card was opened.
+ * card was opened. The functions read settings and query drivers; they keep no books.
  *
- * Reads settings and queries drivers; keeps no books. The caller holds the card's open_lock, unless
- * a function says that it takes the lock. */
+ * Owner: the card and its logical devices, whose fields the functions fill. Threads: the caller
+ * must hold the card's open_lock, unless a function says that it takes the lock. */
 #ifndef GANTRY_DEVICE_CARD_LIMIT_H
 #define GANTRY_DEVICE_CARD_LIMIT_H
 

@@ -498,7 +498,7 @@ size_t gantry__device_reference_format(const gantry__device_reference_t *referen
 
 static int hex_value(char c) { return is_digit(c) ? c - '0' : device_name_lower(c) - 'a' + 10; }
 
-/* Reads one to max_digits hexadecimal digits; moves *text behind them. */
+/* Reads one to max_digits hexadecimal digits; moves *text to after them. */
 static bool read_hex(const char **text, int max_digits, unsigned *out_value) {
     unsigned value = 0;
     int digits = 0;

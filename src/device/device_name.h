@@ -72,7 +72,7 @@ typedef struct gantry__device_reference_t {
 gantry_status_t gantry__device_name_parse_full(const char *text, gantry__device_name_t *out_name);
 /* The same without a message: false if text is NULL or malformed. */
 bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name);
-/* TYPE:N alone. */
+/* Reads only TYPE:N. */
 gantry_status_t gantry__device_name_parse_local(const char *text, gantry__device_name_t *out_name);
 gantry_status_t gantry__device_name_parse_full_or_local(const char *text,
                                                         gantry__device_name_t *out_name);
@@ -88,7 +88,7 @@ gantry_status_t gantry__device_reference_parse(const char *text, const char *con
 bool gantry__device_reference_try(const char *text, const char *const *backends,
                                   size_t backend_count, gantry__device_reference_t *out_reference);
 
-/* "GPU" for gpu, Gpu...; NULL for a word that is no type that can stand alone. */
+/* "GPU" for gpu, Gpu...; NULL for a word that is not a type by itself. */
 const char *gantry__device_type_standard(const char *word);
 
 /* ---- Printing. All return the length that the whole text has, as snprintf does; the text is cut
@@ -98,7 +98,7 @@ const char *gantry__device_type_standard(const char *word);
  * prints GPU:*. */
 size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_text,
                                   size_t text_bytes);
-/* The device part alone: /device:GPU:0. */
+/* Writes only the device part: /device:GPU:0. */
 size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text,
                                         size_t text_bytes);
 /* A text that gantry__device_reference_parse turns back into the same reference. */

@@ -109,7 +109,7 @@ static uint64_t release_staging(void *user) {
     return device->staging ? gantry__staging_release_idle(device) : 0;
 }
 
-/* Memory that is allocated while the device is opened is asked for before the device has any. */
+/* Memory that is allocated while the device is opened is requested before the device has any. */
 static uint64_t take_kept_memory(void *user) {
     const logical_t *device = user;
     return gantry__keepers_ask_all(&device->table->keepers, device);
@@ -123,7 +123,7 @@ static void show_memory(void *user) {
 
 static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize(user); }
 
-/* ---- open and close: the card's open_lock is held ---- */
+/* ---- open and close: the caller must hold the card's open_lock ---- */
 
 static gantry_status_t logical_open_driver(logical_t *device) {
     gantry__card_t *card = device->card;

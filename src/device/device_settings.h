@@ -11,7 +11,8 @@
  * the whole device: the one from the higher source holds; from one source, the smaller. A fraction
  * and a split exclude each other, and so do a limit and a split whose parts need more: of two
  * sources the higher one's setting holds, within one it is an error. Layers own their parts.
- * Externally synchronised: the table's lock. */
+ *
+ * Threads: externally synchronised; the caller must hold the table's lock. */
 #ifndef GANTRY_DEVICE_DEVICE_SETTINGS_H
 #define GANTRY_DEVICE_DEVICE_SETTINGS_H
 

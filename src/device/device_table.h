@@ -105,7 +105,7 @@ void gantry__device_table_deinit(gantry__device_table_t *table);
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
 gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const char *by);
 
-/* The bit of table->profiling beside the mode. */
+/* The bit of table->profiling next to the mode. */
 enum { GANTRY__TRACING = 4 };
 
 /* The timeline that is written; NULL: none, for the cost of reading the flag. */
@@ -159,7 +159,7 @@ void gantry__physical_device_release(gantry_physical_device_t *device);
 /* Finds the list that environment and options make visible. */
 gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table);
 /* Makes one logical device per part of each visible device, and one per other view that can be
- * reached. The table's lock is held. */
+ * reached. The caller must hold the table's lock. */
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table);
 /* Frees the closed logical devices. */
 void gantry__logical_devices_forget(gantry__device_table_t *table);
@@ -175,8 +175,8 @@ gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t 
  * not. */
 bool gantry__device_reference_names(const gantry__device_reference_t *reference,
                                     const gantry_physical_device_t *device);
-/* The only card or view that the text names. GPU:N is the card behind that logical device; before
- * there are logical devices, the visible card of that number. NotFound "<text> unknown device.";
+/* The only card or view that the text names. GPU:N is the card of that logical device; before there
+ * are logical devices, the visible card of that number. NotFound "<text> unknown device.";
  * InvalidArgument if several match. */
 gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, const char *text,
                                              const gantry_physical_device_t **out_device);

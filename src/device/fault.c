@@ -58,7 +58,7 @@ void gantry__fault_table_deinit(logical_t *device) {
     device->faults = NULL;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) {
     table->buffer = buffer;
     table->span = buffer->span;
@@ -126,8 +126,8 @@ static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     return status;
 }
 
-/* Only the compute stream uses a slot again, behind the launch that may still write it. The lock is
- * held. */
+/* Only the compute stream uses a slot again, after the launch that may still write it. The caller
+ * must hold the lock. */
 static void return_slot(gantry__fault_t *fault) {
     gantry__fault_table_t *table = fault->device->faults;
     if (fault->slot == GANTRY__FAULT_SLOTS) return;
@@ -215,7 +215,7 @@ void gantry__fault_submit(gantry__fault_t *fault, gantry__point_t point) {
     gantry__mutex_unlock(&table->lock);
 }
 
-/* Reads the slots behind the points that the stream for reads waits for. */
+/* Reads the slots after the points that the stream for reads waits for. */
 static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t count, slot_t *out) {
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = slot_span(device, first);
@@ -248,7 +248,8 @@ static int64_t first_position(const slot_t *slot) {
     return slot->position;
 }
 
-/* Takes the fault out of the list; the table's reference goes to the caller. The lock is held. */
+/* Takes the fault out of the list; the table's reference goes to the caller, which must hold the
+ * lock. */
 static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
     *(fault->previous ? &fault->previous->next : &table->oldest) = fault->next;
     *(fault->next ? &fault->next->previous : &table->newest) = fault->previous;
@@ -367,7 +368,7 @@ static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint3
     return fetch_slots(device, first, slot_count, out);
 }
 
-/* kept has room for `most`. */
+/* kept must have room for `most`. */
 static gantry_status_t settle_in(logical_t *device, uint32_t most, kept_t *kept) {
     const gantry__heap_t *heap = device->table->heap;
     gantry__fault_table_t *table = device->faults;

@@ -33,11 +33,11 @@
 
 struct gantry_logical_device_t;
 
-/* Where an op stands that has more than its number. */
+/* The place of an op that has more than its number. */
 typedef struct gantry__fault_place_t {
     /* writes the text in front of an error's words, at most GANTRY__FAULT_PLACE_BYTES */
     void (*print)(const struct gantry__fault_place_t *place, char *out);
-    bool names_op; /* else it names the function alone */
+    bool names_op; /* else it names only the function */
 } gantry__fault_place_t;
 
 typedef struct gantry__fault_t {
@@ -58,7 +58,7 @@ typedef struct gantry__fault_t {
     struct gantry__buffer_t *values;
     uint64_t values_offset;
     int32_t values_dtype;
-    /* at first "" or where the op stands, as "function f: node a (Gather) of float32[3], int32[2]
+    /* at first "" or the place of the op, as "function f: node a (Gather) of float32[3], int32[2]
      * on /device:GPU:0: "; when bad the whole */
     char text[GANTRY__FAULT_PLACE_BYTES + 512];
 } gantry__fault_t;

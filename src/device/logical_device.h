@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a logical device: a card or a part of one, with everything that an op on it needs.
+ * It is made when the device table freezes (device/logical_make.c), and opened on first use
+ * (device/device_open.h).
  *
- * Made when the device table freezes (device/logical_make.c), opened on first use
- * (device/device_open.h). Owner: the device table. Constant, except for fields that say
- * otherwise. */
+ * Owner: the device table. Threads: constant, except for fields that say otherwise, so that any
+ * thread may read it. */
 #ifndef GANTRY_DEVICE_LOGICAL_DEVICE_H
 #define GANTRY_DEVICE_LOGICAL_DEVICE_H
 
@@ -71,8 +72,8 @@ static inline bool gantry__logical_device_is_sibling(const gantry_logical_device
     return a->physical == b->physical;
 }
 
-/* Takes over the fields that the view that serves the card decides. The card's open_lock is held,
- * or the table is being made. */
+/* Takes over the fields that the view that serves the card decides. The caller must hold the card's
+ * open_lock, or be making the table. */
 void gantry__logical_device_bind(gantry_logical_device_t *device);
 
 #endif

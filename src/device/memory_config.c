@@ -71,7 +71,7 @@ gantry_status_t gantry__device_set_wait(gantry__device_table_t *table,
 }
 
 /* A split by a call has limits of its own; a split from option or environment is dropped if needed.
- * The lock is held. */
+ * The caller must hold the lock. */
 static gantry_status_t refuse_on_split(const physical_t *device, const char *what) {
     if (!device->card->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS])
         return GANTRY_OK;

@@ -5,11 +5,11 @@
  * highest rank serves the card (with equal ranks the maker's driver, then the view found first),
  * and the others stay reachable by alias. Two views of different drivers are one card if
  *
- *   both have a PCI address   it is the same, function included, and on each side one device alone
+ *   both have a PCI address   it is the same, function included, and on each side only one device
  *                             has it; where several do (partitions of a card), the UUID must be the
  *                             same, too
  *   one has none              the UUID is the same ("GPU-" and case do not matter), and on each
- *                             side one device alone has it
+ *                             side only one device has it
  *
  * So a value that two devices of one driver share identifies neither, and a card never has two
  * views of one driver, not even through a third view. A backend may have several drivers (OpenCL's

@@ -26,7 +26,7 @@ gantry_status_t gantry__pinned_alloc(gantry_logical_device_t *device, uint64_t b
                                      const char *call, void **out_data);
 gantry_status_t gantry__pinned_free(struct gantry__device_table_t *table, void *data,
                                     const char *call);
-/* Whether the bytes lie in memory that a program took on this card. */
+/* Whether the bytes are in memory that a program took on this card. */
 bool gantry__pinned_has(const gantry_logical_device_t *device, const void *data, uint64_t bytes);
 /* Frees the memory that programs did not free. The devices are still open. */
 void gantry__pinned_forget(struct gantry__device_table_t *table);

@@ -114,8 +114,8 @@ bool gantry__device_reference_names(const gantry__device_reference_t *reference,
     }
 }
 
-/* The number of the card behind GPU:index: among the visible ones, or, once there are logical
- * devices, among these. -1: there is none. */
+/* The number of the card of GPU:index: among the visible ones, or, once there are logical devices,
+ * among these. -1: there is none. */
 static int32_t card_behind(gantry__device_table_t *table, const gantry__device_name_t *name) {
     int32_t number = -1, index = 0;
     gantry__mutex_lock(&table->lock);

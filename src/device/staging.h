@@ -23,7 +23,7 @@ struct gantry_logical_device_t;
 /* A larger transfer goes directly from or to the caller's memory, and is waited for. */
 #define GANTRY__STAGING_BLOCK_BYTES (UINT64_C(64) << 10)
 #define GANTRY__STAGING_BLOCKS 64
-/* Each block of the pair: large enough that the driver's cost of a transfer is small beside it,
+/* Each block of the pair: large enough that the driver's cost of a transfer is small in comparison,
  * small enough to overlap. */
 #define GANTRY__STAGING_LARGE_BYTES (UINT64_C(4) << 20)
 /* The divisor of a device's limit that gives the limit of staging, so that staging does not fill a

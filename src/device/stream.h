@@ -106,8 +106,8 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
                                     gantry_backend_device_t *device,
                                     const gantry__stream_owner_t *owner, uint32_t index,
                                     const int32_t *priority, bool synchronous);
-/* A stream of the driver alone, for the same purpose and with the same priority: for work that has
- * no place in the order of this one. */
+/* Makes another stream of the driver, without a record of its own, for the same purpose and with
+ * the same priority: for work that has no place in the order of this one. */
 gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,
                                          gantry_backend_stream_t **out_handle);
 /* Waits for pending work. */
@@ -120,25 +120,25 @@ bool gantry__point_is_past(gantry__point_t point);
 /* Whether work up to the point is known to have failed; stream NULL: no. */
 bool gantry__point_has_failed(gantry__point_t point);
 
-/* ---- a point that a caller asks for again and again ---- */
+/* ---- a point that a caller polls ---- */
 
-/* An event behind the point, which the caller releases; NULL: the point has passed. */
+/* Returns an event after the point, which the caller must release; NULL: the point has passed. */
 gantry_status_t gantry__event_take(gantry__point_t point, gantry__event_t **out_event);
 void gantry__event_release(gantry__event_t *event);
-/* Asks the driver whether the event has passed, without a wait. The error is that of the work
+/* Queries the driver whether the event has passed, without a wait. The error is that of the work
  * before it, which is over then. */
 gantry_status_t gantry__event_poll(const gantry__event_t *event, bool *out_is_past);
 
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead.
- * Not between begin and end. */
+ * It must not be called between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,
                                         size_t count);
 
-/* The same for the order alone: points whose work failed count as passed, without an error. */
+/* The same only for the order: points whose work failed count as passed, without an error. */
 gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points,
                                       size_t count);
 
-/* Submissions go between begin and end; end returns the count that names them. */
+/* Submissions must be made between begin and end; end returns the count that names them. */
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);
 
@@ -148,8 +148,8 @@ uint64_t gantry__stream_count(gantry__stream_t *stream);
 
 /* ---- whose work it is, for the text of a failure ---- */
 
-/* The submissions after `before`, if any, are those of a function's call, beside others' in the
- * meantime. */
+/* The submissions after `before`, if any, are those of a function's call, among those of others in
+ * the meantime. */
 void gantry__stream_note_use(gantry__stream_t *stream, uint64_t before, const char *name);
 /* Prints functions whose work is not known to have ended, the oldest first: "f, g"; "": none. */
 void gantry__stream_print_uses(gantry__stream_t *stream, char *out, size_t out_bytes);

@@ -14,7 +14,7 @@
  *                                      block 0   |read 0||write 0      ||read 2|...
  *                                      block 1           |read 1||wait ||write 1   |...
  *
- * A copy on the device's side orders itself by events alone:
+ * A copy on the device's side orders itself only by events:
  *
  *   source:  ... ready                  to_host waits, counts
  *                     \                /
@@ -137,7 +137,7 @@ gantry_status_t gantry__reads_follow(logical_t *device, gantry__point_t point) {
     return gantry__reads_wait_for(device, (gantry__point_t){NULL, 0});
 }
 
-/* Submits a copy to host memory, behind all that the stream waits for already. */
+/* Submits a copy to host memory, after all that the stream waits for already. */
 static gantry_status_t submit_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                       uint64_t size_bytes, gantry__point_t *out_done) {
     logical_t *device = source->device;
@@ -352,7 +352,7 @@ static gantry_status_t hold_source(gantry__buffer_t *source, gantry__point_t cop
     return GANTRY_OK;
 }
 
-/* The target's stream copies behind the source's ready point, without a wait on the host. */
+/* The target's stream copies after the source's ready point, without a wait on the host. */
 static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t *source,
                                       uint64_t offset_bytes, uint64_t size_bytes,
                                       gantry__point_t ready, gantry__point_t *out_ready,

@@ -30,16 +30,16 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
                                      uint64_t size_bytes, gantry__point_t ready);
 
 /* The same for at least 1 byte, without a wait: the target must not be used before *out_done. If
- * the driver waits for copies of pageable memory, the target is pinned. After a failure, too, the
- * driver may write the target until *out_done. */
+ * the driver waits for copies of pageable memory, the target must be pinned. After a failure, too,
+ * the driver may write the target until *out_done. */
 gantry_status_t gantry__copy_to_host_later(void *target, gantry__buffer_t *source,
                                            uint64_t offset_bytes, uint64_t size_bytes,
                                            gantry__point_t ready, gantry__point_t *out_done);
 
-/* Puts the stream for reads behind a point, whose failure the caller gets. If the driver waits for
- * copies of pageable memory, this thread waits instead: no read waits under the lock. */
+/* Makes the stream for reads wait for a point, whose failure the caller gets. If the driver waits
+ * for copies of pageable memory, this thread waits instead: no read waits under the lock. */
 gantry_status_t gantry__reads_wait_for(gantry_logical_device_t *device, gantry__point_t point);
-/* The same for the order alone: a point whose work failed counts as passed, without an error. */
+/* The same only for the order: a point whose work failed counts as passed, without an error. */
 gantry_status_t gantry__reads_follow(gantry_logical_device_t *device, gantry__point_t point);
 
 /* Copies to another device's buffer; as copy_from_host for *out_ready. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The variable by which a vendor's driver hides cards (vendor.def), for every backend's view of
- * them. Reads settings, changes only the cards' records. Init-only. */
+ * them. The functions read settings, and change only the cards' records.
+ *
+ * Owner: the rows are constant data. Threads: gantry__vendor_visible_find must only be called while
+ * the device table is made. */
 #ifndef GANTRY_DEVICE_VENDOR_VISIBLE_H
 #define GANTRY_DEVICE_VENDOR_VISIBLE_H
 

@@ -52,7 +52,7 @@ typedef struct gantry__visible_list_t {
  *   GPU-8932, MIG-...   the device with that UUID; any prefix that only one device has
  *   0000:65:00.0        the device at that PCI address, PCI: in front allowed
  *   -1                  no device, like every other entry that names none or more than one: it ends
- *                       the list, and list->reason says so; what stands before it counts
+ *                       the list, and list->reason says so; what is before it counts
  * and with extras:
  *   opencl:1, opencl    whatever rules->matches says, possibly several, in order of position
  *   all                 all devices

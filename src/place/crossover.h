@@ -43,8 +43,8 @@ double gantry__cost_of_copy(const gantry__device_cost_t *from, const gantry__dev
 /* Of an op with these first two inputs and this first output; 0 if it is no matrix product. */
 double gantry__operations_of(const gantry__op_def_t *op, const gantry_shape_t *a,
                              const gantry_shape_t *b, const gantry_shape_t *out);
-/* Whether crossover may put an op that asks for nothing on the device: it is listed, open and not
- * lost, and if a GPU is required, it is one. */
+/* Whether crossover may put an op without a request on the device: it is listed, open and not lost,
+ * and if a GPU is required, it is one. */
 bool gantry__crossover_takes(const gantry_logical_device_t *device, bool require);
 
 #endif

@@ -2,8 +2,8 @@
 /* What was placed where: a ring of the newest placements, and public records made from it on
  * request.
  *
- * Keeps pointers to kept plans, which outlive it. Owner: the runtime. Thread-safe; noting takes no
- * lock. */
+ * It keeps pointers to kept plans, which must outlive it. Owner: the runtime. Thread-safe; noting
+ * takes no lock. */
 #ifndef GANTRY_PLACE_PLACEMENT_LOG_H
 #define GANTRY_PLACE_PLACEMENT_LOG_H
 

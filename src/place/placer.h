@@ -43,7 +43,7 @@ typedef struct gantry__place_request_t {
     /* the device that crossover does not choose, and why; NULL: crossover is off */
     const gantry_logical_device_t *passed_over;
     gantry_refusal_t passed_why;
-    /* shapes, for kernels that check them; NULL: kernels are not asked */
+    /* shapes, for kernels that check them; NULL: no kernel checks */
     const gantry_op_call_t *call;
     bool soft;
     bool require;          /* only the requested device, or a GPU */
