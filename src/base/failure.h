@@ -46,8 +46,8 @@ gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ..
 /* The kept message; "" when none. Valid until the next failure on this thread. */
 const char *gantry__message(void);
 
-/* Code that goes on after a failure forgets it, so that a call that succeeds leaves no text of a
- * problem that it solved:
+/* Code that goes on after a failure must forget it, so that a call that succeeds leaves no text of
+ * a problem that it solved:
  *     const uint32_t before = gantry__failures();
  *     ...
  *     if (status == GANTRY_OK) gantry__forget_since(before); */

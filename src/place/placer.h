@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The placer: maps an op, its types and a requested device to a device, a kernel and a reason. A
- * pure function of its arguments.
+/* The placer: maps an op, its types and a requested device to a device, a kernel and a reason. It
+ * is a pure function of its arguments.
  *
- * "Supported" is a look-up in the device's kernel registry, the one that dispatch uses.
- * Thread-safe. */
+ * "Supported" is a look-up in the device's kernel registry, the one that dispatch uses. Owner: a
+ * plan points into the tables of its request, which must outlive it. Threads: thread-safe. */
 #ifndef GANTRY_PLACE_PLACER_H
 #define GANTRY_PLACE_PLACER_H
 
@@ -71,8 +71,8 @@ typedef struct gantry__plan_t {
     } refusals[GANTRY_MAX_REFUSALS];
 } gantry__plan_t;
 
-/* Fills *out_plan. If no device remains: TensorFlow's texts, InvalidArgument or NotFound, and a
- * plan that keeps the refusals. */
+/* Fills *out_plan. If no device remains, the call fails with TensorFlow's texts, InvalidArgument or
+ * NotFound, and the plan keeps the refusals. */
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan);
 
 #endif
