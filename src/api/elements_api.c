@@ -72,7 +72,7 @@ static gantry_status_t check_file(const elements_t *self, int64_t offset) {
                         self->path, size, self->at + self->bytes - size);
 }
 
-/* Makes a tensor in host memory, as gantry_constant does. */
+/* Loads the elements in a trace: into host memory, as gantry_constant does. */
 static gantry_status_t load_traced(gantry_scope_t *scope, elements_t *self,
                                    gantry_tensor_t **out_tensor) {
     gantry_runtime_t *runtime = scope->runtime;

@@ -146,7 +146,7 @@ gantry_status_t gantry_generator_skip(gantry_generator_t *generator, uint64_t co
     return GANTRY_OK;
 }
 
-/* False, with the scope failed, if scope and generator are of different runtimes. */
+/* Whether scope and generator are of one runtime; else the scope has failed. */
 static bool check_in(gantry_scope_t *scope, const gantry_generator_t *generator) {
     if (gantry__scope_check(scope) != GANTRY_OK) return false;
     gantry_status_t status = generator_check(generator);

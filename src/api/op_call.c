@@ -123,7 +123,7 @@ static gantry_status_t check_list_lengths(const gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Of the block for the given attributes. */
+/* The bytes of the block for the given attributes. */
 static size_t bytes_of_prepared(const gantry__infer_t *call) {
     size_t bytes = sizeof(gantry_prepared_op_t);
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {

@@ -47,7 +47,7 @@ static void add_pads(window_call_t *call) {
     call->attrs[call->count++] = gantry__attr_ints("explicit_paddings", list, 8);
 }
 
-/* In the options 0 means 1. */
+/* The number of an option, in which 0 means 1. */
 static int64_t or_one(int64_t value) { return value ? value : 1; }
 
 static void add_strides(window_call_t *call) {

@@ -88,7 +88,7 @@ bool gantry__probe_child_is_there(const gantry__heap_t *heap, char *why, size_t 
 
 #define OWN_VARIABLES 5
 
-/* On the heap, because it is too large for a caller's stack. */
+/* The child's environment, on the heap because it is too large for a caller's stack. */
 typedef struct child_environment_t {
     child_command_t command;
     char texts[OWN_VARIABLES][PATH_MAX + 32];

@@ -48,8 +48,9 @@ gantry_status_t gantry__quarantine_init(gantry__quarantine_t *quarantine,
                                         gantry__settings_t *settings);
 void gantry__quarantine_deinit(gantry__quarantine_t *quarantine);
 
-/* Before a backend is opened. module: its file, or "built in". FailedPrecondition, with the reason,
- * when the backend must be left out; gantry__quarantine_end follows any other answer. */
+/* Must be called before a backend is opened. module: its file, or "built in". FailedPrecondition,
+ * with the reason, when the backend must be left out; after any other answer, the caller must call
+ * gantry__quarantine_end. */
 gantry_status_t gantry__quarantine_begin(gantry__quarantine_t *quarantine,
                                          const gantry_host_t *host, const gantry_backend_t *table,
                                          const char *module, gantry__driver_trial_t *out_trial);

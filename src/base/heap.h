@@ -33,7 +33,7 @@ void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_coun
 char *gantry__heap_strdup(const gantry__heap_t *heap, const char *text);
 /* ptr may be NULL. bytes is the size that was requested. */
 void gantry__heap_free(const gantry__heap_t *heap, void *ptr, size_t bytes);
-/* For text from gantry__heap_strdup. */
+/* Frees a text, which must come from gantry__heap_strdup. */
 void gantry__heap_free_text(const gantry__heap_t *heap, char *text);
 
 /* Makes room for one more item in a growing array (doubling); false, with the last message set,

@@ -32,8 +32,8 @@ bool gantry__log_is_read(const gantry__log_t *log, gantry_log_level_t level);
 
 void gantry__log(const gantry__log_t *log, gantry_log_level_t level, const char *format, ...)
     GANTRY__PRINTF(3, 4);
-/* For lines that a setting requests by themselves, such as placements: the lowest level does not
- * drop them. */
+/* Logs a line that a setting requests by itself, such as placements: the lowest level does not drop
+ * it. */
 void gantry__log_asked(const gantry__log_t *log, gantry_log_level_t level, const char *format, ...)
     GANTRY__PRINTF(3, 4);
 

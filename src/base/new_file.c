@@ -66,7 +66,7 @@ static void remove_stale(const char *name) {
     (void)close(fd);
 }
 
-/* False: another writer took it for one that was left. */
+/* Locks a new file; false: another writer took it for one that was left. */
 static bool lock_new(int fd, const char *name) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return has_name(fd, name);
     return errno != EWOULDBLOCK; /* there are no locks here */

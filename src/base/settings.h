@@ -57,7 +57,7 @@ void gantry__settings_deinit(gantry__settings_t *settings);
  * with one meaning (1 and on, 1G and 1024M) are equal. */
 gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char *name,
                                         const char *value, const char *by);
-/* The same by "option <name>". */
+/* Does the same; by is "option <name>". */
 gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *name,
                                      const char *value);
 /* "NAME=VALUE" texts, NULL-terminated; InvalidArgument for one without '='. */
@@ -82,7 +82,7 @@ void gantry__settings_visit_unread(gantry__settings_t *settings, const char *pre
 
 /* Notes that a call (static text) changed the setting. The caller keeps the value itself. */
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call);
-/* The same, and puts a value in front of option and environment, for later readers of the
+/* Does the same, and puts a value in front of option and environment, for later readers of the
  * setting. */
 gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const char *name,
                                           const char *value, const char *call);

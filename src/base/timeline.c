@@ -264,7 +264,7 @@ static void end_writer(gantry__timeline_t *timeline) {
 
 /* ---- buffers; the caller must hold the slot's lock ---- */
 
-/* False: there is no writer. */
+/* Wakes the writer; false: there is none. */
 static bool wake_writer(gantry__timeline_t *timeline) {
     gantry__mutex_lock(&timeline->queue);
     const bool has_writer = timeline->has_writer;
@@ -288,7 +288,7 @@ static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
     if (atomic_load(&timeline->is_on)) start_writer(timeline);
 }
 
-/* False: no memory. */
+/* Makes the slot's buffer; false: there is no memory. */
 static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot) {
     const uint32_t before = gantry__failures();
     slot->memory = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);

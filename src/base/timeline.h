@@ -25,7 +25,7 @@ typedef struct gantry__timeline_t gantry__timeline_t;
 
 gantry_status_t gantry__timeline_create(const gantry__heap_t *heap, const gantry__log_t *log,
                                         gantry__timeline_t **out_timeline);
-/* NULL does no harm. No thread writes any more. */
+/* Ends the timeline; NULL does no harm. No thread may write to it any more. */
 void gantry__timeline_destroy(gantry__timeline_t *timeline);
 
 /* Takes events for this file from now on; "%p" in path is the process's number. The file is opened

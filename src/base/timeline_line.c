@@ -233,7 +233,8 @@ static inline uint32_t hash_event(const gantry__timeline_event_t *event, uint32_
 }
 _Static_assert(FORMS == 1 << (64 - 57), "hash_event gives the position of a form");
 
-/* False: the line's pieces are too long to be kept. text must have room for a line. */
+/* Makes the form of a line; false: the line's pieces are too long to be kept. text must have room
+ * for a line. */
 static bool make_form(form_t *form, const gantry__timeline_event_t *event, uint32_t text_count,
                       char *text) {
     form->name = NULL;

@@ -152,7 +152,7 @@ static gantry_status_t walk_enter(walk_t *walk, int folder, const struct stat *i
     return GANTRY_OK;
 }
 
-/* In the folder that was reached, which passed. */
+/* Makes a folder in the one that was reached, which passed the checks. */
 static gantry_status_t walk_make(const walk_t *walk, const char *name) {
     char path[PATH_MAX + NAME_MAX + 2];
     /* another process may have made it just now; the walk then examines what it made */
@@ -376,7 +376,8 @@ gantry_status_t gantry__trust_check(const char *path) {
     return GANTRY_OK;
 }
 
-/* Of the program itself the loader knows only the first argument, which is anybody's. */
+/* The file of the library. For the program itself the loader knows only the first argument, which
+ * anybody can choose. */
 static const char *file_of_library(void) {
     static const char here;
     Dl_info found;

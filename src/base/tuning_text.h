@@ -36,7 +36,7 @@ typedef enum gantry__tuning_kind_t {
     GANTRY__TUNING_WRONG = 2
 } gantry__tuning_kind_t;
 
-/* True if the file begins as a tuning file of this version; *out_first is the offset of its second
+/* Whether the file begins as a tuning file of this version; *out_first is the offset of its second
  * line. An empty file is valid and has no records. Otherwise *out_reason says why not. */
 bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first,
                               char reason[GANTRY__TUNING_REASON_BYTES]);

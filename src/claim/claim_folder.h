@@ -41,7 +41,7 @@ gantry_status_t gantry__claim_fail(const gantry__claim_folder_t *folder, const c
 
 /* ---- locks on bytes of a file: they end with the last descriptor of the open file ---- */
 
-/* 0, EAGAIN if another open file has the lock, or another errno. */
+/* Returns 0, EAGAIN if another open file has the lock, or another errno. */
 int gantry__claim_lock(int file, int64_t byte);
 void gantry__claim_unlock(int file, int64_t byte);
 typedef struct gantry__claim_range_t {

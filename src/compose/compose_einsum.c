@@ -31,7 +31,7 @@ typedef struct operand_t {
     gantry_shape_t shape;
 } operand_t;
 
-/* In a trace, where sizes depend on data: a Reshape finds one of them. */
+/* Reshapes a tensor. In a trace, where sizes depend on data, a Reshape finds one of them. */
 static const gantry_tensor_t *compose_einsum_reshape(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_shape_t *shape) {

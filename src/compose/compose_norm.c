@@ -57,8 +57,8 @@ void gantry__compose_moments(const gantry__compose_t *c) {
     }
 }
 
-/* As tf.nn.batch_normalization: x * factor + (offset - mean * factor), so that x is read twice, not
- * three times. */
+/* Computes as tf.nn.batch_normalization does: x * factor + (offset - mean * factor), so that x is
+ * read twice, not three times. */
 void gantry__compose_batch_norm(const gantry__compose_t *c) {
     gantry_scope_t *scope = c->scope;
     const gantry_tensor_t *in[5];
@@ -252,8 +252,8 @@ void gantry__compose_fused_batch_norm_grad(const gantry__compose_t *c) {
 
 /* ---- LayerNorm ---- */
 
-/* For rows that are one chunk of the tree of sums: the same operations in the same order, and so
- * the same bits. */
+/* Normalises rows that are one chunk of the tree of sums: the same operations in the same order,
+ * and so the same bits. */
 static const gantry_tensor_t *layer_norm_rows(const gantry__compose_t *c) {
     const gantry_tensor_t *inputs[3];
     for (int i = 0; i < 3; ++i) inputs[i] = gantry__compose_widen(c, c->inputs[i]);

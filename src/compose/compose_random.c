@@ -72,7 +72,7 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
     c->outputs[0] = draw_and_end(c, GANTRY__OP_ID_StatelessMultinomialV2, &draw, 2, 2, &attr);
 }
 
-/* True if there is only one order. */
+/* Whether there is only one order. */
 static bool is_fixed(const gantry_tensor_t *value) {
     return value->elements <= 1 || value->shape.dims[0] <= 1;
 }

@@ -131,7 +131,7 @@ bool gantry__device_name_is_specification(const gantry__device_name_t *less,
 /* Job, replica and task are set on both sides and equal. */
 bool gantry__device_name_is_same_address_space(const gantry__device_name_t *a,
                                                const gantry__device_name_t *b);
-/* No field is set on both sides with different values. */
+/* Whether no field is set on both sides with different values. */
 bool gantry__device_name_is_compatible(const gantry__device_name_t *a,
                                        const gantry__device_name_t *b);
 /* Below, at or above zero. Field by field in canonical order; a missing field comes first, numbers
@@ -148,7 +148,7 @@ int gantry__device_name_compare_texts(const char *a, const char *b);
 gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a,
                                           const gantry__device_name_t *b, bool soft,
                                           gantry__device_name_t *out_name);
-/* As merge, but type, index and backend of b win. A new type clears the index of a. */
+/* Merges, but type, index and backend of b win. A new type clears the index of a. */
 gantry_status_t gantry__device_name_merge_override(const gantry__device_name_t *a,
                                                    const gantry__device_name_t *b,
                                                    gantry__device_name_t *out_name);

@@ -32,7 +32,7 @@ static bool has(const gantry__device_name_t *name, field_t field) {
 
 static int compare_numbers(int32_t a, int32_t b) { return (a > b) - (a < b); }
 
-/* For fields set on both sides. */
+/* Compares a field that is set on both sides. */
 static int compare_field(const gantry__device_name_t *a, const gantry__device_name_t *b,
                          field_t field) {
     switch (field) {

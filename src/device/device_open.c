@@ -26,8 +26,8 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
-/* If device memory is host memory, the kernel would kill a process rather than refuse it memory:
- * check first. */
+/* Checks that the host has the memory, if device memory is host memory: the kernel would kill a
+ * process rather than refuse it memory. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
     uint64_t free_bytes, total_bytes;
     if (!gantry__logical_is_host_backed(device) ||

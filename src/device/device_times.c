@@ -122,7 +122,8 @@ static bool host_time_of(const gantry_logical_device_t *device, const times_t *t
     return true;
 }
 
-/* False: the device has no times. The second attempt counts: the first one wakes the device up. */
+/* Reads both clocks; false: the device has no times. The second attempt counts, because the first
+ * one wakes the device up. */
 static bool sample_clock(gantry_logical_device_t *device, times_t *times) {
     if (!times->base) times->base = make_timed_event(device);
     uint64_t count, ns;
@@ -341,7 +342,7 @@ void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t 
     timed->since_ns = gantry__event_ns();
 }
 
-/* False: the driver has no event for it. */
+/* Keeps a submission; false: the driver has no event for it. */
 static bool keep_submission(times_t *times, submission_t *work) {
     gantry_logical_device_t *device = work->timed.device;
     const uint32_t index = work->timed.stream;

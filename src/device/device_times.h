@@ -48,7 +48,7 @@ void gantry__device_times_level(gantry_logical_device_t *device, gantry__timelin
                                 uint64_t now_ns);
 /* Writes what is not written yet, after waiting for it. No timed work begins any more. */
 void gantry__device_times_finish(gantry_logical_device_t *device);
-/* Before the streams are closed. */
+/* Releases the device's times. It must be called before the streams are closed. */
 void gantry__device_times_release(gantry_logical_device_t *device);
 
 #endif

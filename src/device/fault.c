@@ -176,8 +176,8 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
     return fault;
 }
 
-/* Only the table still waits for the slot, and no tensor depends on it: the values for a text are
- * not worth their memory. */
+/* Takes the values of a fault that only the table still waits for, and on which no tensor depends:
+ * the values for a text are not worth their memory. */
 static gantry__buffer_t *take_values(gantry__fault_t *fault) {
     gantry__buffer_t *values = NULL;
     gantry__mutex_lock(&fault->device->faults->lock);

@@ -46,7 +46,7 @@ struct gantry_logical_device_t {
     struct gantry__staging_t *staging;    /* see device/staging.h */
     /* the placer's request for this device; NULL until a scope begins on it */
     _Atomic(const struct gantry__wish_t *) wish;
-    /* NULL until a timeline has an event of the device, see device/device_times.h */
+    /* NULL until a timeline has an event of the device (device/device_times.h) */
     _Atomic(struct gantry__device_times_t *) times;
 };
 

@@ -188,7 +188,7 @@ static gantry_status_t read_pinned(gantry__device_table_t *table) {
     return status;
 }
 
-/* 0 keeps the default. */
+/* Reads a number of bytes; 0 keeps the default. */
 static gantry_status_t read_bytes(gantry__device_table_t *table, const char *name, uint64_t *out) {
     uint64_t bytes = 0;
     GANTRY__TRY(gantry__settings_get_bytes(table->settings, name, &bytes));

@@ -96,7 +96,7 @@ static gantry_status_t write_open_devices(const gantry__device_table_t *table,
     return status_file_put(file, "]}\n");
 }
 
-/* Of the folder of all users, a link is no folder. */
+/* Examines the folder. For the folder of all users, a link is no folder. */
 static bool examine_folder(const gantry__status_file_t *file, struct stat *out_info) {
     return (file->is_common ? lstat(file->folder, out_info) : stat(file->folder, out_info)) == 0;
 }

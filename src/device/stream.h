@@ -171,8 +171,8 @@ void gantry__stream_end_busy(gantry__stream_t *stream);
 bool gantry__stream_is_idle(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
-/* The same for an owner's clear: keeps a failure of the stream for the points that it may concern,
- * and makes the driver forget it. Reports nothing. */
+/* Does the same for an owner's clear: it keeps a failure of the stream for the points that it may
+ * concern, and makes the driver forget it. It reports nothing. */
 void gantry__stream_clear(gantry__stream_t *stream);
 
 #endif

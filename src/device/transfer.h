@@ -14,7 +14,7 @@
 gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source,
                                        uint64_t size_bytes, gantry__point_t *out_ready);
 
-/* The same to bytes from offset_bytes on. A buffer that is copied in parts is ready when the last
+/* Copies to the bytes from offset_bytes on. A buffer that is copied in parts is ready when the last
  * part is. */
 gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
                                             const void *source, uint64_t size_bytes,

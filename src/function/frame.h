@@ -81,10 +81,10 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
 /* Runs one act of a call. Different acts may run on several threads at a time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry_tensor_t *const *arguments);
-/* The same without a record in a profile, and without the node's name in front of an error. */
+/* Runs one act without a record in a profile, and without the node's name in front of an error. */
 gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__act_t *act,
                                           const gantry_tensor_t *const *arguments);
-/* The same with a record: frame_profile.c. */
+/* Runs one act with a record in a profile: frame_profile.c. */
 gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__act_t *act,
                                           const gantry_tensor_t *const *arguments)
     GANTRY__RECORDING;
@@ -140,8 +140,9 @@ void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act);
 gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
                                       gantry_status_t status);
 
-/* After a failure of the call: bad data that a kernel of it, or of an earlier op, has found comes
- * first, and may be what led to the failure. Returns its error, or status with its message. */
+/* Must be called after a failure of the call. Bad data that a kernel of the call, or of an earlier
+ * op, has found comes first, because it may be what led to the failure. Returns its error, or
+ * status with its message. */
 gantry_status_t gantry__frame_find_cause(const gantry__frame_t *frame, gantry_status_t status);
 /* Whether the failure begins with the function's name, as a fault of it that its node found. */
 bool gantry__frame_is_placed(const gantry__frame_t *frame);

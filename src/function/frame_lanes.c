@@ -34,7 +34,7 @@ static bool has_ended(const lanes_run_t *run, const gantry__lane_wait_t *wait) {
     return atomic_load_explicit(&run->lanes[wait->lane].ended, memory_order_acquire) >= wait->count;
 }
 
-/* False: another lane failed. */
+/* Waits until the other lane is as far as the wait says. False: another lane failed. */
 static bool wait_for_lane(const lanes_run_t *run, const gantry__lane_wait_t *wait) {
     const struct timespec pause = {0, SLEEP_NS};
     for (uint32_t polls = 0; !has_ended(run, wait); ++polls) {

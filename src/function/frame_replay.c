@@ -27,7 +27,7 @@
 #define LEAST_REPLAYS 2u
 #define MANY_MISSES 16u /* calls after each other without a graph: the explanation says why */
 
-/* Where the memory of a slot begins. */
+/* The place where the memory of a slot begins. */
 typedef struct place_t {
     uint64_t region, offset;
 } place_t;
@@ -63,7 +63,8 @@ struct gantry__replay_t {
 
 /* ---- graphs ---- */
 
-/* No launch may be pending. */
+/* Waits for the last launch of a graph, because a graph with a pending launch must not be
+ * destroyed, and destroys it. */
 static void replay_drop_graph(const replay_run_t *run, replay_graph_t *graph) {
     if (!graph->handle) return;
     const uint32_t before = gantry__failures();
@@ -176,7 +177,8 @@ void gantry__frame_drop_replay(gantry__frame_t *frame) {
     frame->replay = NULL;
 }
 
-/* Without memory for the runs, or before any is found, the call launches kernel by kernel. */
+/* Returns what replays the frame's runs. Without memory for the runs, or before any is found, the
+ * call launches kernel by kernel. */
 static gantry__replay_t *ready_replay(gantry__frame_t *frame) {
     const unsigned found =
         atomic_load_explicit(&frame->schedule->notes->found, memory_order_acquire);

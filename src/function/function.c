@@ -387,7 +387,7 @@ static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t
     return scope->observer ? gantry__observe_alias(scope, result, own) : GANTRY_OK;
 }
 
-/* Of the ops of a body that runs eagerly. */
+/* The place of the ops of a body that runs eagerly. */
 typedef struct inline_place_t {
     gantry__fault_place_t place;
     const gantry__fault_place_t *outer;

@@ -448,7 +448,7 @@ static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uin
     return GANTRY_OK;
 }
 
-/* Nothing needs the axes that only this reduction used. */
+/* Forgets the axes that only this reduction used, because nothing needs them. */
 static void forget_axes(const gantry__fusing_t *fusing, const gantry__node_t *reduction) {
     const uint32_t maker = fusing->graph->values[reduction->inputs[1]].node;
     const gantry__node_t *axes = &fusing->graph->nodes[maker];

@@ -13,7 +13,7 @@ enum {
     GANTRY__FUSED_NODE_INPUTS = GANTRY__FUSED_MOST_INPUTS + 1,
     GANTRY__FUSED_NODE_ATTRS = GANTRY__MAX_ATTRS
 };
-/* Of an input: no value yet, but a number that an attribute has. */
+/* Marks an input that has no value yet, but a number that an attribute has. */
 #define GANTRY__FUSED_ALPHA UINT32_MAX
 
 typedef struct gantry__program_t {

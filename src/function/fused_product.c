@@ -16,7 +16,7 @@
 
 /* A product further away stays apart: each node between is looked at. */
 #define MOST_APART 256
-/* As in pass_fuse.c. */
+/* The same limit as in pass_fuse.c. */
 #define MOST_HELD_BYTES ((uint64_t)64 << 10)
 #define NONE UINT32_MAX
 

@@ -113,7 +113,8 @@ const char *gantry__node_effect(const gantry__node_t *node);
 
 /* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
-/* The same, arguments, and nodes that others are colocated with, which decide where these run. */
+/* Marks the same nodes, arguments, and nodes that others are colocated with, which decide where
+ * these run. */
 void gantry__graph_find_kept(const gantry__graph_t *graph, bool *is_kept);
 
 /* Leaves the nodes of `order`, in this order, which is topological. Nodes and values get new

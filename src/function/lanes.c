@@ -60,7 +60,8 @@ static double fused_of(const gantry__schedule_t *schedule, const gantry__act_t *
                : 0;
 }
 
-/* In nanoseconds of the lane's thread: a device with a queue only takes a submission. */
+/* The cost of the act in nanoseconds of the lane's thread: a device with a queue only takes a
+ * submission. */
 static double cost_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     if (act->device && !act->device->synchronous) return CALL_NS;
     return CALL_NS + bytes_of(schedule, act) / BYTES_PER_NS +
@@ -110,7 +111,7 @@ static double begin_after_inputs(const spread_t *spread, const gantry__act_t *ac
     return begin;
 }
 
-/* Where the act begins first; of equals, the lane of its last input. */
+/* Returns the lane in which the act begins first; of equals, the lane of its last input. */
 static uint32_t choose_lane(spread_t *spread, const gantry__act_t *act, double ready,
                             uint32_t near) {
     if (spread->by_device) {

@@ -168,7 +168,8 @@ static void close_group(const groups_t *groups, uint32_t of, uint32_t user) {
         groups->is_closed[group] = true;
 }
 
-/* No member may use a reduction without a last dimension, so the node must not join its group. */
+/* Closes groups whose rows a reduction ends: no member may use a reduction without a last
+ * dimension, so the node must not join its group. */
 static void close_ended_rows(const groups_t *groups, uint32_t of) {
     if (groups->fusing.devices[of] && gantry__fusing_ends_rows(&groups->fusing.graph->nodes[of]))
         groups->is_closed[find_group(groups, of)] = true;

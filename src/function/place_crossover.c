@@ -256,7 +256,7 @@ static double sum_value(const crossing_t *crossing, uint32_t value) {
     return cost_of_value(crossing, value);
 }
 
-/* Of a group: its nodes and all values that they touch. */
+/* The cost of a group: that of its nodes and of all values that they touch. */
 static double cost_of_group(crossing_t *crossing, uint32_t root) {
     uint32_t index = root;
     double cost = 0;

@@ -11,7 +11,7 @@
 #include "place/crossover.h"
 #include "place/plan_cache.h"
 
-/* Where a node runs, and why. */
+/* The place where a node runs, and the reason. */
 typedef struct gantry__node_place_t {
     gantry_logical_device_t *device; /* NULL: wherever it is used (arguments, constants) */
     /* the device to name: device; else where a constant is requested, or where an argument or

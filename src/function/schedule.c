@@ -97,7 +97,8 @@ static gantry_status_t add_argument(gantry__schedule_t *schedule, uint32_t value
     return add_act(schedule, &act, NULL, out_slot);
 }
 
-/* On a device other than its own, the constant is copied now, once for all calls. */
+/* Gives a constant its slot on the device. On a device other than its own, the constant is copied
+ * now, once for all calls. */
 static gantry_status_t add_constant(gantry__schedule_t *schedule, uint32_t value,
                                     gantry_logical_device_t *device, uint32_t *out_slot) {
     const gantry__node_t *node = &schedule->graph->nodes[schedule->graph->values[value].node];
@@ -196,8 +197,8 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
 
 /* ---- the acts of a node ---- */
 
-/* Where a kernel of the device reads the value: parts of one device over host
- * memory read each other's. */
+/* The device on which a kernel of this device reads the value: parts of one device over host memory
+ * read each other's. */
 static gantry_logical_device_t *read_on(const gantry__schedule_t *schedule, uint32_t value,
                                         gantry_logical_device_t *device) {
     gantry_logical_device_t *home = schedule->places[schedule->graph->values[value].node].device;

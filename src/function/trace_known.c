@@ -38,12 +38,12 @@ static const gantry__node_t *node_of_value(const gantry__trace_t *trace, uint32_
     return &trace->graph->nodes[trace->graph->values[value].node];
 }
 
-/* NULL if memory is out. */
+/* The mark of a value; NULL if memory is out. */
 static uint32_t *mark_of(gantry__trace_t *trace, uint32_t value) {
     return gantry__id_map_at(&trace->knowable, (uint64_t)value + 1);
 }
 
-/* NULL: not visited, or not known. */
+/* The known tensor of a value; NULL: the value was not visited, or is not known. */
 static const gantry_tensor_t *find_known(gantry__trace_t *trace, uint32_t value) {
     const gantry__node_t *node = node_of_value(trace, value);
     if (node->kind == GANTRY__NODE_CONST) return node->tensor;
@@ -173,7 +173,7 @@ static bool runs_op(const gantry__node_t *node, gantry__op_id_t id) {
            node->op->id == id;
 }
 
-/* To the input of the Concat from which the element comes. */
+/* Steps to the input of the Concat from which the element comes. */
 static bool step_joined(number_t *at, const gantry__node_t *node) {
     const gantry__value_t *values = at->trace->graph->values;
     const gantry_shape_t *shape = &values[at->value].shape;
@@ -208,7 +208,7 @@ static bool step_outside(number_t *at) {
     return false;
 }
 
-/* Back to where the element comes from. */
+/* Steps back to where the element comes from. */
 static bool step_back(number_t *at) {
     const gantry__node_t *node = node_of_value(at->trace, at->value);
     if (node->kind == GANTRY__NODE_INPUT) return step_outside(at);

@@ -130,7 +130,7 @@ static const gantry_shape_t *shape_of_input(const gantry_function_t *function,
     return inputs ? &inputs[i]->shape : &function->inputs[i].shape;
 }
 
-/* In the trace for these inputs. */
+/* The shape of an input in the trace for these inputs. */
 static gantry_shape_t shape_to_trace(const gantry_function_t *function,
                                      const gantry_tensor_t *const *inputs, uint32_t i) {
     const gantry_shape_t *accepted = &function->inputs[i].shape;
@@ -221,7 +221,7 @@ static gantry_status_t plan_again(const gantry_function_t *function, gantry__tra
     return gantry__schedule_most_bytes(&traced->schedule, &needed->best, &needed->device);
 }
 
-/* In the better one of the pass's order and the body's. */
+/* Orders the nodes: the better one of the pass's order and the body's. */
 static gantry_status_t order_nodes(const gantry_function_t *function, gantry__traced_t *traced,
                                    needed_bytes_t *needed) {
     gantry__graph_t *graph = &traced->graph;

@@ -32,8 +32,8 @@ typedef struct gantry__npy_view_t {
  * the header says. *out is defined only after OK. */
 gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out);
 
-/* The same of the file's first front_bytes, which are to contain its header; *out has no data.
- * InvalidArgument if the header is longer. */
+/* Parses in the same way the file's first front_bytes, which must contain its header; *out has no
+ * data. InvalidArgument if the header is longer. */
 gantry_status_t gantry__npy_parse_front(const void *front, size_t front_bytes, uint64_t size,
                                         gantry__npy_view_t *out);
 

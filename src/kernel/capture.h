@@ -29,7 +29,7 @@ typedef struct gantry__capture_t {
 bool gantry__capture_is_possible(const gantry_logical_device_t *device);
 
 void gantry__capture_init(gantry__capture_t *capture, gantry_logical_device_t *device);
-/* No graph of the capture will be launched any more. */
+/* Ends the capture. No graph of it may be launched after that. */
 void gantry__capture_deinit(gantry__capture_t *capture);
 
 gantry_status_t gantry__capture_begin(gantry__capture_t *capture);

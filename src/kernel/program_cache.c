@@ -253,7 +253,7 @@ static gantry_status_t program_cache_build(gantry__program_cache_t *cache,
     return GANTRY_OK;
 }
 
-/* The same of a source whose text may be made for it. */
+/* Builds in the same way a source whose text may be made for it. */
 static gantry_status_t build_whole(gantry__program_cache_t *cache,
                                    const gantry_program_source_t *source, const char *options,
                                    const char *name, gantry_backend_program_t **out_program) {

@@ -183,8 +183,8 @@ uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes);
  * attached. */
 gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes,
                                          gantry__bfc_region_t **out_region);
-/* After the driver's refusal: 0.9 times the length, and at last exactly the needed length. False if
- * the driver refused that one. */
+/* Shrinks a region that the driver refused: to 0.9 times the length, and at last to exactly the
+ * needed length. False if the driver refused that one. */
 bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Makes the region's memory available. Cannot fail. */
 void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region, uint64_t handle);

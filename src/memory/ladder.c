@@ -134,7 +134,7 @@ static gantry_status_t ladder_take_region(gantry__allocator_t *allocator,
     }
 }
 
-/* Without growth, takes the whole limit at once: further regions if one cannot be that long. Later
+/* Takes the whole limit at once, without growth: further regions if one cannot be that long. Later
  * requests take what the driver refuses now. */
 static void ladder_take_all(gantry__allocator_t *allocator) {
     gantry__bfc_t *bfc = &allocator->bfc;

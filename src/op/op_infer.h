@@ -47,7 +47,7 @@ static inline bool gantry__merge_sizes(int64_t *size, int64_t with) {
 static inline bool gantry__sizes_fit(int64_t size, int64_t with) {
     return size == with || size < 0 || with < 0;
 }
-/* The same for all sizes of two shapes; *shape is undefined if they do not fit. */
+/* Merges all sizes of two shapes; *shape is undefined if they do not fit. */
 bool gantry__merge_shapes(gantry_shape_t *shape, const gantry_shape_t *with);
 bool gantry__shapes_fit(const gantry_shape_t *shape, const gantry_shape_t *with);
 /* The sum of two sizes, and a size divided by a number; open if a size is. */
@@ -82,8 +82,8 @@ gantry_status_t gantry__slice_ranges(gantry__infer_t *call, const gantry_shape_t
                                      gantry__range_t out_ranges[GANTRY_MAX_RANK],
                                      gantry_shape_t *out_shape);
 
-/* In a dimension of `size` the piece has `count` elements from begin on, each `stride` after the
- * one before. */
+/* Adds a dimension of `size`, of which the piece has `count` elements from begin on, each `stride`
+ * after the one before. */
 void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
                           int64_t stride);
 
@@ -121,7 +121,7 @@ gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
                                    gantry__host_ints_t *out_ints);
 /* The only number of an input of one element. */
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value);
-/* The same; *out_is_open: it is not known, and *out_value is 0. */
+/* The same; *out_is_open says that the number is not known, and then *out_value is 0. */
 gantry_status_t gantry__infer_int_or_open(gantry__infer_t *call, uint32_t input, int64_t *out_value,
                                           bool *out_is_open);
 /* Sizes of dimensions: a vector of at most 8 numbers >= 0, or open sizes. With scalar_too, a scalar

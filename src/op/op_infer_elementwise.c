@@ -96,7 +96,8 @@ gantry_status_t gantry__infer_alike(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* As TensorFlow's elementwise gradients of a result: y's shape, and as many elements of dy. */
+/* Infers the shape as TensorFlow's elementwise gradients of a result do: y's shape; dy must have as
+ * many elements. */
 gantry_status_t gantry__infer_same_count(gantry__infer_t *call) {
     const int64_t first = gantry_shape_elements(call->shapes[0]),
                   second = gantry_shape_elements(call->shapes[1]);

@@ -110,7 +110,7 @@ static gantry_status_t broadcast_inputs(const gantry__infer_t *call, uint32_t ma
     return GANTRY_OK;
 }
 
-/* Of rows: the shape of a result whose operands have this one. */
+/* Sets the shape of a result of rows whose operands have this one. */
 static void set_last_dimension(const results_t *results, int64_t k, gantry_shape_t *shape) {
     if (!results->is_wide[k] && shape->rank > 0) shape->dims[shape->rank - 1] = 1;
     if (results->is_dropped[k] && shape->rank > 0) --shape->rank;

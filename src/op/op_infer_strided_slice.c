@@ -56,7 +56,7 @@ static gantry_status_t count_covered(const gantry_shape_t *input, spec_t *spec) 
 
 enum { BEGIN = 1, END = 2, STRIDES = 3 }; /* inputs */
 
-/* False: the number is not known. */
+/* Reads a number of the specification; false: it is not known. */
 static bool number_of(const spec_t *spec, uint32_t input, int32_t entry, int64_t *out) {
     return gantry__infer_number(spec->call, input, &spec->numbers[input], entry, out);
 }

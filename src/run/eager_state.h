@@ -84,13 +84,13 @@ gantry_status_t gantry__eager_record(gantry__eager_t *eager);
 
 /* ---- for a call whose frame is recorded ---- */
 
-/* In a profile that times kernels: waits for the inputs before the kernel begins, ignoring
+/* Waits, in a profile that times kernels, for the inputs before the kernel begins, ignoring
  * failures. On an asynchronous device the rest of the step is submission, including the order of
  * streams. */
 GANTRY__RECORDING void gantry__eager_settle_points(const gantry__eager_t *eager);
 /* Calls the kernel, and records its launches and the bytes of its arguments. */
 GANTRY__RECORDING gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager);
-/* In a profile that times kernels: waits for the kernel before the op continues. A failure stays
+/* Waits, in a profile that times kernels, for the kernel before the op continues. A failure stays
  * with the point. */
 GANTRY__RECORDING void gantry__eager_settle_kernel(const gantry__eager_t *eager,
                                                    gantry__point_t point);

@@ -17,7 +17,7 @@ typedef struct gantry__op_seeds_t {
 } gantry__op_seeds_t;
 
 void gantry__op_seeds_init(gantry__op_seeds_t *seeds, int64_t seed);
-/* From 0 to 2^31 - 1. */
+/* The next seed, from 0 to 2^31 - 1. */
 int64_t gantry__op_seeds_next(gantry__op_seeds_t *seeds);
 
 #endif

@@ -9,7 +9,7 @@
 #include "run/eager.h"
 #include "run/random_state.h"
 
-/* Where a draw begins: at a place, or where a stream is when the op runs. */
+/* The place where a draw begins: a given one, or the one where a stream is when the op runs. */
 typedef struct gantry__draw_t {
     gantry__philox_t place; /* without a stream */
     gantry__draws_t *draws; /* NULL: none */

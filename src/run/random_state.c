@@ -131,7 +131,7 @@ static gantry__draws_t *find_shared(gantry__random_state_t *state, const stream_
     return made->draws;
 }
 
-/* The same of a prepared op. */
+/* Finds the draws of a prepared op in the same way. */
 static gantry__draws_t *find_own(const gantry__random_state_t *state, gantry__draws_t **own,
                                  const stream_key_t *key) {
     if (!*own) (void)make_draws(state, begin_of(key->seeds), own);

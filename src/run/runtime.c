@@ -48,7 +48,8 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-/* After the device table, since initialising it clears it. */
+/* Reads the setting of the profile. It must be called after the device table is initialised,
+ * because that clears the devices' mode. */
 static gantry_status_t read_profile(gantry_runtime_t *runtime) {
     static const char *const words[] = {"off", "on", "wait"};
     int word = 0;

@@ -57,8 +57,9 @@ struct gantry_runtime_t {
     gantry__random_state_t random;
     gantry__workers_t workers; /* for functions whose parts run at the same time */
     gantry__profile_t profile; /* whether it records: devices.profiling */
-    /* By position of the physical device. Registries are made at initialisation, one for each view.
-     * A program cache is made at the first op on the card, for the view that serves it then. */
+    /* Registries by position of the physical device. They are made at initialisation, one for each
+     * view. A program cache is made at the first op on the card, for the view that serves it
+     * then. */
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
     gantry__device_cost_t *costs; /* NULL: crossover is off */
@@ -87,7 +88,7 @@ void gantry__runtime_drop(gantry_runtime_t *runtime);
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
 /* The same, but reliable in a child on every system: for calls that begin something or wait. */
 gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);
-/* False in a child of fork. */
+/* Whether the runtime is of this process; false in a child of fork. */
 static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) {
     return gantry__fork_guard_holds(&runtime->fork);
 }

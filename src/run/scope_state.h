@@ -86,7 +86,7 @@ gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t
 
 /* Whether the tensor ends with the op that takes it now. */
 bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor);
-/* After an op: releases the tensors that were donated to it. */
+/* Releases, after an op, the tensors that were donated to it. */
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                size_t input_count);
 
@@ -94,7 +94,7 @@ void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *con
 gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
                                      const gantry_device_choice_t *choice,
                                      const gantry__wish_t **out_wish);
-/* The same of an op that runs at once. */
+/* Chooses in the same way for an op that runs at once. */
 gantry_status_t gantry__scope_choose_op(const gantry_scope_t *scope, const char *op,
                                         gantry_dtype_t dtype, size_t output_count,
                                         const gantry__wish_t **out_wish);

@@ -71,7 +71,7 @@ static gantry_status_t result_of(const gantry_read_t *read) {
 
 /* ---- the beginning ---- */
 
-/* Where the driver writes without a wait for it; NULL: nowhere. */
+/* The memory to which the driver writes without a wait for it; NULL: nowhere. */
 static void *place_of_copy(gantry_read_t *read) {
     gantry_logical_device_t *device = read->tensor->device;
     const size_t bytes = read->tensor->size_bytes;
@@ -87,7 +87,7 @@ static gantry_status_t read_at_once(gantry_read_t *read, const char *note) {
     return gantry_tensor_read(read->tensor, read->out, read->tensor->size_bytes);
 }
 
-/* Without an event, the copy is over on return. */
+/* Submits the copy. Without an event, it is over on return. */
 static gantry_status_t submit_read(gantry_read_t *read, void *place) {
     gantry_tensor_t *tensor = read->tensor;
     gantry_status_t status =

@@ -50,7 +50,7 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
                                       uint32_t first_stream,
                                       const struct gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
-/* The same for an op of the scope, in the scope's spare object if it has one. */
+/* Creates a tensor for an op of the scope, in the scope's spare object if it has one. */
 gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
                                           const gantry__allocation_t *purpose,
@@ -69,8 +69,8 @@ gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t firs
 /* A view of the same memory with another shape of equally many elements. */
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor);
-/* The same memory for elements of another type of the same size, and another shape of equally many
- * elements. The source is not read any more. */
+/* Uses the same memory for elements of another type of the same size, and another shape of equally
+ * many elements. The source must not be read any more. */
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* Whether only the one owner of the tensor can reach its memory, which is a buffer, and a result
