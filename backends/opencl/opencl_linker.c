@@ -11,8 +11,8 @@
  *
  * What is found links an empty object to a library, started as Clang starts it: the result must be
  * a library of this machine. Scripts that fail, linkers for other machines and files that are no
- * programs are found by this one trial, which takes some 2 ms. It writes into a folder of its own;
- * what a killed process left of one is removed by a later trial. */
+ * programs are found by this one trial, which takes a few milliseconds. It writes into a folder of
+ * its own; what a killed process left of one is removed by a later trial. */
 #define _GNU_SOURCE
 #include "opencl/opencl_linker.h"
 

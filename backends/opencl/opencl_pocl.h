@@ -3,8 +3,9 @@
  * PoCL 3 to 6 end the process or give no cause.
  *
  * Not here: its linker (opencl_linker.h), what PoCL reports of itself (opencl_device_info.c), and a
- * loader that queries PoCL by itself (opencl_loader.h). A compiler still ends the process if another
- * part of the program takes the memory, or another process the disk, in the middle of its work.
+ * loader that queries PoCL by itself (opencl_loader.h). A compiler still ends the process if
+ * another part of the program takes the memory, or another process the disk, in the middle of its
+ * work.
  *
  * Owner: the instance keeps the folder. Threads: can_be_asked and can_start read the environment
  * and are init-only; the rest is thread-safe. */
@@ -44,8 +45,8 @@ bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder);
 int32_t gantry__pocl_check_opening(const gantry_host_t *host);
 /* Must be called before something is compiled, which for machine code is a kernel's first launch.
  * Returns FailedPrecondition for the folder, or if PoCL could not wait for its linker, and
- * ResourceExhausted for memory, with the reason. grown_bytes must be what earlier compilations took,
- * because later ones use it again. what: "launch of ...: ", or "". */
+ * ResourceExhausted for memory, with the reason. grown_bytes must be what earlier compilations
+ * took, because later ones use it again. what: "launch of ...: ", or "". */
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder,
                                      uint64_t grown_bytes, const char *what);
 

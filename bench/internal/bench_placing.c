@@ -92,8 +92,17 @@ static bool trace_function(placing_t *placing, uint32_t passes_off,
     const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, {.rank = 2, .dims = {4, 4}}};
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .passes_off = passes_off};
-    return gantry_function_trace(placing->runtime, "many", placing->body, &placing->count, &input,
-                                 1, 1, &options, out_function) == GANTRY_OK;
+    gantry__traced_t *planned = NULL; /* else the plan waits for the first call */
+    if (gantry_function_trace(placing->runtime, "many", placing->body, &placing->count, &input, 1,
+                              1, &options, out_function) != GANTRY_OK)
+        return false;
+    if (gantry__function_newest(*out_function, &planned) == GANTRY_OK && planned) {
+        gantry__function_leave(*out_function, planned);
+        return true;
+    }
+    gantry_function_release(*out_function);
+    *out_function = NULL;
+    return false;
 }
 
 static bool open_placing(placing_t *placing, gantry_function_body_fn body, int count) {
@@ -149,7 +158,7 @@ static bool plan(void *subject, int calls) {
     return true;
 }
 
-/* The whole of gantry_function_trace, with all passes. */
+/* The whole of gantry_function_trace with its plan, with all passes. */
 static bool trace_whole(void *subject, int calls) {
     placing_t *placing = subject;
     for (int i = 0; i < calls; ++i) {

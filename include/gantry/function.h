@@ -104,9 +104,12 @@ typedef struct gantry_function_options_t {
     const gantry_function_t *trimmed_with;
 } gantry_function_options_t;
 
-/** Makes a function of a body. If no dimension of an input is -1, the body is traced and placed
- * now, and its errors are returned; else at the first call with new sizes. body and user must live
- * as long as the function. name NULL: "function". options may be NULL.
+/** Makes a function of a body. If no dimension of an input is -1, the body is traced now, and its
+ * errors are returned, those of placement included; else at the first call with new sizes. Where
+ * placement cannot be refused, as under soft placement, the trace is placed, and devices are
+ * opened, when it is first called or explained. It is placed now, too, with a memory budget, and
+ * where placements are logged, warned of or given to a callback. body and user must live as long as
+ * the function. name NULL: "function". options may be NULL.
  *
  * InvalidArgument for a signature that is not possible, or a body that sets no output or a tensor
  * of another trace; else the body's own first error, with the function's name in front. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Observers: code on top of the library that is told each op of a scope, such as the tape of
+ * Observers: code on top of the library that sees each op of a scope, such as the tape of
  * gantry_train, which records ops to compute gradients. Also the floating-point mode of the
  * program, for such code that computes in a mode of its own.
  *

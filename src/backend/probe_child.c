@@ -144,7 +144,7 @@ static bool start_child(const gantry__child_call_t *call, child_environment_t *e
     if (!find_command(command)) {
         if (command->is_unsafe)
             gantry__log(call->log, GANTRY_LEVEL_WARNING,
-                        "Drivers are not tried in a process of its own: %s", command->why);
+                        "Drivers are not tried in a process of their own: %s", command->why);
         return false;
     }
     (void)snprintf(name, sizeof name, "%s", call->alias);

@@ -279,7 +279,7 @@ static gantry_status_t take_newest(gantry_function_t *function, const char *call
                             "%s: the function is NULL; one from gantry_function_trace is accepted",
                             call);
     GANTRY__TRY(gantry__runtime_check_well(function->runtime));
-    *out_traced = gantry__function_newest(function);
+    GANTRY__TRY(gantry__function_newest(function, out_traced));
     if (*out_traced) return GANTRY_OK;
     return gantry__fail(
         GANTRY_FAILED_PRECONDITION, "%s: function %s has no trace yet; %s", call, function->name,

@@ -107,24 +107,6 @@ static gantry_status_t name_function(gantry_function_t *function, const char *gi
     return status;
 }
 
-/* Whether one trace fits all calls. */
-static bool function_is_known(const gantry_function_t *function) {
-    for (uint32_t i = 0; i < function->input_count; ++i) {
-        const gantry_shape_t *shape = &function->inputs[i].shape;
-        for (int32_t d = 0; d < shape->rank; ++d) {
-            if (shape->dims[d] == -1) return false;
-        }
-    }
-    return true;
-}
-
-static gantry_status_t trace_known(gantry_function_t *function) {
-    gantry__traced_t *traced;
-    GANTRY__TRY(gantry__function_find(function, NULL, NULL, &traced));
-    gantry__function_leave(function, traced);
-    return GANTRY_OK;
-}
-
 static void function_destroy(gantry_function_t *function) {
     gantry_runtime_t *runtime = function->runtime;
     gantry__keepers_remove(&runtime->devices.keepers, &function->keeper);
@@ -205,8 +187,8 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->is_never_replayed = chosen.device_graphs == GANTRY_OFF;
     gantry_status_t status = name_function(function, name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);
-    if (status == GANTRY_OK && !function->runs_eagerly && function_is_known(function))
-        status = trace_known(function);
+    if (status == GANTRY_OK && !function->runs_eagerly && gantry__function_is_known(function))
+        status = gantry__function_trace_known(function);
     if (status == GANTRY_OK) {
         *out_function = function;
     } else {

@@ -22,6 +22,9 @@ typedef struct gantry__traced_t {
     gantry_shape_t *shapes; /* of the inputs, then of the outputs; -1: open in the trace */
     gantry__graph_t graph;
     gantry__schedule_t schedule;
+    /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
+     * its first use, where nothing can be refused: it opens no device that no call needs. */
+    atomic_bool is_planned;
     gantry__frame_t *idle; /* under the function's lock */
 } gantry__traced_t;
 
@@ -55,13 +58,17 @@ struct gantry_function_t {
     pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
 };
 
-/* The trace for these inputs in this scope, made when there is none; a reference of the caller's
- * own. inputs NULL: for the shapes of the signature, which are known. */
+/* Whether the signature leaves no size open. */
+bool gantry__function_is_known(const gantry_function_t *function);
+/* Makes the trace for the shapes of the signature, which are known. */
+gantry_status_t gantry__function_trace_known(gantry_function_t *function);
+/* The planned trace for these inputs in this scope, made when there is none; a reference of the
+ * caller's own. inputs NULL: for the shapes of the signature, which are known. */
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
                                       const gantry_tensor_t *const *inputs,
                                       gantry__traced_t **out_traced);
-/* The newest trace; NULL: none. */
-gantry__traced_t *gantry__function_newest(gantry_function_t *function);
+/* The newest trace, planned; NULL: none. */
+gantry_status_t gantry__function_newest(gantry_function_t *function, gantry__traced_t **out_traced);
 void gantry__function_leave(gantry_function_t *function, gantry__traced_t *traced);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);

@@ -267,3 +267,29 @@ gantry_status_t gantry__place_check_constants(const gantry__graph_place_t *reque
     gantry__heap_free(graph->heap, is_needed, count);
     return status;
 }
+
+/* ---- placement that cannot be refused ---- */
+
+/* Parts of composed ops are placed when they run. */
+static bool node_has_device(const gantry__graph_place_t *request, uint32_t index) {
+    const gantry__node_t *node = &request->graph->nodes[index];
+    const gantry__node_ask_t ask = {.wish = node->wish};
+    if (node->kind != GANTRY__NODE_OP && node->kind != GANTRY__NODE_EAGER) return true;
+    if (node->op->flags & GANTRY__OP_COMPOSED) return true;
+    const gantry__kept_plan_t *kept = gantry__node_plan(request, index, &ask);
+    return kept && kept->plan.device;
+}
+
+bool gantry__place_is_sure(const gantry__graph_place_t *request) {
+    if (!request->rules.soft || request->rules.require) return false;
+    for (uint32_t i = 0; i < request->graph->node_count; ++i) {
+        const gantry__node_t *node = &request->graph->nodes[i];
+        for (uint32_t k = 0; k < node->body_count; ++k) {
+            gantry__graph_place_t inside = *request;
+            inside.graph = &node->bodies[k].graph;
+            if (!gantry__place_is_sure(&inside)) return false;
+        }
+        if (!node_has_device(request, i)) return false;
+    }
+    return true;
+}

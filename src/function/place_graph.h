@@ -17,5 +17,8 @@ gantry_status_t gantry__place_graph(const gantry__graph_place_t *request,
 /* Fails as gantry__place_graph does for a constant that a result needs, if no device may have it.
  * Passes may compute constants away, and with them the device that they request. */
 gantry_status_t gantry__place_check_constants(const gantry__graph_place_t *request);
+/* Whether placement cannot be refused: it is soft, and each op, also of bodies in the graph, has a
+ * device by the registry of kernels. Opens no device. */
+bool gantry__place_is_sure(const gantry__graph_place_t *request);
 
 #endif

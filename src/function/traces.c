@@ -8,7 +8,9 @@
 #include "device/logical_device.h"
 #include "function/function.h"
 #include "function/pass.h"
+#include "function/place_graph.h"
 #include "function/trace.h"
+#include "run/dispatch.h"
 
 #define MOST_ROUNDS 8 /* of recomputing, for a memory budget */
 
@@ -270,8 +272,31 @@ static gantry_status_t plan_traced(const gantry_function_t *function, gantry__tr
     return needed.best <= budget ? GANTRY_OK : fail_budget(function, &needed);
 }
 
+static gantry_status_t pass_and_plan(const gantry_function_t *function, gantry__traced_t *traced) {
+    GANTRY__TRY(gantry__passes_run(function->runtime, &traced->graph));
+    GANTRY__TRY(plan_traced(function, traced));
+    atomic_store_explicit(&traced->is_planned, true, memory_order_release);
+    return GANTRY_OK;
+}
+
+/* Whether the plan of a new trace may wait for the first use: where soft placement gives each node
+ * a device by the registry of kernels, and there is no budget, planning refuses nothing. A program
+ * that logs placements, is warned of them or has a callback for them gets them with the trace. */
+static bool may_wait(const gantry_function_t *function, const gantry__traced_t *traced) {
+    gantry_runtime_t *runtime = function->runtime;
+    const gantry__graph_place_t request = {
+        .graph = &traced->graph,
+        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
+        .plans = &runtime->plans};
+    const bool is_read = atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) ||
+                         atomic_load_explicit(&runtime->has_callback, memory_order_relaxed) ||
+                         atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
+                             GANTRY_PLACEMENT_WARN_ONCE;
+    return !is_read && function->memory_budget_bytes == 0 && gantry__place_is_sure(&request);
+}
+
 static gantry_status_t make_traced(gantry_function_t *function, const gantry__wish_t *wish,
-                                   const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t *const *inputs, bool waits,
                                    gantry__traced_t **out_traced) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__traced_t *traced = gantry__heap_zalloc(heap, sizeof *traced);
@@ -287,8 +312,8 @@ static gantry_status_t make_traced(gantry_function_t *function, const gantry__wi
     traced->graph.is_never_replayed = function->is_never_replayed;
     if (status == GANTRY_OK) status = record(function, traced);
     if (status == GANTRY_OK) note_output_shapes(function, traced);
-    if (status == GANTRY_OK) status = gantry__passes_run(function->runtime, &traced->graph);
-    if (status == GANTRY_OK) status = plan_traced(function, traced);
+    if (status == GANTRY_OK && !(waits && may_wait(function, traced)))
+        status = pass_and_plan(function, traced);
     if (status != GANTRY_OK) {
         traced_destroy(function, traced);
         return gantry__function_fail(function, status);
@@ -325,25 +350,82 @@ static void end_tracing(gantry_function_t *function) {
     gantry__mutex_unlock(&function->tracing);
 }
 
+bool gantry__function_is_known(const gantry_function_t *function) {
+    for (uint32_t i = 0; i < function->input_count; ++i) {
+        const gantry_shape_t *shape = &function->inputs[i].shape;
+        for (int32_t d = 0; d < shape->rank; ++d) {
+            if (shape->dims[d] == -1) return false;
+        }
+    }
+    return true;
+}
+
+gantry_status_t gantry__function_trace_known(gantry_function_t *function) {
+    gantry__traced_t *traced;
+    GANTRY__TRY(begin_tracing(function));
+    const gantry_status_t status = make_traced(function, NULL, NULL, true, &traced);
+    end_tracing(function);
+    if (status == GANTRY_OK) gantry__function_leave(function, traced);
+    return status;
+}
+
+static bool is_planned(const gantry__traced_t *traced) {
+    return atomic_load_explicit(&traced->is_planned, memory_order_acquire);
+}
+
+/* The function forgets a trace whose plan failed: the next call makes it anew. */
+static void forget_traced(gantry_function_t *function, gantry__traced_t *traced) {
+    gantry__mutex_lock(&function->lock);
+    gantry__traced_t **at = &function->traced;
+    while (*at && *at != traced) at = &(*at)->next;
+    const bool is_listed = *at != NULL;
+    if (is_listed) *at = traced->next;
+    gantry__mutex_unlock(&function->lock);
+    if (is_listed) gantry__function_leave(function, traced);
+}
+
+/* While no body is traced. Ends the caller's reference after a failure. */
+static gantry_status_t plan_now(gantry_function_t *function, gantry__traced_t **traced) {
+    if (is_planned(*traced)) return GANTRY_OK;
+    const gantry_status_t status = pass_and_plan(function, *traced);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    forget_traced(function, *traced);
+    gantry__function_leave(function, *traced);
+    *traced = NULL;
+    return gantry__function_fail(function, status);
+}
+
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
                                       const gantry_tensor_t *const *inputs,
                                       gantry__traced_t **out_traced) {
     *out_traced = look_up(function, wish, inputs);
-    if (*out_traced) return GANTRY_OK;
+    if (*out_traced && is_planned(*out_traced)) return GANTRY_OK;
+    if (*out_traced) gantry__function_leave(function, *out_traced);
     GANTRY__TRY(begin_tracing(function));
     *out_traced = look_up(function, wish, inputs); /* another thread may have made it */
-    gantry_status_t status =
-        *out_traced ? GANTRY_OK : make_traced(function, wish, inputs, out_traced);
+    gantry_status_t status = *out_traced ? plan_now(function, out_traced)
+                                         : make_traced(function, wish, inputs, false, out_traced);
     end_tracing(function);
     return status;
 }
 
-gantry__traced_t *gantry__function_newest(gantry_function_t *function) {
+gantry_status_t gantry__function_newest(gantry_function_t *function,
+                                        gantry__traced_t **out_traced) {
     gantry__mutex_lock(&function->lock);
-    gantry__traced_t *newest = function->traced;
+    gantry__traced_t *newest = *out_traced = function->traced;
     if (newest) ++newest->references;
     gantry__mutex_unlock(&function->lock);
-    return newest;
+    if (!newest && !function->runs_eagerly && gantry__function_is_known(function))
+        return gantry__function_find(function, NULL, NULL, out_traced); /* its plan failed */
+    if (!newest || is_planned(newest)) return GANTRY_OK;
+    const gantry_status_t begun = begin_tracing(function);
+    if (begun != GANTRY_OK) {
+        gantry__function_leave(function, newest);
+        return begun;
+    }
+    const gantry_status_t status = plan_now(function, out_traced);
+    end_tracing(function);
+    return status;
 }
 
 /* ---- idle frames ---- */

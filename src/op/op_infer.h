@@ -107,9 +107,16 @@ static inline int64_t gantry__host_int(const gantry__host_ints_t *ints, int64_t 
     return value;
 }
 
-/* A number of a host argument; false: it is not known. ints: all of them, if they are known. */
-bool gantry__infer_number(gantry__infer_t *call, uint32_t input, const gantry__host_ints_t *ints,
-                          int64_t index, int64_t *out);
+/* A number of a host argument; false: it is not known, and *out may have changed. ints: all of
+ * them, if they are known. */
+static inline bool gantry__infer_number(const gantry__infer_t *call, uint32_t input,
+                                        const gantry__host_ints_t *ints, int64_t index,
+                                        int64_t *out) {
+    if (call->symbolic >> input & 1)
+        return call->known_number && call->known_number(call->caller, input, index, out);
+    *out = gantry__host_int(ints, index);
+    return true;
+}
 /* Whether the numbers of a host argument are not known, because it is symbolic in a trace; then the
  * op is inferred again in each call. False for an argument without elements. */
 bool gantry__infer_is_open(gantry__infer_t *call, uint32_t input);

@@ -73,14 +73,6 @@ bool gantry__infer_is_open(gantry__infer_t *call, uint32_t input) {
     return true;
 }
 
-bool gantry__infer_number(gantry__infer_t *call, uint32_t input, const gantry__host_ints_t *ints,
-                          int64_t index, int64_t *out) {
-    if (call->symbolic >> input & 1)
-        return call->known_number && call->known_number(call->caller, input, index, out);
-    *out = gantry__host_int(ints, index);
-    return true;
-}
-
 gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input,
                                         const void **out_data) {
     *out_data = call->host_value(call->caller, input);

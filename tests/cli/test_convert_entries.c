@@ -315,6 +315,8 @@ static void pointers_and_pages_are_named(void **state) {
     expect_run(1, "test -e out.npz");
 }
 
+/* Without the final zero. */
+#define BYTES(text) text, sizeof(text) - 1
 #define GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03"
 
 /* Each is told whatever its name promises. */
@@ -325,36 +327,36 @@ static void files_of_other_formats_are_named(void **state) {
         size_t size, place; /* of the bytes in the file */
         const char *kind;
     } cases[] = {
-        {"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>NoSuchKey</Code>", 60, 0,
+        {BYTES("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>NoSuchKey</Code>"), 0,
          "it is an XML error message, as a site sends in place of a file that is missing or private"},
-        {"\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>BlobNotFound", 65, 0,
+        {BYTES("\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>BlobNotFound"),
+         0, "it is an XML error message"},
+        {BYTES("<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code>"), 0,
          "it is an XML error message"},
-        {"<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code>", 69, 0,
-         "it is an XML error message"},
-        {"<?xml version=\"1.0\"?><!DOCTYPE html><html>", 43, 0, "it is an HTML page"},
-        {"{\"error\":\"Repository not found\"}", 32, 0, "it is a JSON error message"},
-        {"{ \"message\": \"Not Found\"}", 26, 0, "it is a JSON error message"},
-        {"{\"metadata\":{\"total_size\":9},\"weight_map\":{}}", 47, 0,
+        {BYTES("<?xml version=\"1.0\"?><!DOCTYPE html><html>"), 0, "it is an HTML page"},
+        {BYTES("{\"error\":\"Repository not found\"}"), 0, "it is a JSON error message"},
+        {BYTES("{ \"message\": \"Not Found\"}"), 0, "it is a JSON error message"},
+        {BYTES("{\"metadata\":{\"total_size\":9},\"weight_map\":{}}"), 0,
          "it is the index of a model in several files"},
-        {"{\"a\": 1}", 8, 0, "it is a JSON text"},
-        {"Entry not found", 15, 0, "it is an error message"},
-        {GZIP, 10, 0, "it is compressed by gzip; gunzip unpacks it"},
-        {"\x28\xb5\x2f\xfd\x04", 5, 0, "it is compressed by zstd"},
-        {"\xfd"
-         "7zXZ\0",
-         6, 0, "it is compressed by xz"},
-        {"BZh91AY&SY", 10, 0, "it is compressed by bzip2"},
-        {"ustar\0"
-         "00",
-         8, 257, "it is a .tar archive; tar -x unpacks it"},
-        {"\x89HDF\r\n\x1a\n\0", 9, 0, "it is an HDF5 file, such as Keras's weights (.h5)"},
-        {"GGUF\3\0\0\0", 8, 0, "it is a GGUF file of llama.cpp"},
-        {"\x1c\0\0\0TFL3", 8, 0, "it is a TensorFlow Lite model"},
-        {"\x08\x07\x12\x07pytorch\x1a", 12, 0, "it is an ONNX model"},
-        {"\x08\1\x12\xc0\x10\n", 6, 0, "it is a TensorFlow SavedModel (.pb)"},
-        {"\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", 15, 0,
+        {BYTES("{\"a\": 1}"), 0, "it is a JSON text"},
+        {BYTES("Entry not found"), 0, "it is an error message"},
+        {BYTES(GZIP), 0, "it is compressed by gzip; gunzip unpacks it"},
+        {BYTES("\x28\xb5\x2f\xfd\x04"), 0, "it is compressed by zstd"},
+        {BYTES("\xfd"
+               "7zXZ\0"),
+         0, "it is compressed by xz"},
+        {BYTES("BZh91AY&SY"), 0, "it is compressed by bzip2"},
+        {BYTES("ustar\0"
+               "00"),
+         257, "it is a .tar archive; tar -x unpacks it"},
+        {BYTES("\x89HDF\r\n\x1a\n\0"), 0, "it is an HDF5 file, such as Keras's weights (.h5)"},
+        {BYTES("GGUF\3\0\0\0"), 0, "it is a GGUF file of llama.cpp"},
+        {BYTES("\x1c\0\0\0TFL3"), 0, "it is a TensorFlow Lite model"},
+        {BYTES("\x08\x07\x12\x07pytorch\x1a"), 0, "it is an ONNX model"},
+        {BYTES("\x08\1\x12\xc0\x10\n"), 0, "it is a TensorFlow SavedModel (.pb)"},
+        {BYTES("\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19."), 0,
          "it is a Python pickle, such as an old PyTorch checkpoint (.pt)"},
-        {"", 0, 0, "it is empty"},
+        {BYTES(""), 0, "it is empty"},
     };
     static const char *const names[] = {"x.safetensors", "x.npz", "x.npy", "x.bin"};
     for (size_t i = 0; i < 4 * sizeof cases / sizeof cases[0]; ++i) {

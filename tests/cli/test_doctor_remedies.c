@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry doctor sends nobody to checks above that did not fail.
- * Promise: gantry doctor names a wrong or an incomplete libcuda with the words of gantry devices.
- * Promise: A driver that calls exit does not end gantry doctor, whenever it does.
- * Promise: What a driver prints while it is opened is no part of a command's output, and misleads
- * no check of gantry doctor.
+/* Promise: gantry doctor refers to the checks above in a remedy only if one of them failed.
+ * Promise: gantry doctor names a wrong or an incomplete libcuda in the words of gantry devices.
+ * Promise: A driver that calls exit at any moment does not end gantry doctor.
+ * Promise: What a driver prints while it is opened is not in a command's output, and misleads no
+ * check of gantry doctor.
  * Promise: A limit of the sizes of files (ulimit -f) does not end gantry doctor, and leaves none of
  * its files.
  * Promise: gantry doctor finds pip's NVRTC outside an active environment, as the backend does.
  * Promise: gantry doctor follows OCL_ICD_VENDORS=file.icd, and names each library of OPENCL_LAYERS
  * and OCL_ICD_FILENAMES that the loader cannot use: missing, empty, a folder, no library.
- * Promise: gantry doctor sends to the variable that names a wrong library, not to a package.
- * Promise: The remedy of a required kind of device names the checks that concern this kind alone.
- * Promise: gantry doctor says "install the driver again" of drivers alone. */
+ * Promise: The remedy of gantry doctor for a wrong library that a variable names is that variable,
+ * not a package.
+ * Promise: The remedy for a kind of device that is required and missing names only the checks that
+ * concern this kind.
+ * Promise: gantry doctor says "install the driver again" of drivers only. */
 #define _GNU_SOURCE
 
 #include "cli_case.h"

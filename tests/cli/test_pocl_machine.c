@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A PoCL that cannot start or lacks what it needs ends no process and is named with the
  * reason.
- * Promise: Several OpenCL drivers: a PoCL that cannot start ends no process; a loader that does not
- * sort loses PoCL only.
- * Promise: What PoCL lacks is reported first: folder, linker, threads, address space.
- * Promise: Memory that runs out in a compiler is ResourceExhausted and falls back.
- * Promise: A compiler that needs more memory than is left, or a full disk, ends in a status.
+ * Promise: Among several OpenCL drivers, a PoCL that cannot start ends no process, and with a
+ * loader that does not sort the drivers only PoCL is left out.
+ * Promise: A folder, a linker, threads or address space that PoCL needs and does not have is named
+ * before PoCL is opened.
+ * Promise: A compiler that runs out of memory is ResourceExhausted, and the op falls back to the
+ * CPU where the program allows it.
+ * Promise: A full disk, and a compiler that needs more memory than is left, give an error and never
+ * end the process.
  * Promise: PoCL is left out where others may write the folder of its machine code, with the remedy.
  * test_pocl_machine sweep   every limit of address space and every size of disk; minutes
  * A test that needs an unprivileged user, a mount or ulimit is skipped, with the reason, on systems

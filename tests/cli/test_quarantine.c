@@ -6,7 +6,7 @@
  * out, however often.
  * Promise: A driver that is left out is tried again after a day, after a change of its files, and
  * after the command that the warning and gantry doctor name.
- * Promise: A command or a module beside the library that others may write is neither started nor
+ * Promise: A command or a module next to the library that others may write is neither started nor
  * opened, and a warning names it.
  * Promise: Where drivers are opened without a trial, as without the gantry command next to the
  * library, gantry_backend_status says why, and after a crash a warning does.

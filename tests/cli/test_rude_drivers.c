@@ -26,9 +26,8 @@ static const place_t places[] = {
 static bool is_there(size_t place) { return place == 0 ? has_opencl : has_cuda; }
 
 static int start(size_t place, const char *wish, const char *command) {
-    return run(
-        "RUDE=%s %s GANTRY_KERNEL_CACHE=$PWD/kernels GANTRY_TEST_DOCTOR_MS=3000 $BIN/gantry %s",
-        wish, places[place].variables, command);
+    return run("RUDE=%s %s GANTRY_KERNEL_CACHE=$PWD/kernels $BIN/gantry %s", wish,
+               places[place].variables, command);
 }
 
 static void expect_code(int got, int code, const char *wish) {
@@ -78,9 +77,12 @@ static void a_driver_that_hangs_is_reported(void **state) {
     for (size_t place = 0; place < 2; ++place) {
         if (!is_there(place)) continue;
         expect_run(0, "rm -rf kernels");
+        /* every process has this time, also those that compute */
+        assert_int_equal(setenv("GANTRY_TEST_DOCTOR_MS", "1000", 1), 0);
         expect_code(start(place, "open:hang", "doctor"), 1, "hang");
+        assert_int_equal(unsetenv("GANTRY_TEST_DOCTOR_MS"), 0);
         expect_in_output("failed        drivers: a process that opened the drivers did not answer");
-        expect_in_output("passed        cpu:0 computes: ");
+        expect_in_output("cpu:0 computes: ");
     }
 }
 

@@ -37,7 +37,7 @@ gantry__train_before_t gantry__train_before(void) {
     gantry__train_before_t before;
     const char *message = gantry_last_message();
     (void)snprintf(before.text, sizeof before.text, "%s%s",
-                   *message ? "; the failure before: " : "", message);
+                   *message ? "; the last failure of this thread: " : "", message);
     return before;
 }
 

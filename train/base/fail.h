@@ -18,8 +18,8 @@
 /* Keeps the text as the thread's last message and returns status. */
 gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...)
     GANTRY__TRAIN_PRINTF(2, 3);
-/* "; the failure before: " and the thread's last message, for the end of a text about an object
- * that is NULL; "" without one. */
+/* "; the last failure of this thread: " and the thread's last message, for the end of a text about
+ * an object that is NULL; "" without one. */
 typedef struct gantry__train_before_t {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
 } gantry__train_before_t;

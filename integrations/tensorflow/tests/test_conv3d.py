@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise: Conv3D and its two gradients on a GPU agree with the CPU for both layouts, groups, strides, dilations and
 paddings.
-Promise: Conv3D's gradients refuse sizes that its ops do not take, and cut none.
+Promise: The gradients of Conv3D on a GPU refuse sizes of more than 31 bits, and cut none.
 Promise: Keras's Conv3D and keras.ops.conv take channels first and groups on a GPU, in fit too.
 
 Run by a Python with TensorFlow and the plug-in, and one GPU of Gantry at least: python test_conv3d.py"""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise: Ops with more inputs or outputs than one call of Gantry takes give what TensorFlow's CPU gives, on the
 GPU.
-Promise: An axis or a number of more than 32 bits is not cut to 32 bits.
+Promise: An axis or a number of more than 32 bits is not cut to 32 bits on a GPU.
 
 Ops with more inputs or outputs than one call of Gantry takes give what TensorFlow's CPU gives, on the GPU.
 

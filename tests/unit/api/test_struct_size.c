@@ -117,7 +117,7 @@ static const struct {
     size_t size, previous;
     gantry_status_t (*fill)(const world_t *w, void *p);
 } filled[] = {
-    FILLED(gantry_backend_status_t, device_count, fill_backend),
+    FILLED(gantry_backend_status_t, untried, fill_backend),
     FILLED(gantry_setting_t, frozen, fill_setting),
     FILLED(gantry_device_details_t, other_view, fill_details),
     FILLED(gantry_claim_info_t, command, fill_claim),

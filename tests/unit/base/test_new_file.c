@@ -3,10 +3,10 @@
  * are an error, end no process, keep the old file and leave no temporary file.
  * Promise: A temporary file that a killed writer left is removed by the next writer of the path,
  * and one that a living process is writing is not.
- * Promise: A symbolic link stays, whether it names a file, none yet, or another link; the file that
- * it names is written.
- * Promise: Temporary files whose names no writer uses again are removed by a sweep of their folder,
- * if no process writes them.
+ * Promise: A symbolic link in the place of a file that is written stays, whether it names a file,
+ * none yet, or another link; the file that it names is written.
+ * Promise: Temporary files that no later writer would remove are removed by a sweep of their
+ * folder, unless a process is writing them.
  * Promise: What is appended to a file is there whole or not at all.
  * Promise: A part of an open file is read whole or not at all, and the file's position stays. */
 #define _XOPEN_SOURCE 700

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CUDA backend searches the folders of versioned toolkits, newest first, of WSL and of
  * containers, on a tree that the test writes.
- * Promise: Pip's wheels are found outside an active environment, too: in the environment of the
- * python3 on PATH, and among the user's and the system's packages.
- * Promise: NVIDIA's wheels are found in each Python of pyenv, asdf and mise if the python3 on PATH
- * is one of their shims.
- * Promise: a place that comes from HOME, PYTHONUSERBASE or PATH must be absolute, and its writers
- * are checked.
+ * Promise: The CUDA backend finds pip's wheels outside an active environment: in the environment of
+ * the python3 on PATH, and among the user's and the system's packages.
+ * Promise: The CUDA backend finds NVIDIA's wheels in each Python of pyenv, asdf and mise if the
+ * python3 on PATH is one of their shims.
+ * Promise: A folder of libraries that the CUDA backend finds by HOME, PYTHONUSERBASE or PATH must
+ * have an absolute path, and its writers are checked.
  *
  * A missing library and one that cannot be opened have their own message. */
 #define _GNU_SOURCE

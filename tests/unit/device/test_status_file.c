@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A status file (GANTRY_STATUS) is whole, and a failed write leaves the old file, no
  * temporary file and the thread's message.
- * Promise: What a killed writer left of a status file is removed by the next runtime with its
- * folder.
+ * Promise: A temporary file of a status file that a killed writer left is removed by the next
+ * runtime that uses the folder.
  * Promise: No status file is made where others may replace it, and no folder on the way there; the
  * reason is logged.
  * Promise: A link in the place of a status file or of its folder is not followed.

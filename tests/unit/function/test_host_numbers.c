@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Where axes, shapes, limits and the like are arguments of a function, Shape, Size, a sum
- * of ones and the elements of the result are those of the op run by itself.
+/* Promise: Axes, shapes, limits and the like may be arguments of a function: Shape, Size, a sum of
+ * ones and the elements of the result are those of the op run by itself.
  * Promise: Where single numbers of a vector are constants and the others are arguments of a
  * function, the results are right too, and a constant among them gives the result a known size.
  *

@@ -6,6 +6,7 @@
 #include "runtime_fixture.h"
 
 #include "function/function.h"
+#include "planned.h"
 
 #define COLUMNS 4096
 
@@ -33,18 +34,18 @@ static gantry_function_t *trace(runtime_fixture_t *f, gantry_function_body_fn bo
     return function;
 }
 
-static const gantry__graph_t *graph_of(const gantry_function_t *function) {
-    return &function->traced->graph;
+static const gantry__graph_t *graph_of(gantry_function_t *function) {
+    return &planned(function)->graph;
 }
 
-static uint32_t count_kind(const gantry_function_t *function, gantry__node_kind_t kind) {
+static uint32_t count_kind(gantry_function_t *function, gantry__node_kind_t kind) {
     const gantry__graph_t *graph = graph_of(function);
     uint32_t count = 0;
     for (size_t i = 0; i < graph->node_count; ++i) count += graph->nodes[i].kind == kind;
     return count;
 }
 
-static const gantry__node_t *find_node(const gantry_function_t *function, const char *name) {
+static const gantry__node_t *find_node(gantry_function_t *function, const char *name) {
     const gantry__graph_t *graph = graph_of(function);
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (strcmp(graph->nodes[i].name, name) == 0) return &graph->nodes[i];
@@ -65,8 +66,8 @@ static uint32_t count_ops(gantry_function_body_fn body, case_t user, size_t outp
 }
 
 /* Of intermediate values on the one device. */
-static uint64_t planned_bytes(const gantry_function_t *function) {
-    const gantry__schedule_t *schedule = &function->traced->schedule;
+static uint64_t planned_bytes(gantry_function_t *function) {
+    const gantry__schedule_t *schedule = &planned(function)->schedule;
     assert_int_equal(schedule->arena_count, 1);
     return schedule->arenas[0].bytes;
 }
@@ -486,7 +487,7 @@ static void devices_part_groups(void **state) {
     assert_int_equal(count_kind(function, GANTRY__NODE_OP), 3);
     assert_int_equal(find_node(function, "Mul")->fused_count, 2);
     assert_string_equal(
-        function->traced->schedule.places[graph_of(function)->node_count - 1].device->name,
+        planned(function)->schedule.places[graph_of(function)->node_count - 1].device->name,
         "/device:GPU:0");
     gantry_function_release(function);
     runtime_fixture_close(&f);
@@ -555,7 +556,7 @@ static void a_value_read_in_part_too_is_not_overwritten(void **state) {
     case_t c = {.variable = gantry_variable_create(scope, zeros, "w")};
     gantry_function_t *function =
         trace(&f, part_body, &c, 1, without(GANTRY_PASS_ELEMENTWISE_FUSION));
-    const gantry__schedule_t *schedule = &function->traced->schedule;
+    const gantry__schedule_t *schedule = &planned(function)->schedule;
     assert_int_equal(planned_bytes(function), 2 * COLUMNS * sizeof(float));
     for (uint32_t i = 0; i < schedule->act_count; ++i)
         assert_int_equal(schedule->acts[i].overwrite_count, 0);
@@ -580,8 +581,8 @@ static void copying_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
     (void)gantry_scope_end(cpu);
 }
 
-static uint32_t find_act(const gantry_function_t *function, gantry__step_kind_t kind) {
-    const gantry__schedule_t *schedule = &function->traced->schedule;
+static uint32_t find_act(gantry_function_t *function, gantry__step_kind_t kind) {
+    const gantry__schedule_t *schedule = &planned(function)->schedule;
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         if (schedule->acts[i].kind == kind) return i;
     }
@@ -594,7 +595,7 @@ static void copies_follow_their_source(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_function_t *early = trace(&f, copying_body, NULL, 2, all),
                       *late = trace(&f, copying_body, NULL, 2, without(GANTRY_PASS_EARLY_COPIES));
-    const gantry__schedule_t *schedule = &early->traced->schedule;
+    const gantry__schedule_t *schedule = &planned(early)->schedule;
     const uint32_t copy = find_act(early, GANTRY__DO_COPY), call = find_act(early, GANTRY__DO_CALL);
     assert_int_equal(copy, call + 1);
     assert_int_equal(schedule->acts[0].kind, GANTRY__DO_ARGUMENT);

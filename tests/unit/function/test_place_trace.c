@@ -5,6 +5,7 @@
  * placement and under require, whatever passes would compute the constant away. */
 #define _XOPEN_SOURCE 700
 
+#include "planned.h"
 #include "runtime_fixture.h"
 
 #define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
@@ -540,6 +541,8 @@ static void every_node_is_recorded_once(void **state) {
     const gantry_tensor_t *x = F32(scope, 1, 2);
     const uint64_t before = last_placement(&f).sequence;
     gantry_function_t *function = trace(&f, multiply, &guide);
+    assert_int_equal(last_placement(&f).sequence, before); /* it waits for its first use */
+    (void)planned(function);
     assert_int_equal(last_placement(&f).sequence - before, 4); /* b, a/read, mul, Add */
     assert_string_equal(last_placement(&f).op, "Add");
     assert_int_equal(last_placement(&f).reason, GANTRY_PLACED_GPU_PREFERRED);

@@ -12,6 +12,7 @@
 #include "json_reader.h"
 
 #include "function/function.h"
+#include "planned.h"
 
 enum { SIDE = 128, DEPTH = 4 };
 #define ONE ((uint64_t)SIDE * SIDE * sizeof(float))
@@ -92,8 +93,8 @@ static void expect_explained(gantry_function_t *function, gantry_explain_form_t 
     if (!strstr(text, expected)) fail_msg("no \"%s\" in: %s", expected, text);
 }
 
-static uint32_t count_recomputed(const gantry_function_t *function) {
-    const gantry__graph_t *graph = &function->traced->graph;
+static uint32_t count_recomputed(gantry_function_t *function) {
+    const gantry__graph_t *graph = &planned(function)->graph;
     uint32_t count = 0;
     for (size_t i = 0; i < graph->node_count; ++i) count += graph->nodes[i].recomputes != NULL;
     return count;

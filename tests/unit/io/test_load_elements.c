@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry_load_elements reads a tensor's elements from any place of an open file, and the
- * host holds no second copy of them, and of a device's elements 4 MiB.
+/* Promise: gantry_load_elements reads elements from any place of an open file, without a second
+ * copy in host memory, or with 4 MiB of host memory for another device.
  * Promise: A Git LFS pointer and an HTML page are named as such in place of an .npy file.
  * Promise: An error message of a site and a file of another format are named as such in place of an
  * .npy file.
- * Promise: The header of an .npy file is enough to know its array. */
+ * Promise: Type, shape and place of the elements of an .npy file are known from its header,
+ * whatever the size of the array. */
 #define _XOPEN_SOURCE 700
 
+#include "foreign_texts.h"
 #include "function_fixture.h"
 
 #include <fcntl.h>
@@ -154,37 +156,19 @@ static void wrong_places_are_refused(void **state) {
 
 static void pointers_and_pages_are_named(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *kind;
-    } cases[] = {
-        {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n",
-         "it is a Git LFS pointer, which stands for the file; `git lfs pull` fetches the file"},
-        {"<!DOCTYPE html>\n<html><head></head></html>", "it is an HTML page, as a site sends"},
-        {"\xef\xbb\xbf \n<HTML lang=\"en\">", "it is an HTML page"},
-        {"\n\n  <!doctype HTML>", "it is an HTML page"},
-        {"<Error><Code>NoSuchKey</Code></Error>", "it is an XML error message"},
-        {"{\"error\":\"Invalid username or password.\"}", "it is a JSON error message"},
-        {"\x89HDF\r\n\x1a\n", "it is an HDF5 file"},
-        {"PK\3\4", "it is a .zip archive, such as an .npz file"},
-        {"\x1f\x8b\x08", "it is compressed by gzip"},
-        {"\x1f", NULL},
-        {"GGU", NULL},
-        {"anything else that is here", NULL},
-        {"<!doctype", NULL},
-        {"", NULL},
-    };
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        const char *kind = gantry_recognize_file(cases[i].text, strlen(cases[i].text));
-        if (cases[i].kind) assert_non_null(kind);
-        if (cases[i].kind) assert_ptr_equal(strstr(kind, cases[i].kind), kind);
-        if (!cases[i].kind) assert_null(kind);
-        write_text(cases[i].text, strlen(cases[i].text));
+    for (size_t i = 0; i < FOREIGN_TEXTS; ++i) {
+        const char *text = foreign_texts[i].text, *wanted = foreign_texts[i].kind;
+        const char *kind = gantry_recognize_file(text, strlen(text));
+        if (wanted) assert_non_null(kind);
+        if (wanted) assert_ptr_equal(strstr(kind, wanted), kind);
+        if (!wanted) assert_null(kind);
+        write_text(text, strlen(text));
         gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
         assert_null(gantry_load_npy(scope, path));
         expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                             cases[i].kind ? cases[i].kind : "does not begin with");
+                             wanted ? wanted : "does not begin with");
         (void)gantry_scope_end(scope);
     }
     assert_null(gantry_recognize_file(NULL, 0));

@@ -12,6 +12,7 @@
 #include "op/fused_program.h"
 #include "random_graph.h"
 #include "updates_case.h"
+#include "planned.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -134,7 +135,7 @@ static void expect_fused(gantry_runtime_t *runtime, gantry_function_body_fn body
     uint32_t found = 0;
     if (gantry_function_trace(runtime, "f", body, NULL, &input, 1, 1, NULL, &function) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
-    const gantry__graph_t *graph = &function->traced->graph;
+    const gantry__graph_t *graph = &planned(function)->graph;
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (graph->nodes[i].fused_count == 0) continue;
         assert_true(found < 2);
@@ -185,7 +186,7 @@ static void rows_are_one_node_with_the_bits_of_the_cpu(void **state) {
     if (gantry_function_trace(runtime, "f", rows_body, NULL, &input, 1, 2, NULL, &function) !=
         GANTRY_OK)
         fail_msg("%s", gantry_last_message());
-    const gantry__graph_t *graph = &function->traced->graph;
+    const gantry__graph_t *graph = &planned(function)->graph;
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (graph->nodes[i].op->id == GANTRY__OP_ID__FusedRows)
             members += graph->nodes[i].fused_count;

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "function/function.h"
+#include "planned.h"
 
 typedef const gantry_tensor_t *(*epilogue_fn)(gantry_scope_t *scope, const gantry_tensor_t *x);
 
@@ -58,9 +59,8 @@ static inline gantry_function_t *epilogue_trace(gantry_runtime_t *runtime, epilo
 }
 
 /* The node that a product and its followers became, or NULL. */
-static inline const gantry__node_t *epilogue_find(const gantry_function_t *function,
-                                                  const char *op) {
-    const gantry__graph_t *graph = &function->traced->graph;
+static inline const gantry__node_t *epilogue_find(gantry_function_t *function, const char *op) {
+    const gantry__graph_t *graph = &planned(function)->graph;
     for (size_t i = 0; i < graph->node_count; ++i) {
         if (strcmp(graph->nodes[i].op->name, op) == 0) return &graph->nodes[i];
     }

@@ -16,6 +16,7 @@
 
 #include "function/function.h"
 #include "random_blocks.h"
+#include "planned.h"
 
 /* ---- results ---- */
 
@@ -158,8 +159,8 @@ static inline gantry_function_t *random_trace(gantry_runtime_t *runtime, random_
     return function;
 }
 
-static inline uint32_t random_count_fused(const gantry_function_t *function) {
-    const gantry__graph_t *graph = &function->traced->graph;
+static inline uint32_t random_count_fused(gantry_function_t *function) {
+    const gantry__graph_t *graph = &planned(function)->graph;
     uint32_t count = 0;
     for (size_t i = 0; i < graph->node_count; ++i) count += graph->nodes[i].fused_count > 0;
     return count;
@@ -190,8 +191,8 @@ static inline void random_check_passes(gantry_runtime_t *runtime, random_graph_t
     gantry_function_release(function);
 }
 
-static inline uint32_t random_count_recomputed(const gantry_function_t *function) {
-    const gantry__graph_t *graph = &function->traced->graph;
+static inline uint32_t random_count_recomputed(gantry_function_t *function) {
+    const gantry__graph_t *graph = &planned(function)->graph;
     uint32_t count = 0;
     for (size_t i = 0; i < graph->node_count; ++i) count += graph->nodes[i].recomputes != NULL;
     return count;
@@ -220,7 +221,7 @@ static inline bool random_check_budget(gantry_runtime_t *runtime, random_graph_t
         return false;
     }
     assert_int_equal(status, GANTRY_OK);
-    assert_int_equal(gantry__schedule_most_bytes(&function->traced->schedule, &bytes, &most),
+    assert_int_equal(gantry__schedule_most_bytes(&planned(function)->schedule, &bytes, &most),
                      GANTRY_OK);
     assert_true(bytes <= budget);
     graph->recomputed += random_count_recomputed(function);
@@ -238,9 +239,9 @@ static inline void random_check_order(gantry_runtime_t *runtime, random_graph_t 
     gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
     const gantry_logical_device_t *most;
     uint64_t bytes;
-    assert_int_equal(gantry__schedule_most_bytes(&function->traced->schedule, &bytes, &most),
+    assert_int_equal(gantry__schedule_most_bytes(&planned(function)->schedule, &bytes, &most),
                      GANTRY_OK);
-    const size_t nodes = function->traced->graph.node_count;
+    const size_t nodes = planned(function)->graph.node_count;
     gantry_function_release(function);
     if (bytes < 8) return;
     uint64_t budget = bytes - 1;
@@ -345,8 +346,8 @@ static inline uint32_t random_graph_check(gantry_runtime_t *runtime, uint64_t nu
 static inline uint32_t random_count_rows(gantry_runtime_t *runtime, random_graph_t *graph) {
     gantry_function_t *function = random_trace(runtime, graph, 0, false);
     uint32_t count = 0;
-    for (size_t i = 0; i < function->traced->graph.node_count; ++i)
-        count += function->traced->graph.nodes[i].op->id == GANTRY__OP_ID__FusedRows;
+    for (size_t i = 0; i < planned(function)->graph.node_count; ++i)
+        count += planned(function)->graph.nodes[i].op->id == GANTRY__OP_ID__FusedRows;
     gantry_function_release(function);
     return count;
 }
@@ -355,7 +356,7 @@ static inline uint32_t random_count_rows(gantry_runtime_t *runtime, random_graph
 static inline uint64_t random_planned_bytes(gantry_runtime_t *runtime, random_graph_t *graph,
                                             uint32_t passes_off) {
     gantry_function_t *function = random_trace(runtime, graph, passes_off, false);
-    const gantry__schedule_t *schedule = &function->traced->schedule;
+    const gantry__schedule_t *schedule = &planned(function)->schedule;
     uint64_t bytes = 0;
     for (size_t i = 0; i < schedule->arena_count; ++i) bytes += schedule->arenas[i].bytes;
     gantry_function_release(function);

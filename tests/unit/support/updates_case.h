@@ -17,6 +17,7 @@
 #include <gantry/gantry.h>
 
 #include "function/function.h"
+#include "planned.h"
 
 enum { UPDATES_MOST = 40, UPDATES_CALLS = 3, UPDATES_LONGEST = 20000 };
 
@@ -146,8 +147,8 @@ static inline gantry_function_t *updates_trace(gantry_runtime_t *runtime, update
     return function;
 }
 
-static inline uint32_t updates_count(const gantry_function_t *function, gantry__op_id_t op) {
-    const gantry__graph_t *graph = &function->traced->graph;
+static inline uint32_t updates_count(gantry_function_t *function, gantry__op_id_t op) {
+    const gantry__graph_t *graph = &planned(function)->graph;
     uint32_t count = 0;
     for (size_t i = 0; i < graph->node_count; ++i)
         count += graph->nodes[i].kind == GANTRY__NODE_OP && graph->nodes[i].op->id == op;

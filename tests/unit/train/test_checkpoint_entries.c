@@ -15,6 +15,7 @@
 
 #include <gantry_train/checkpoint.h>
 
+#include "foreign_texts.h"
 #include "train_heap.h"
 
 #define MEBI ((long)1 << 20)
@@ -185,30 +186,26 @@ static void a_device_is_loaded_with_a_few_mib_of_host_memory(void **state) {
 
 /* ---- other files ---- */
 
+static void expect_named(const char *text, const char *kind) {
+    gantry_checkpoint_t *checkpoint;
+    char wanted[256];
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    (void)snprintf(wanted, sizeof wanted, "it is no safetensors file: %s", kind);
+    expect_failure(gantry_checkpoint_open(path, &checkpoint), GANTRY_INVALID_ARGUMENT, wanted);
+    assert_non_null(strstr(gantry_last_message(), path));
+}
+
 static void pointers_and_pages_are_named(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *kind;
-    } cases[] = {
-        {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n",
-         "it is no safetensors file: it is a Git LFS pointer"},
-        {"<!DOCTYPE html><html></html>", "it is no safetensors file: it is an HTML page"},
-        {"<html", "it is an HTML page"},
-        {"{\"error\":\"Repository not found\"}",
-         "it is no safetensors file: it is a JSON error message"},
-        {"\x93NUMPY\1", "it is no safetensors file: it is an .npy file"},
-        {"\x80\2\x8a", "it is no safetensors file: it is a Python pickle"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        gantry_checkpoint_t *checkpoint;
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_true(fputs(cases[i].text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
-        expect_failure(gantry_checkpoint_open(path, &checkpoint), GANTRY_INVALID_ARGUMENT,
-                       cases[i].kind);
-        assert_non_null(strstr(gantry_last_message(), path));
-    }
+    for (size_t i = 0; i < FOREIGN_TEXTS; ++i)
+        if (foreign_texts[i].kind) expect_named(foreign_texts[i].text, foreign_texts[i].kind);
+    expect_named("<html", "it is an HTML page");
+    expect_named("{\"error\":\"Repository not found\"}", "it is a JSON error message");
+    expect_named("\x93NUMPY\1", "it is an .npy file");
+    expect_named("\x80\2\x8a", "it is a Python pickle");
 }
 
 #define TEST(name) \

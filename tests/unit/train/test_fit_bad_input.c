@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Bad input of a training is an error that names the object, its value and what is
  * accepted; weights and files stay whole, and the model can be trained afterwards.
- * Promise: Sizes that a program gave an input, left-over components of a batch, a bad call to a
- * trained model: refused, and nothing lost.
- * Promise: A full disk and ulimit -f end no training by a signal, and leave the old file. */
+ * Promise: A training refuses data of other sizes than the program gave an input, and components of
+ * a batch that nothing takes; a bad call to a trained model changes no weight.
+ * Promise: A full disk and ulimit -f end no training by a signal, and the old model or backup
+ * stays. */
 #define _XOPEN_SOURCE 700
 
 #include <sys/resource.h>
@@ -171,7 +172,7 @@ static void a_null_layer_is_named(void **state) {
     (void)gantry_fail(GANTRY_INTERNAL, "an older failure");
     expect_refusal(
         gantry_model_add(model, NULL), GANTRY_INVALID_ARGUMENT,
-        "gantry_model_add: the layer is NULL; one is accepted; the failure before: an older failure");
+        "gantry_model_add: the layer is NULL; one is accepted; the last failure of this thread: an older failure");
     gantry_model_release(model);
 }
 

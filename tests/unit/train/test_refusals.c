@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A failed gantry_model_compile holds until the next one: a valid call is not told the
- * failure of an earlier one, and a training without a valid call is.
+/* Promise: After a failed gantry_model_compile, a training is refused with the failure, and the
+ * next valid call of gantry_model_compile succeeds.
  * Promise: A text about an optimizer, a metric, a data set, a callback or a communicator that is
  * NULL says why its constructor failed.
- * Promise: A data set that a model cannot be built for says nothing about the next one. */
+ * Promise: A data set that a model refuses does not make it refuse the next data set, which
+ * fits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,10 +73,10 @@ static void failed_compile_does_not_fail_the_next(void **state) {
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches(1);
     (void)state;
-    expect_refusal(compile(model, bad_optimizer(), GANTRY_MEAN_SQUARED_ERROR),
-                   GANTRY_INVALID_ARGUMENT,
-                   "gantry_model_compile: the optimizer is NULL; one from gantry_sgd or another "
-                   "constructor is accepted; the failure before: gantry_sgd: learning_rate is -1");
+    expect_refusal(
+        compile(model, bad_optimizer(), GANTRY_MEAN_SQUARED_ERROR), GANTRY_INVALID_ARGUMENT,
+        "gantry_model_compile: the optimizer is NULL; one from gantry_sgd or another "
+        "constructor is accepted; the last failure of this thread: gantry_sgd: learning_rate is -1");
     expect_refusal(compile(model, gantry_sgd(NULL), (gantry_loss_t)77), GANTRY_INVALID_ARGUMENT,
                    "the loss is 77");
     must(compile(model, gantry_sgd(NULL), GANTRY_MEAN_SQUARED_ERROR));
@@ -125,7 +126,8 @@ static void failure_of_a_metric_is_told(void **state) {
                                                                 .loss = GANTRY_MEAN_SQUARED_ERROR,
                                                                 .metrics = metrics,
                                                                 .metric_count = 1}),
-        GANTRY_INVALID_ARGUMENT, "metrics[0] is NULL; a metric is accepted; the failure before: ");
+        GANTRY_INVALID_ARGUMENT,
+        "metrics[0] is NULL; a metric is accepted; the last failure of this thread: ");
     gantry_model_release(model);
 }
 
@@ -136,11 +138,11 @@ static void failures_of_data_sets_and_callbacks_are_told(void **state) {
     must(compile(model, gantry_sgd(NULL), GANTRY_MEAN_SQUARED_ERROR));
     expect_refusal(gantry_model_fit(model, gantry_dataset_batch(make_batches(1), 0, false), NULL),
                    GANTRY_INVALID_ARGUMENT,
-                   "the data set is NULL; one is accepted; the failure before: "
+                   "the data set is NULL; one is accepted; the last failure of this thread: "
                    "gantry_dataset_batch: ");
     expect_refusal(
         gantry_model_evaluate(model, gantry_dataset_batch(make_batches(1), 0, false), &value, 1),
-        GANTRY_INVALID_ARGUMENT, "; the failure before: gantry_dataset_batch: ");
+        GANTRY_INVALID_ARGUMENT, "; the last failure of this thread: gantry_dataset_batch: ");
     gantry_dataset_t *batches = make_batches(1);
     const gantry_callback_t *callbacks[] = {
         gantry_early_stopping(&(gantry_early_stopping_options_t){.patience = -3})};
@@ -149,7 +151,7 @@ static void failures_of_data_sets_and_callbacks_are_told(void **state) {
         gantry_model_fit(model, batches,
                          &(gantry_fit_options_t){.callbacks = callbacks, .callback_count = 1}),
         GANTRY_INVALID_ARGUMENT,
-        "callback 0 is NULL; one is accepted; the failure before: gantry_early_stopping: ");
+        "callback 0 is NULL; one is accepted; the last failure of this thread: gantry_early_stopping: ");
     gantry_dataset_release(batches);
     gantry_model_release(model);
 }

@@ -2,7 +2,7 @@
 /* Promise: Every op with a gradient that takes numbers (axes, paddings, multiples) has it in a
  * function where these are arguments, of the second order too, with the bits of the ops one by one.
  * Promise: MatrixDiag and MatrixDiagPart of two diagonals that are arguments of a function are
- * refused with the input's name, since the rank of the result depends on them. */
+ * refused with the input's name, because the rank of the result depends on them. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every function of libgantry_train refuses NULL in each place, or gives it the meaning
  * that its header names.
- * Promise: A text about an object that is NULL ends with the failure before, which is most often
- * that of its constructor.
+ * Promise: A text about an object that is NULL ends with the thread's last failure, which is most
+ * often that of the object's constructor.
  * Promise: After gantry_runtime_release, and in a child of fork, every function of libgantry_train
  * that takes the runtime, or an object of it, says FailedPrecondition and why; none reads freed
  * memory.
@@ -49,7 +49,7 @@ static void fail_before(null_call_t *c) {
 static void call_without(const null_function_t *function, uint32_t place) {
     null_call_t c = {.function = function, .nulls = UINT32_C(1) << place, .ready = fail_before};
     char end[128];
-    (void)snprintf(end, sizeof end, "; the failure before: %s", constructor_text);
+    (void)snprintf(end, sizeof end, "; the last failure of this thread: %s", constructor_text);
     function->call(&c);
     const char *text = message_of(&c);
     const size_t length = strlen(text), end_length = strlen(end);

@@ -141,8 +141,9 @@ static gantry_status_t read_gradient(const world_t *w, const void *p) {
 
 static gantry_status_t read_compile(const world_t *w, const void *p) {
     gantry_model_t *model = gantry_sequential(w->runtime, NULL);
-    (void)gantry_fail(GANTRY_INTERNAL, ""); /* the call's text ends with the failure before it */
-    (void)gantry_model_compile(model, p);   /* without an optimizer */
+    (void)gantry_fail(GANTRY_INTERNAL,
+                      "");                /* the call's text ends with the thread's last failure */
+    (void)gantry_model_compile(model, p); /* without an optimizer */
     const gantry_status_t status = of_text(gantry_last_message());
     gantry_model_release(model);
     return status;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Processes that train one model in unlike ways all get an error that names the rank and
  * the setting.
- * Promise: Processes whose weights, learning rates or steps go apart in a training get such an
- * error after the first step, each 64th step, or the epoch.
- * Promise: gantry_strategy_check_alike does the same for a loop of the program's own.
+ * Promise: Processes of a training whose weights, learning rates or steps differ get an error that
+ * names the rank after the first step, each 64th step, or the epoch.
+ * Promise: gantry_strategy_check_alike finds processes that train one model in unlike ways in a
+ * loop of the program's own.
  * Promise: NaNs of every floating type are alike in a comparison of processes, whatever their bits.
  * Promise: A process whose model failed, or whose scope is NULL, leaves no other process waiting:
  * all get its error.
