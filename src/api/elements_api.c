@@ -16,7 +16,7 @@
 typedef struct elements_t {
     int file;
     const char *path;
-    uint64_t at; /* of the next element */
+    uint64_t at; /* the place of the next element */
     gantry_dtype_t dtype;
     gantry_shape_t shape;
     uint64_t bytes;

@@ -98,7 +98,7 @@ gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const char *name,
 /* One block of memory: the struct, the lists of attributes, their texts. */
 struct gantry_prepared_op_t {
     gantry_runtime_t *runtime; /* held */
-    size_t bytes;              /* of the block */
+    size_t bytes;              /* the size of the block */
     const gantry__op_def_t *op;
     gantry__draws_t **draws; /* &own: a prepared op is const, its draws go on */
     gantry__draws_t *own;    /* NULL: it did not draw */

@@ -2,7 +2,9 @@
 /* Backend modules as files: where they may be, and querying one for its table.
  *
  * A module is a shared library named libgantry_backend_<name>.so (.dylib, .dll). Opened modules are
- * never closed: the driver that one opened may have threads. Init-only. */
+ * never closed, because the driver that one opened may have threads. Owner: nobody; a module stays
+ * until the process ends. Threads: the functions must only be called while a runtime is created or
+ * initialised. */
 #ifndef GANTRY_BACKEND_MODULE_H
 #define GANTRY_BACKEND_MODULE_H
 

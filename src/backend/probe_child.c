@@ -93,7 +93,7 @@ typedef struct child_environment_t {
     child_command_t command;
     char texts[OWN_VARIABLES][PATH_MAX + 32];
     size_t own;
-    char **all; /* of count + 1 entries, heap memory */
+    char **all; /* count + 1 entries, heap memory */
     size_t count;
 } child_environment_t;
 

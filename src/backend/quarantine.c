@@ -42,7 +42,7 @@
 
 typedef struct driver_version_t {
     char text[VERSION_DIGITS + 1];
-    char files[FILES_BYTES]; /* of the drivers: "a, b" */
+    char files[FILES_BYTES]; /* the files of the drivers: "a, b" */
 } driver_version_t;
 
 static gantry_status_t say_untried(gantry__quarantine_t *quarantine, const char *why) {

@@ -39,7 +39,7 @@ typedef struct gantry__quarantine_t {
 /* One opening of a backend. */
 typedef struct gantry__driver_trial_t {
     char note[1024], record[1024]; /* files */
-    int lock;                      /* of the note; -1: there is none */
+    int lock;                      /* the lock of the note; -1: there is none */
 } gantry__driver_trial_t;
 
 /* InvalidArgument for a bad GANTRY_DRIVER_QUARANTINE; ResourceExhausted when host memory is out. */

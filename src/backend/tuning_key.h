@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of a device in the tuning file: the properties that decide its speed. Thread-safe. */
+/* The name of a device in the tuning file: the properties that decide its speed. Owner: the
+ * caller's array. Threads: thread-safe. */
 #ifndef GANTRY_BACKEND_TUNING_KEY_H
 #define GANTRY_BACKEND_TUNING_KEY_H
 

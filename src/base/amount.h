@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Amounts as people write them in settings: sizes, fractions, yes and no. Pure functions on text
- * that need not be terminated; no locale, no allocation. Thread-safe. */
+ * that need not be terminated; no locale, no allocation. Owner: nothing. Threads: thread-safe. */
 #ifndef GANTRY_BASE_AMOUNT_H
 #define GANTRY_BASE_AMOUNT_H
 

@@ -11,7 +11,7 @@
 typedef struct gantry__arena_t {
     const gantry__heap_t *heap;
     struct gantry__arena_block_t *blocks; /* newest first */
-    size_t used;                          /* of the newest block */
+    size_t used;                          /* the used bytes of the newest block */
 } gantry__arena_t;
 
 void gantry__arena_init(gantry__arena_t *arena, const gantry__heap_t *heap);

@@ -33,7 +33,7 @@ typedef struct clock_pairs_t {
     uint64_t ticks, ns;  /* the last pair; ns 0: none */
     uint64_t span_ticks; /* readings of the counter so far after the pair are good; 0: none */
     uint64_t rate;       /* ns a tick, in 2^-RATE_BITS; 0: unknown */
-    uint64_t pair_ticks; /* that the reading of a pair takes; 0: unknown */
+    uint64_t pair_ticks; /* the ticks that the reading of a pair takes; 0: unknown */
     bool is_asked, is_counter;
 } clock_pairs_t;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 64- and 128-bit hashes of bytes (xxHash 3): tables and cache keys, not security. Thread-safe. */
+/* 64- and 128-bit hashes of bytes (xxHash 3), for tables and cache keys, not for security. Owner:
+ * plain values of the caller. Threads: thread-safe for different hashers. */
 #ifndef GANTRY_BASE_HASH_H
 #define GANTRY_BASE_HASH_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that others wrote, made fit for a terminal and a log. Thread-safe. */
+/* Texts that others wrote, made fit for a terminal and a log. Owner: the caller's text, which is
+ * changed in place. Threads: thread-safe for different texts. */
 #ifndef GANTRY_BASE_PRINTABLE_H
 #define GANTRY_BASE_PRINTABLE_H
 

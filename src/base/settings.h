@@ -24,10 +24,10 @@ typedef enum gantry__setting_source_t {
 
 typedef struct gantry__setting_t {
     char *name;
-    char *value;                     /* from option or environment; NULL: known to be unset */
-    char *by;                        /* "option memory_limit_bytes"; NULL: not an option */
-    char *environment;               /* the value that an option overrules; NULL: none */
-    gantry__setting_source_t source; /* of value */
+    char *value;       /* the value from option or environment; NULL: known to be unset */
+    char *by;          /* "option memory_limit_bytes"; NULL: not an option */
+    char *environment; /* the value that an option overrules; NULL: none */
+    gantry__setting_source_t source; /* the source of value */
     /* the call that changed it since, static text; NULL: no call */
     const char *call;
     bool is_read; /* the setting was read */

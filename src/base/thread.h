@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, conditions and the clock: the few thread services that Gantry uses. Thread-safe. */
+/* Locks, conditions and the clock: the few thread services that Gantry uses. Owner: whoever has
+ * initialised a lock or a condition must end it. Threads: thread-safe. */
 #ifndef GANTRY_BASE_THREAD_H
 #define GANTRY_BASE_THREAD_H
 
@@ -35,7 +36,8 @@ static inline void gantry__condition_deinit(gantry__condition_t *condition) {
 static inline void gantry__condition_wake_all(gantry__condition_t *condition) {
     (void)pthread_cond_broadcast(condition);
 }
-/* Returns when woken, at deadline_ns, or spuriously; the caller checks its condition again. */
+/* Returns when woken, at deadline_ns, or spuriously; therefore the caller must check its condition
+ * again. */
 void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex,
                             uint64_t deadline_ns);
 

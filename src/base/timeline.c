@@ -67,8 +67,8 @@ typedef struct timeline_slot_t {
     char *memory; /* GANTRY__TIMELINE_SLOT_BYTES for both buffers; NULL until the first event */
     char *events;
     char *full;               /* to be written while full_bytes is not 0 */
-    size_t used;              /* of events */
-    uint64_t first_ns;        /* of the oldest event */
+    size_t used;              /* the used bytes of events */
+    uint64_t first_ns;        /* the time of the oldest event */
     atomic_size_t full_bytes; /* set with the slot's lock, to 0 with that of the file */
 } timeline_slot_t;
 
@@ -87,10 +87,10 @@ struct gantry__timeline_t {
     gantry__mutex_t lock;
     /* under lock */
     gantry__timeline_kept_t *kept;
-    char *lines; /* of GANTRY__TIMELINE_LINES_BYTES */
+    char *lines; /* GANTRY__TIMELINE_LINES_BYTES bytes */
     bool is_started;
     int file;     /* -1: not open */
-    uint64_t end; /* of the last event in the file */
+    uint64_t end; /* the end of the last event in the file */
     gantry_status_t status;
     char failure[GANTRY__TIMELINE_PATH_BYTES + 256];
     char path[GANTRY__TIMELINE_PATH_BYTES];

@@ -200,7 +200,7 @@ typedef struct form_t {
         const char *name, *text;
     } texts[FORM_TEXTS];
     char phase;
-    bool has_args; /* in the tail */
+    bool has_args; /* there are args in the tail */
     uint16_t head_bytes, tail_bytes;
     char head[FORM_HEAD], tail[FORM_TAIL];
 } form_t;

@@ -45,7 +45,7 @@ typedef struct walk_t {
     const gantry__trust_t *others;
     const char *asked; /* the caller's path, for messages */
     int at;            /* the folder that was reached */
-    struct stat info;  /* of it */
+    struct stat info;  /* what stat says of it */
     bool is_shared;    /* others may write it; it has the sticky bit */
     uid_t root;        /* the owner of "/" */
     unsigned links;

@@ -29,7 +29,7 @@ typedef struct gantry__tuning_record_t {
 
 /* The records of a file at one time. */
 typedef struct gantry__tuning_table_t {
-    char *bytes; /* of the file; records point into them */
+    char *bytes; /* the bytes of the file; records point into them */
     size_t size; /* bytes allocated from the heap */
     gantry__tuning_record_t *records;
     size_t count, capacity;

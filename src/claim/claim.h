@@ -25,7 +25,7 @@ typedef struct gantry__claim_t {
     int files[GANTRY__CLAIM_MOST];
     size_t count;
     bool is_inherited; /* other programs may hold the devices, too */
-    int64_t process;   /* that took them: a child of fork does not give them back */
+    int64_t process;   /* the process that took them: a child of fork does not give them back */
 } gantry__claim_t;
 
 /* folder as for gantry__claim_folder_open. */

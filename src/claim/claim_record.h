@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a claim's file: who holds it. Information for people; only the lock is the claim.
- * Thread-safe. */
+/* The text of a claim's file, which says who holds it. It is information for people; only the lock
+ * is the claim. Owner: the file is the caller's. Threads: thread-safe for different files. */
 #ifndef GANTRY_CLAIM_CLAIM_RECORD_H
 #define GANTRY_CLAIM_CLAIM_RECORD_H
 

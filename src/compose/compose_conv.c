@@ -37,7 +37,8 @@ typedef struct conv_t {
     const gantry__compose_t *c;
     gantry_scope_t *scope;
     bool channels_first;
-    int64_t rows, columns, channels, outputs; /* of the filter; channels of one group */
+    /* sizes of the filter; channels are those of one group */
+    int64_t rows, columns, channels, outputs;
     int64_t groups;
     gantry_shape_t image, places; /* [batch, height, width, channels] before and after */
     int64_t strides[4], rates[4], pads[8];

@@ -99,9 +99,9 @@ void gantry__compose_strided_slice_grad(const gantry__compose_t *c) {
 typedef struct fold_t {
     const gantry__compose_t *c;
     const gantry_tensor_t *x;
-    gantry_shape_t shape; /* of x */
+    gantry_shape_t shape; /* the shape of x */
     int32_t axis;
-    int64_t before, after, size; /* of the borders and of the middle */
+    int64_t before, after, size; /* sizes of the borders and of the middle */
     int64_t apart;               /* elements between a border and the first that it mirrors */
 } fold_t;
 

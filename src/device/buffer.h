@@ -20,8 +20,8 @@ typedef struct gantry__buffer_t {
     atomic_uint references;
     gantry_logical_device_t *device;
     gantry__bfc_chunk_t *chunk;
-    gantry_span_t span; /* of the requested bytes */
-    void *data;         /* on a host-addressable device, else NULL */
+    gantry_span_t span; /* the span of the requested bytes */
+    void *data;         /* the bytes on a host-addressable device, else NULL */
     atomic_uint_fast64_t last_use[GANTRY__STREAMS];
 } gantry__buffer_t;
 

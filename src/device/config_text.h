@@ -35,7 +35,7 @@ typedef struct gantry__config_item_t {
     /* "": the value is for all devices; "*": for the rest */
     char device[GANTRY__CONFIG_DEVICE_BYTES];
     const char *at, *value; /* where the item and its value begin in the text */
-    size_t length;          /* of the value */
+    size_t length;          /* the length of the value */
 } gantry__config_item_t;
 
 /* Takes the next item off *cursor, which begins at the text; *out_has is false at its end. The

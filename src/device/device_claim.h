@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device's name in claims, and the claims of GANTRY_VISIBLE_DEVICES=auto. Thread-safe with the
- * table's lock held. */
+/* A device's name in claims, and the claims of GANTRY_VISIBLE_DEVICES=auto. Owner: the device table
+ * has the claims. Threads: thread-safe; the caller must hold the table's lock. */
 #ifndef GANTRY_DEVICE_DEVICE_CLAIM_H
 #define GANTRY_DEVICE_DEVICE_CLAIM_H
 

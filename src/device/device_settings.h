@@ -55,7 +55,7 @@ typedef struct gantry__device_settings_t {
     int winner[GANTRY__DEVICE_SETTINGS]; /* the layer, -1: the default */
     bool growth;
     gantry_wait_policy_t wait;
-    uint64_t limit_bytes; /* of the whole device, including the fraction; 0: no limit */
+    uint64_t limit_bytes; /* the limit of the whole device, including the fraction; 0: no limit */
     /* that limit is a share of the device's memory, by fraction or percentage */
     bool is_share;
 } gantry__device_settings_t;

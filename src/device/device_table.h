@@ -71,7 +71,7 @@ struct gantry__device_table_t {
     /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
     atomic_uint_fast64_t pinned_bytes;
     gantry__pinned_piece_t *pinned; /* programs' pieces, see device/pinned.h */
-    gantry__keepers_t keepers;      /* of device memory between calls */
+    gantry__keepers_t keepers;      /* those that keep device memory between calls */
     /* a gantry_profile_mode_t, and GANTRY__TRACING while a timeline is written; while it is 0, no
      * thread has a frame of this runtime's calls */
     atomic_int profiling;
@@ -90,10 +90,11 @@ struct gantry__device_table_t {
     atomic_bool frozen;
     char frozen_by[64]; /* the call or op that initialised it */
     struct gantry_logical_device_t **logical;
-    size_t logical_count; /* of all devices, with those reached only by alias at the end */
+    /* the number of all devices, with those reached only by alias at the end */
+    size_t logical_count;
     size_t logical_capacity;
     size_t listed_count;
-    const char *const *backend_names; /* for the name parser */
+    const char *const *backend_names; /* names for the name parser */
     size_t backend_name_count;
 };
 

@@ -36,7 +36,7 @@ typedef struct stream_times_t {
     submission_t ring[RING];
     gantry_backend_event_t *ends[RING]; /* after each submission; kept for the next ones */
     uint32_t first, used;
-    uint64_t ended_ns; /* of the last one written */
+    uint64_t ended_ns; /* the end of the last one written */
     uint64_t waited;   /* changes when the stream is made to wait for another */
 } stream_times_t;
 

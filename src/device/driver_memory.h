@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Free and total memory according to a driver. Thread-safe. */
+/* Free and total memory according to a driver. Owner: nothing. Threads: thread-safe. */
 #ifndef GANTRY_DEVICE_DRIVER_MEMORY_H
 #define GANTRY_DEVICE_DRIVER_MEMORY_H
 

@@ -25,7 +25,7 @@ typedef struct gantry_logical_device_t logical_t;
 typedef struct slot_t {
     uint32_t code, input;
     int64_t position;
-    /* from the first bad position to the block's end; 0: none */
+    /* the positions from the first bad one to the block's end; 0: none */
     uint32_t left[GANTRY__FAULT_BLOCKS];
 } slot_t;
 

@@ -18,7 +18,7 @@ struct gantry_logical_device_t {
     /* gantry__logical_view: the view that serves it */
     const struct gantry_physical_device_t *physical;
     gantry__card_t *card; /* physical's */
-    /* of the card's configuration; NULL: the card is not configured */
+    /* its part of the card's configuration; NULL: the card is not configured */
     const gantry_logical_device_config_t *part;
     /* decided by the view that serves the card: set when the device is made, and again when it is
      * opened */
@@ -31,13 +31,13 @@ struct gantry_logical_device_t {
     bool host_addressable;
     bool waits_for_pageable;
     int32_t index;     /* N of GPU:N; -1: reached by alias only */
-    uint32_t position; /* in the table */
+    uint32_t position; /* the position in the table */
     char name[80];     /* "/device:GPU:0" */
     char full_name[128];
     /* valid once is_open */
     atomic_bool is_open;
     gantry_backend_device_t *handle;
-    uint64_t limit_bytes;   /* of all memory taken on it */
+    uint64_t limit_bytes;   /* the limit of all memory taken on it */
     uint64_t context_bytes; /* the part of it that is charged for the driver's context */
     gantry__allocator_t allocator;
     atomic_uint_fast64_t freed_regions; /* counts them: numbers of regions may come again */

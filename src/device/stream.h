@@ -47,13 +47,13 @@ typedef struct gantry__event_t {
     gantry__stream_t *stream;
     gantry_backend_event_t *handle;
     uint64_t count;
-    struct gantry__event_t *next; /* in the list of spare ones */
+    struct gantry__event_t *next; /* the next one in the list of spare events */
 } gantry__event_t;
 
 /* The part of its device that a stream needs; device/stream_owner.h fills it. */
 typedef struct gantry__stream_owner_t {
     void *device;      /* streams of one device are siblings */
-    uint32_t position; /* of the device, in the table */
+    uint32_t position; /* the device's position in the table */
     const struct gantry__card_t
         /* the card whose loss is the stream's; NULL: a stream by itself, without the fields
          * below */
@@ -73,7 +73,7 @@ struct gantry__stream_t {
     gantry__stream_owner_t owner;
     gantry_backend_stream_t *handle;
     const gantry__heap_t *heap;
-    uint32_t index; /* in its device: GANTRY_STREAM_... */
+    uint32_t index; /* the number in its device: GANTRY_STREAM_... */
     bool synchronous, has_priority;
     int32_t priority; /* if it has one */
     gantry__mutex_t lock;
@@ -81,12 +81,12 @@ struct gantry__stream_t {
     atomic_uint_fast64_t completed; /* known to have ended */
     atomic_uint_fast64_t flushed;   /* certainly handed to the device */
     uint32_t unflushed;             /* submissions of calls since then; under lock */
-    /* of the device's own streams: their count that this one already waits for; raised under
+    /* for each of the device's own streams, its count that this one already waits for; raised under
      * lock */
     atomic_uint_fast64_t waited[GANTRY__STREAMS];
     /* bit (position % 64) of each other device whose events it has waited for */
     atomic_uint_fast64_t waited_for;
-    atomic_bool waits;           /* for another stream, since it was synchronised */
+    atomic_bool waits;           /* it has waited for another stream since it was synchronised */
     gantry__event_t *last_event; /* the newest; under lock */
     gantry__event_t *spare;      /* under lock */
     /* Work that failed while it ran: every point of the range keeps the failure, for every later

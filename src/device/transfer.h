@@ -3,7 +3,7 @@
  * through the host.
  *
  * A small copy passes through staging and is not waited for; a large one is direct and waited for.
- * Thread-safe. */
+ * Owner: buffers are the caller's. Threads: thread-safe. */
 #ifndef GANTRY_DEVICE_TRANSFER_H
 #define GANTRY_DEVICE_TRANSFER_H
 

@@ -13,7 +13,7 @@ struct gantry__device_table_t;
 
 typedef struct gantry__vendor_t {
     const char *name;       /* a part of the vendor's name as drivers report it */
-    const char *backend;    /* of the vendor's own driver */
+    const char *backend;    /* the backend of the vendor's own driver */
     const char *driver;     /* that driver's name for users */
     const char *visible;    /* the variable that lists cards */
     const char *order;      /* the variable that says how its indices count, ... */

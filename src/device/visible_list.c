@@ -36,7 +36,7 @@ typedef struct entry_t {
     int number; /* from 1 */
     bool is_negation;
     entry_kind_t kind;
-    int32_t index;                       /* of AUTO: how many */
+    int32_t index;                       /* for AUTO, how many */
     char shown[GANTRY__DEVICE_ID_BYTES]; /* as written, for messages; cut if too long */
     /* without ^; normalised for a PCI address, bare for a UUID */
     char text[GANTRY__DEVICE_ID_BYTES];

@@ -21,7 +21,7 @@ typedef struct gantry__visible_device_t {
     int32_t index;    /* the meaning of a number in the list: the place in physical order */
     const char *uuid; /* such as GPU-8932f937-d72c-4106-c12f-20bd9faed9f6; NULL if it has none */
     const char *pci;  /* any form that gantry__pci_normalise takes; NULL if it has none */
-    const char *name; /* for messages; may be NULL */
+    const char *name; /* the name for messages; may be NULL */
 } gantry__visible_device_t;
 
 typedef struct gantry__visible_rules_t {
@@ -39,7 +39,7 @@ typedef struct gantry__visible_list_t {
     size_t *positions;
     size_t count;
     uint32_t auto_count; /* so many of them are to be used, chosen later; 0: all of them */
-    /* for the log: why the list ended early or hides nothing; often "" */
+    /* the text for the log: why the list ended early or hides nothing; often "" */
     char reason[GANTRY__VISIBLE_REASON_BYTES];
 } gantry__visible_list_t;
 

@@ -14,10 +14,10 @@
 /* A branch or a loop, while it is checked, recorded or run. */
 typedef struct gantry__block_call_t {
     const gantry__op_def_t *op;
-    const gantry_function_body_fn *bodies; /* of a loop: the condition, then the body */
+    const gantry_function_body_fn *bodies; /* a loop has two: the condition, then the body */
     uint32_t body_count;
     void *user;
-    const gantry_tensor_t *selector; /* of a branch; NULL: a loop */
+    const gantry_tensor_t *selector; /* the input that selects a branch's body; NULL: a loop */
     const gantry_tensor_t *const *inputs;
     const gantry_tensor_t **outputs;
     uint32_t input_count, output_count;

@@ -20,17 +20,17 @@ typedef struct gantry__explained_copy_t {
 
 /* A function, or the body of a branch or a loop in it. */
 typedef struct gantry__explained_t {
-    const char *name; /* of the function */
+    const char *name; /* the function's name */
     const gantry__graph_t *graph;
     const gantry__schedule_t *schedule;
-    gantry__arena_t memory; /* of what the arrays below point to */
-    bool *is_used;          /* of each node; false: no result and no assignment needs it */
-    uint32_t *calls;        /* of each node: the act that calls its kernel + 1; 0: none */
+    gantry__arena_t memory; /* what the arrays below point to */
+    bool *is_used;          /* for each node; false: no result and no assignment needs it */
+    uint32_t *calls;        /* for each node, the act that calls its kernel + 1; 0: none */
     gantry__explained_copy_t *copies;
-    /* that hold a value of the function or its bodies, in the table's order */
+    /* the devices that hold a value of the function or its bodies, in the table's order */
     gantry__device_bytes_t *devices;
     size_t copy_count, device_count, unused_count;
-    uint64_t copied_bytes; /* in each call */
+    uint64_t copied_bytes; /* bytes that each call copies */
 } gantry__explained_t;
 
 gantry_status_t gantry__explained_init(gantry__explained_t *explained, const char *name,

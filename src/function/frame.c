@@ -420,7 +420,7 @@ static inline gantry_status_t do_plain_call(gantry__frame_t *frame, const gantry
     return finish_call(frame, act, call, status);
 }
 
-/* ---- the other steps ---- */
+/* ---- the other acts ---- */
 
 static gantry_status_t do_argument(gantry__frame_t *frame, const gantry__act_t *act,
                                    const gantry_tensor_t *argument) {
@@ -511,7 +511,7 @@ static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
     return GANTRY_OK;
 }
 
-/* ---- all steps ---- */
+/* ---- all acts ---- */
 
 static void release_tensor(gantry__frame_t *frame, uint32_t slot) {
     gantry_tensor_release(frame->tensors[slot]);

@@ -19,7 +19,7 @@ typedef struct gantry__replay_t gantry__replay_t;
 /* The variables of a loop, which its body may overwrite: the loop's own references. */
 typedef struct gantry__loop_values_t {
     gantry_tensor_t **values; /* NULL where the body took one */
-    const uint32_t *sources;  /* of each argument of the body, its position among them */
+    const uint32_t *sources;  /* for each argument of the body, its position among them */
     uint32_t count;           /* positions from here on are no variables of the loop */
 } gantry__loop_values_t;
 
@@ -31,33 +31,35 @@ typedef struct gantry__frame_locks_t {
 } gantry__frame_locks_t;
 
 typedef struct gantry__frame_t {
-    struct gantry__frame_t *next; /* in its function's list */
+    struct gantry__frame_t *next; /* the next frame in its function's list */
     const gantry__schedule_t *schedule;
     const char *owner;      /* the function's name */
-    gantry_scope_t *scope;  /* of the call */
-    gantry__arena_t memory; /* of what the arrays below point to */
+    gantry_scope_t *scope;  /* the call's scope */
+    gantry__arena_t memory; /* what the arrays below point to */
     gantry__buffer_t **arenas;
-    gantry_arg_t *args;        /* of each slot */
-    gantry_tensor_t **tensors; /* of each slot that is TENSOR; the call's references */
-    void **host_copies;        /* of each slot that is HOST: heap memory of the call, or NULL */
+    gantry_arg_t *args;        /* one for each slot */
+    gantry_tensor_t **tensors; /* one for each slot that is TENSOR; the call's references */
+    void **host_copies; /* one for each slot that is HOST: heap memory of the call, or NULL */
     gantry__call_t *calls;
-    char **places; /* of each call whose kernel made a fault: the text in front; else NULL */
-    gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one step */
+    char **places; /* for each call whose kernel made a fault, the text in front; else NULL */
+    gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one act */
     gantry__frame_locks_t locks;
     gantry__frame_locks_t *shared; /* the outermost frame's */
-    /* of a body: the frame and the act of its branch or loop, and which body it is; else NULL */
+    /* for a body, the frame and the act of its branch or loop, and which body it is; else NULL */
     const struct gantry__frame_t *outer;
     const gantry__act_t *outer_act;
     uint32_t outer_body;
-    bool has_failed;                  /* of a body: in the run of its branch or loop that goes on */
-    struct gantry__frame_t ***blocks; /* of each block, of each body */
-    gantry_tensor_t **block_inputs;   /* room for those of one block */
-    const gantry_tensor_t **block_arguments; /* of a body: room for those that its block gives */
-    gantry_tensor_t **block_results;         /* of a body: room for those that its block gets */
-    gantry__replay_t *replay;          /* graphs of devices: function/frame_replay.c; NULL: none */
-    const gantry__loop_values_t *loop; /* of the body of a loop, while it runs; else NULL */
-    bool *overwritten; /* of each overwrite of the schedule: frame_overwrite.c withdrew the value */
-    struct gantry__fault_t **faults; /* that kernels of the call may still find */
+    bool has_failed; /* a body failed in the run of its branch or loop that goes on */
+    struct gantry__frame_t ***blocks;        /* one for each block and each of its bodies */
+    gantry_tensor_t **block_inputs;          /* room for those of one block */
+    const gantry_tensor_t **block_arguments; /* for a body, room for those that its block gives */
+    gantry_tensor_t **block_results;         /* for a body, room for those that its block gets */
+    gantry__replay_t *replay; /* graphs of devices: function/frame_replay.c; NULL: none */
+    /* the variables of the loop while its body runs; else NULL */
+    const gantry__loop_values_t *loop;
+    /* for each overwrite of the schedule: frame_overwrite.c withdrew the value */
+    bool *overwritten;
+    struct gantry__fault_t **faults; /* faults that kernels of the call may still find */
     size_t fault_count, fault_capacity;
 } gantry__frame_t;
 

@@ -26,7 +26,7 @@ typedef struct lanes_run_t {
     const gantry_tensor_t *const *arguments;
     lane_progress_t lanes[GANTRY__MOST_LANES];
     atomic_bool has_failed;
-    gantry_status_t status; /* of the first failure; under the frame's lock */
+    gantry_status_t status; /* the first failure; under the frame's lock */
     char message[GANTRY__MESSAGE_BYTES];
 } lanes_run_t;
 

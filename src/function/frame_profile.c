@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of a profile for the steps of a function: each has the row of its node's op, as if it ran
+/* Entries of a profile for the acts of a function: each has the row of its node's op, as if it ran
  * by itself. */
 #include "device/device_times.h"
 #include "function/frame.h"

@@ -35,7 +35,7 @@ typedef struct place_t {
 typedef struct replay_graph_t {
     gantry_backend_graph_t *handle; /* NULL: none */
     place_t *places;                /* of the run's outer slots */
-    uint64_t launches;              /* of kernels */
+    uint64_t launches;              /* the number of kernels' launches */
     uint64_t replays, last_call;
     gantry__point_t last; /* launch */
 } replay_graph_t;
@@ -57,8 +57,8 @@ struct gantry__replay_t {
     gantry__arena_t memory;
     replay_run_t *runs;
     size_t run_count, capture_count;
-    gantry__capture_t *captures; /* of each device */
-    unsigned found;              /* of the notes, when the runs were found */
+    gantry__capture_t *captures; /* one for each device */
+    unsigned found;              /* the count of the notes when the runs were found */
 };
 
 /* ---- graphs ---- */

@@ -72,7 +72,7 @@ static double cost_of(const gantry__schedule_t *schedule, const gantry__act_t *a
 
 typedef struct spread_t {
     gantry__schedule_t *schedule;
-    uint32_t limit; /* of lanes */
+    uint32_t limit; /* the most lanes */
     bool by_device;
     uint32_t lane_count;
     const gantry_logical_device_t *devices[GANTRY__MOST_LANES]; /* by_device: of each lane */
@@ -154,7 +154,7 @@ static bool is_worth_it(const spread_t *spread) {
 /* ---- waits ---- */
 
 typedef struct wait_list_t {
-    uint32_t counts[GANTRY__MOST_LANES]; /* of ended acts, of each lane; 0: none */
+    uint32_t counts[GANTRY__MOST_LANES]; /* the number of ended acts of each lane; 0: none */
 } wait_list_t;
 
 static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *act, uint32_t first,
@@ -168,7 +168,7 @@ static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *ac
 /* What came so far, in program order; UINT32_MAX: nothing. */
 typedef struct effects_t {
     gantry__id_map_t variables;         /* the last use of each, plus 1 */
-    uint32_t lasts[GANTRY__MOST_LANES]; /* of each lane the last act with an effect */
+    uint32_t lasts[GANTRY__MOST_LANES]; /* the last act with an effect of each lane */
     uint32_t draw, block;
 } effects_t;
 

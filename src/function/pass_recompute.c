@@ -30,14 +30,14 @@ typedef struct recompute_t {
     gantry__graph_t *graph;
     gantry__arena_t memory;
     uint32_t *order;     /* node at each position */
-    uint32_t *positions; /* of each node */
+    uint32_t *positions; /* for each node, its position */
     int64_t *live;       /* bytes at each position */
-    /* of each value */
+    /* one entry for each value */
     uint32_t *roots; /* the value in whose memory it is */
-    uint32_t *lasts; /* of a root: the last position that uses it */
-    uint32_t *nexts; /* of a root: the next use at the peak or after it; NONE */
-    bool *stays;     /* of a root: it is a result of the function */
-    bool *is_shown;  /* of a root: an alias from before the peak is used there or later */
+    uint32_t *lasts; /* for each root, the last position that uses it */
+    uint32_t *nexts; /* for each root, the next use at the peak or after it; NONE */
+    bool *stays;     /* for each root: it is a result of the function */
+    bool *is_shown;  /* for each root: an alias from before the peak is used there or later */
     size_t count, room;
     uint32_t made, peak; /* peak: the position where most bytes live */
 } recompute_t;

@@ -38,13 +38,13 @@ typedef struct crossing_t {
     gantry__node_place_t *places;
     gantry__arena_t memory;
     uint32_t devices;
-    const gantry__device_cost_t **costs; /* of each logical device; NULL: not measured */
+    const gantry__device_cost_t **costs; /* one for each logical device; NULL: not measured */
     uint64_t targets;                    /* bit d: free nodes may go to device d */
     /* of each node */
     uint64_t *fits;    /* targets that take it, its device too; 0: it is not free */
     uint32_t *at;      /* the position of its device; NOWHERE: an argument or a constant */
     uint32_t *best;    /* at, in the cheapest places so far */
-    uint32_t *parents; /* in its group's tree */
+    uint32_t *parents; /* the parent of each node in its group's tree */
     uint32_t *next;    /* member of its group in program order: a ring */
     /* of each value */
     uint32_t *roots;   /* itself, or the value that its alias shows */

@@ -44,7 +44,7 @@ typedef struct gantry__replay_note_t {
 typedef struct gantry__replay_notes_t {
     atomic_uint found; /* how often an act turned out to end a run */
     atomic_uint refusal_state;
-    char refusal[200]; /* of the first refused capture */
+    char refusal[200]; /* the reason of the first refused capture */
     gantry__replay_note_t acts[];
 } gantry__replay_notes_t;
 

@@ -469,8 +469,8 @@ static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uin
     return GANTRY_OK;
 }
 
-/* Which tensors a step is the last to use. Where lanes run at the same time, no step is the last
- * for certain: the tensors end with the call. */
+/* Finds which tensors an act is the last to use. Where lanes run at the same time, no act is the
+ * last for certain: the tensors end with the call. */
 static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         gantry__act_t *act = &schedule->acts[i];

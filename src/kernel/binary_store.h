@@ -19,9 +19,9 @@
 typedef struct gantry__binary_store_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
-    char *folder;           /* NULL: no store */
-    bool is_named;          /* by option or environment: not the default folder */
-    atomic_int directory;   /* the open folder; -1: not opened yet, -2: not to be used */
+    char *folder;         /* NULL: no store */
+    bool is_named;        /* the option or the environment named it: it is not the default folder */
+    atomic_int directory; /* the open folder; -1: not opened yet, -2: not to be used */
     atomic_bool has_warned; /* it warned that a binary is not kept */
 } gantry__binary_store_t;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One kernel call: the services that a kernel may use while it computes (gantry_call_services_t).
  *
- * Lives on the dispatcher's stack. The stream's lock is taken for each submission, not for the
- * call, so that building a program or allocating scratch does not block other threads. Externally
- * synchronised. */
+ * Owner: it is on the dispatcher's stack. The stream's lock is taken for each submission, not for
+ * the call, so that building a program or allocating scratch does not block other threads.
+ * Externally synchronised. */
 #ifndef GANTRY_KERNEL_CALL_H
 #define GANTRY_KERNEL_CALL_H
 

@@ -13,7 +13,7 @@
 
 typedef struct gantry__capture_scratch_t {
     gantry__buffer_t *buffer;
-    bool is_taken; /* by the call that is captured */
+    bool is_taken; /* the call that is captured uses it */
 } gantry__capture_scratch_t;
 
 typedef struct gantry__capture_t {

@@ -3,7 +3,8 @@
  * and float64 arithmetic, which are compared with those of IEEE 754. Devices without float64 write
  * the right words.
  *
- * Knows no device: the code that launches the kernel passes the words. Thread-safe. */
+ * It knows no device: the code that launches the kernel passes the words. Owner: the words are the
+ * caller's. Threads: thread-safe. */
 #ifndef GANTRY_KERNEL_NUMERICS_PROBE_H
 #define GANTRY_KERNEL_NUMERICS_PROBE_H
 

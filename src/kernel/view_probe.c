@@ -56,7 +56,7 @@ typedef struct probe_t {
     gantry_region_t region;
     gantry_backend_stream_t *stream;
     uint32_t value; /* the kernel's last argument */
-    uint32_t count; /* of words */
+    uint32_t count; /* the number of words */
     uint32_t words[GANTRY__NUMERICS_WORDS];
 } probe_t;
 

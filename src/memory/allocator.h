@@ -25,7 +25,7 @@ typedef struct gantry__allocator_options_t {
 /* A request. Zero-filled except for bytes and owner, it is a plain one. */
 typedef struct gantry__allocation_t {
     uint64_t bytes;
-    const char *owner; /* for reports: constant text, the op's name */
+    const char *owner; /* constant text for reports: the op's name */
     const char *tag;   /* the user's name for the memory, or NULL; must outlive the chunk */
     /* scratch and copies of inputs: freed when the running op ends, so that other threads may wait
      * for it */
@@ -53,7 +53,7 @@ typedef struct gantry__allocator_t {
     uint64_t frees;
     gantry__condition_t freed;
     gantry__ladder_counts_t counts;
-    /* of the last refusal; NULL: none yet, or no host memory for it */
+    /* the report of the last refusal; NULL: none yet, or no host memory for it */
     gantry__memory_report_t *oom_report;
 } gantry__allocator_t;
 

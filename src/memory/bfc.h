@@ -47,9 +47,9 @@
 typedef struct gantry__bfc_options_t {
     /* limit of all regions together; must not be 0; above INT64_MAX: no limit */
     uint64_t limit_bytes;
-    /* of the limit, memory other than regions that is taken for good (a driver's context) */
+    /* memory other than regions that is taken of the limit for good (a driver's context) */
     uint64_t reserved_bytes;
-    uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
+    uint64_t alignment; /* the alignment of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
     uint64_t max_region_bytes;     /* the device's largest allocation; 0: no limit */
     /* growth takes no longer region unless one request needs it, and then exactly that length; 0: 1
@@ -64,7 +64,7 @@ typedef struct gantry__bfc_options_t {
 /* A piece of a region, in use or free. All may read it; a field says what others may write. */
 typedef struct gantry__bfc_chunk_t {
     uint64_t bytes;           /* a multiple of the alignment */
-    uint64_t offset;          /* in the region */
+    uint64_t offset;          /* the offset in the region */
     uint64_t requested_bytes; /* requested bytes; 0 while free */
     struct gantry__bfc_region_t *region;
     /* neighbours in the region, by offset; NULL at its ends */
@@ -74,7 +74,8 @@ typedef struct gantry__bfc_chunk_t {
      * The caller raises or resets them while it owns the chunk; free keeps them. Merged chunks have
      * the maximum, split ones the same. */
     uint64_t last_use[GANTRY__BFC_STREAMS];
-    const char *owner; /* for reports, set by the caller after allocate: the op's name, ... */
+    /* for reports, must be set by the caller after allocate: the op's name, ... */
+    const char *owner;
     /* ... and the user's name for it. NULL after allocate; must outlive the use of the chunk */
     const char *tag;
     bool in_use;
@@ -125,7 +126,7 @@ typedef struct gantry__bfc_slab_t gantry__bfc_slab_t;
 
 /* Private except for its size: read it through the functions. */
 typedef struct gantry__bfc_t {
-    gantry__bfc_options_t options; /* as completed by init */
+    gantry__bfc_options_t options; /* the options as completed by init */
     const gantry__heap_t *heap;
     gantry__bfc_bins_t bins;
     gantry__bfc_chunk_t *spare; /* unused chunk structs, by next */

@@ -64,7 +64,7 @@ typedef struct gantry__report_region_t {
 typedef struct gantry__report_chunk_t {
     uint64_t offset, bytes, requested_bytes;
     uint32_t region; /* position among regions; may exceed those kept */
-    uint16_t name;   /* in names, while in use */
+    uint16_t name;   /* the position in names, while in use */
     bool in_use;
 } gantry__report_chunk_t;
 
@@ -88,9 +88,9 @@ typedef struct gantry__memory_report_t {
     uint32_t fragmentation;
     gantry__bfc_bin_summary_t bins[GANTRY__BFC_BINS];
     gantry__report_name_t names[GANTRY__REPORT_NAMES];
-    uint16_t owners[GANTRY__REPORT_OWNERS]; /* of names, the most bytes first */
+    uint16_t owners[GANTRY__REPORT_OWNERS]; /* positions in names, the most bytes first */
     uint32_t name_count, owner_count;
-    gantry__report_size_t sizes[GANTRY__REPORT_SIZES]; /* by size */
+    gantry__report_size_t sizes[GANTRY__REPORT_SIZES]; /* sorted by size */
     uint32_t size_count;
     /* the first ones of stats.region_count */
     gantry__report_region_t regions[GANTRY__REPORT_REGIONS];

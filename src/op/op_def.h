@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Op definitions: inputs, attributes, and the function that infers types and shapes of the results.
  *
- * Constant data; knows no device and runs nothing. Definitions follow TensorFlow's ops of the
- * highest version. Thread-safe. */
+ * A definition knows no device and runs nothing. Definitions follow TensorFlow's ops of the highest
+ * version. Owner: constant data. Threads: thread-safe. */
 #ifndef GANTRY_OP_OP_DEF_H
 #define GANTRY_OP_OP_DEF_H
 

@@ -23,7 +23,7 @@ typedef struct gantry__device_cost_t {
 
 typedef struct gantry__op_work_t {
     uint64_t bytes;    /* read and written */
-    double operations; /* of a matrix product: multiplications and additions; else 0 */
+    double operations; /* multiplications and additions of a matrix product; else 0 */
 } gantry__op_work_t;
 
 /* Reads a record's values: "launch_us=4.1 gbs=1800 gflops=35000 to_us=9.8 to_gbs=24 from_us=11

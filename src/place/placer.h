@@ -29,7 +29,7 @@ typedef struct gantry__wish_t {
 
 typedef struct gantry__place_request_t {
     const struct gantry__device_table_t *devices;
-    const gantry__kernel_registry_t *registries; /* by position of the view */
+    const gantry__kernel_registry_t *registries; /* one for each position of a view */
     const gantry__op_def_t *op;
     const gantry_attr_t *attrs;
     const gantry__wish_t *wish;            /* NULL: none */
@@ -53,7 +53,7 @@ typedef struct gantry__place_request_t {
 /* The decision and its reasons. */
 typedef struct gantry__plan_t {
     const gantry__op_def_t *op;
-    gantry_dtype_t dtype; /* of the first type attribute */
+    gantry_dtype_t dtype; /* the first type attribute */
     const gantry__wish_t *wish;
     gantry_logical_device_t *device; /* NULL: refused */
     /* the view that served it, whose kernels these are */
@@ -67,7 +67,7 @@ typedef struct gantry__plan_t {
     struct {
         const gantry_logical_device_t *device; /* NULL: the requested device does not exist */
         gantry_refusal_t why;
-        gantry_dtype_t lacking; /* for DEVICE_LACKS_TYPE: the type */
+        gantry_dtype_t lacking; /* the type, for DEVICE_LACKS_TYPE */
     } refusals[GANTRY_MAX_REFUSALS];
 } gantry__plan_t;
 

@@ -27,8 +27,8 @@ typedef struct gantry__kept_plan_t {
     gantry__plan_t plan;
     atomic_uint_fast64_t used;
     atomic_bool has_warned;                /* set under the cache's lock */
-    struct gantry__kept_plan_t *next;      /* in its bucket */
-    struct gantry__kept_plan_t *next_kept; /* of all, newest first */
+    struct gantry__kept_plan_t *next;      /* the next plan in its bucket */
+    struct gantry__kept_plan_t *next_kept; /* the next of all plans, newest first */
 } gantry__kept_plan_t;
 
 typedef struct gantry__plan_cache_t {

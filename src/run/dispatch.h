@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placement on the eager path: the kept plan of an op, its record, the log line. Thread-safe. */
+/* Placement on the eager path: the kept plan of an op, its record, and its log line. Owner: the
+ * runtime has the plans. Threads: thread-safe, except for a scope, which belongs to the calling
+ * thread. */
 #ifndef GANTRY_RUN_DISPATCH_H
 #define GANTRY_RUN_DISPATCH_H
 

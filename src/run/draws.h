@@ -2,7 +2,8 @@
 /* A stream of random numbers and the position of its next draw: a generator's, that of ops with one
  * seed, or that of an op in a function.
  *
- * Counted: a graph that draws from a stream holds it. Thread-safe. */
+ * Owner: the stream is counted; a graph that draws from it holds a reference. Threads:
+ * thread-safe. */
 #ifndef GANTRY_RUN_DRAWS_H
 #define GANTRY_RUN_DRAWS_H
 
@@ -26,7 +27,7 @@ void gantry__draws_release(gantry__draws_t *draws); /* NULL is allowed */
 /* Whether there are other references than the caller's. */
 bool gantry__draws_is_shared(const gantry__draws_t *draws);
 
-/* The position; advances it by `blocks` counter steps. */
+/* Returns the position, and advances it by `blocks` counter steps. */
 gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks);
 void gantry__draws_put(gantry__draws_t *draws, gantry__philox_t place);
 

@@ -3,7 +3,7 @@
  * eager mode takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that both draw the
  * same values.
  *
- * A plain value; threads: externally synchronised. */
+ * Owner: a plain value of the caller. Threads: externally synchronised. */
 #ifndef GANTRY_RUN_OP_SEEDS_H
 #define GANTRY_RUN_OP_SEEDS_H
 

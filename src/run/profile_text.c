@@ -11,7 +11,7 @@
 
 /* The position of a row in the table. */
 typedef struct place_t {
-    uint64_t group_ns; /* of the op that the program called */
+    uint64_t group_ns; /* the time of the op that the program called */
     size_t head;       /* its row */
     bool is_part;
     gantry_profile_row_t row;

@@ -30,7 +30,7 @@ struct gantry_read_t {
     gantry__staging_block_t *block; /* where the driver writes; NULL: to out */
     const char *note;
     gantry_status_t status; /* once it has ended */
-    char message[512];      /* of a failure, cut to fit */
+    char message[512];      /* the text of a failure, cut to fit */
 };
 
 static const char at_once_on_host[] =

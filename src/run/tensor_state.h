@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors inside: where the elements are, when they are ready, and which faults may still turn up.
+/* The struct of a tensor: where the elements are, when they are ready, and which faults may still
+ * turn up.
  *
- * Immutable once made, except for reference counts, so that any thread may read; the list links
+ * Owner: tensors are counted; a tensor that is in a scope's list belongs to that scope. Threads:
+ * immutable once made, except for reference counts, so that any thread may read; the list links
  * belong to the owning scope's thread. */
 #ifndef GANTRY_RUN_TENSOR_STATE_H
 #define GANTRY_RUN_TENSOR_STATE_H
@@ -23,18 +25,18 @@ struct gantry_tensor_t {
     gantry_runtime_t *runtime;
     gantry_logical_device_t *device;
     struct gantry__buffer_t *buffer; /* NULL: inline or empty */
-    uint64_t offset_bytes;           /* in the buffer */
+    uint64_t offset_bytes;           /* the place in the buffer */
     size_t size_bytes;
     int64_t elements;
-    void *data; /* on a host-addressable device */
+    void *data; /* the elements on a host-addressable device */
     gantry__point_t ready;
     struct gantry__fault_t **faults; /* NULL: none */
     uint32_t fault_count;
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
-    /* of a tensor of a trace (run/traced.h): the trace, 0 for none, and the value there. A symbolic
-     * one has no elements and no device; inline_data is its node's name. */
+    /* for a tensor of a trace (run/traced.h), the trace, 0 for none, and the value there. A
+     * symbolic one has no elements and no device; inline_data is its node's name. */
     uint64_t trace;
     uint32_t value;
     bool is_symbolic;

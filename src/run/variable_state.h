@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables inside: what functions need to read and assign them at their place in a graph, and
+/* The struct of a variable: what functions need to read and assign it at its place in a graph, and
  * what updates of several variables need.
  *
- * Thread-safe. */
+ * Owner: variables are counted; a variable holds one reference to its value. Threads:
+ * thread-safe. */
 #ifndef GANTRY_RUN_VARIABLE_STATE_H
 #define GANTRY_RUN_VARIABLE_STATE_H
 

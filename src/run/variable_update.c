@@ -26,7 +26,7 @@
 typedef struct update_t {
     const gantry__op_def_t *op;
     gantry_variable_t *const *variables;
-    uint32_t count; /* of variables */
+    uint32_t count; /* the number of variables */
     size_t input_count;
     const gantry_attr_value_t *attrs;
     size_t attr_count;
