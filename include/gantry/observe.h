@@ -37,10 +37,10 @@ typedef struct gantry_observation_t {
     size_t body_count;                     /**< Entries of bodies. */
     void *user;                            /**< What bodies get; of gantry_scope_tell its own. */
     uint64_t most_steps;                   /**< Of While; 0: no limit. */
-    /** Of PartitionedCall, If, Case and While: an op in it that draws numbers, or the name
-     * of a node in it that assigns a variable; NULL: none. */
+    /** For PartitionedCall, If, Case and While, an op in it that draws numbers, or the name of a
+     * node in it that assigns a variable; NULL: none. */
     const char *effect;
-    /** Of PartitionedCall: the shapes of its inputs, and of its outputs, in the trace that ran,
+    /** For PartitionedCall, the shapes of its inputs, and of its outputs, in the trace that ran,
      * with -1 for sizes that depend on data; else NULL. */
     const gantry_shape_t *input_shapes;
     const gantry_shape_t *output_shapes; /**< See input_shapes. */
@@ -91,8 +91,8 @@ GANTRY_API gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const cha
                                                 const gantry_attr_value_t *attrs, size_t attr_count,
                                                 const gantry_tensor_t **outputs,
                                                 size_t *output_count);
-/** In how many bodies of branches and loops of a trace the scope is: an observer sees their
- * ops when they are traced, once for each body. 0 outside a trace. */
+/** The number of bodies of branches and loops of a trace in which the scope is: an observer sees
+ * their ops when they are traced, once for each body. 0 outside a trace. */
 GANTRY_API size_t gantry_scope_body_depth(const gantry_scope_t *scope);
 /** Whether the scope has an observer. */
 GANTRY_API bool gantry_scope_is_observed(const gantry_scope_t *scope);

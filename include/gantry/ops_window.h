@@ -30,7 +30,8 @@ typedef struct gantry_window_options_t {
     /** Distance between a filter's elements; 0 means 1. Not for pooling. */
     int64_t dilations[2];
     gantry_padding_t padding; /**< The padding; 0: SAME. */
-    /** Above, below, left, right. Not for AvgPool, transposed convolutions and sequences. */
+    /** The padding above, below, left and right. Not for AvgPool, transposed convolutions and
+     * sequences. */
     int64_t explicit_paddings[4];
     bool channels_first; /**< Channels are dimension 1, not the last. */
 } gantry_window_options_t;

@@ -128,11 +128,11 @@ GANTRY_API gantry_dataset_t *gantry_dataset_batch(gantry_dataset_t *input, int64
 typedef struct gantry_padded_batch_options_t {
     uint32_t struct_size; /**< Its sizeof, or 0 for all fields of version 0.1. */
     bool drop_remainder;  /**< Leaves out a last batch that is smaller. */
-    /** Of each component the shape of an element, padded; a size of -1 is the largest of the batch.
-     * An element that is larger is InvalidArgument. NULL: all sizes are -1. */
+    /** For each component, the shape of an element after padding; a size of -1 is the largest of
+     * the batch. An element that is larger is InvalidArgument. NULL: all sizes are -1. */
     const gantry_shape_t *shapes;
-    /** Of each component what it is padded with; NULL: 0. Types other than integers, float32 and
-     * float64 must have 0. */
+    /** For each component, the value of the padding; NULL: 0. It must be 0 for types other than
+     * integers, float32 and float64. */
     const double *values;
     size_t count; /**< Entries of shapes and of values: the number of components. */
 } gantry_padded_batch_options_t;

@@ -78,8 +78,8 @@ typedef struct gantry_kernel_options_t {
     int64_t depth_multiplier; /**< Of depthwise and separable ones; 0: 1. */
     int64_t kernel_columns;   /**< Columns of a window of two dimensions; 0: as many as rows. */
     bool causal_padding;      /**< Of Conv1D: "causal"; a window ends at its own place. */
-    /** Of Conv1D and Conv2D: the number of groups of channels, which divides channels and filters.
-     * Each group has filters of its own and is a convolution of its own. 0: 1. */
+    /** For Conv1D and Conv2D, the number of groups of channels, which must divide channels and
+     * filters. Each group has filters of its own and is a convolution of its own. 0: 1. */
     int64_t groups;
     const gantry_regularizer_t *kernel_regularizer; /**< Copied. NULL: none. */
     const gantry_regularizer_t *bias_regularizer;   /**< Copied. NULL: none. */
@@ -419,17 +419,17 @@ typedef struct gantry_layer_kind_t {
     size_t output_count;         /**< Outputs of a call; 0: 1. */
 } gantry_layer_kind_t;
 
-/** In call: the generator of this layer's random numbers, of its place in the model and the device.
- * Its numbers follow from the model's seed, and gantry_model_save keeps its state. The model owns
- * it. NULL after a failure, which the scope keeps, and in a call that no model makes. */
+/** Returns, in call, the generator of this layer's random numbers, of its place in the model and
+ * the device. Its numbers follow from the model's seed, and gantry_model_save keeps its state. The
+ * model owns it. NULL after a failure, which the scope keeps, and in a call that no model makes. */
 GANTRY_API gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call);
 
 /** Makes a layer. name NULL: the kind's name in small letters, with a number. NULL after a failure,
  * when user is still the program's. */
 GANTRY_API gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
                                                const char *name);
-/** In build: adds a weight of the model's type. initializer NULL: glorot_uniform. A weight that is
- * not trained changes by the call's updates. */
+/** Adds a weight of the model's type; it must be called in build. initializer NULL: glorot_uniform.
+ * A weight that is not trained changes by the call's updates. */
 GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
                                                    gantry_shape_t shape,
                                                    const gantry_initializer_t *initializer,

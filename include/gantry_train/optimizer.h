@@ -64,8 +64,8 @@ typedef struct gantry_sgd_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_sgd_options_t;
 /** SGD: gradient descent, with momentum or without. */
@@ -90,8 +90,8 @@ typedef struct gantry_adam_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adam_options_t;
 /** Adam: means of gradients and of their squares. */
@@ -116,8 +116,8 @@ typedef struct gantry_adamw_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adamw_options_t;
 /** AdamW: Adam with decoupled weight decay. */
@@ -141,8 +141,8 @@ typedef struct gantry_nadam_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_nadam_options_t;
 /** Nadam: Adam with Nesterov momentum. */
@@ -167,8 +167,8 @@ typedef struct gantry_rmsprop_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_rmsprop_options_t;
 /** RMSprop: the rate is divided by the root of the mean of squared gradients. */
@@ -191,8 +191,8 @@ typedef struct gantry_adagrad_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adagrad_options_t;
 /** Adagrad: the rate is divided by the root of the sum of squared gradients. */
@@ -216,8 +216,8 @@ typedef struct gantry_adamax_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adamax_options_t;
 /** Adamax: Adam with the infinity norm. */
@@ -240,8 +240,8 @@ typedef struct gantry_lion_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_lion_options_t;
 /** Lion: steps of one size, in the direction of a sign. */
@@ -278,12 +278,13 @@ GANTRY_API gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer,
                                                   const gantry_tensor_t *const *gradients,
                                                   size_t count);
 
-/** The same for gradients of which some are slices, by Keras's formulas on TensorFlow: clips,
- * squares and absolute values are those of each slice, also of slices of one row; see
- * gantry_gradient_sum_rows. SGD without momentum and Adagrad, both without weight_decay, change
- * only the rows that slices name, of variables that are not updated together with others; they do
- * so in the variable's memory where no other owner holds its value: in a function, and eagerly on
- * the CPU. All other optimizers change every row, and make slices dense.
+/** Updates variables as gantry_optimizer_apply does, by gradients of which some are slices, by
+ * Keras's formulas on TensorFlow: clips, squares and absolute values are those of each slice, also
+ * of slices of one row; see gantry_gradient_sum_rows. SGD without momentum and Adagrad, both
+ * without weight_decay, change only the rows that slices name, of variables that are not updated
+ * together with others; they do so in the variable's memory where no other owner holds its value:
+ * in a function, and eagerly on the CPU. All other optimizers change every row, and make slices
+ * dense.
  *
  * Where ops run at once, a step that fails while it changes rows leaves those that it changed
  * before as they then are, and all other variables as they were. InvalidArgument also for slices

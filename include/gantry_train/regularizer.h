@@ -25,7 +25,7 @@ typedef struct gantry_regularizer_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     double l1;            /**< 0 or more. 0: none; Keras's L1() has 0.01. */
     double l2;            /**< 0 or more. 0: none; Keras's L2() has 0.01. */
-    /** 0 or more: of matrices only, Keras's OrthogonalRegularizer(factor), whose default is 0.01.
+    /** 0 or more, for matrices only: Keras's OrthogonalRegularizer(factor), whose default is 0.01.
      * 0: none. */
     double orthogonal;
     bool orthogonal_columns; /**< The columns of a matrix, mode="columns"; else its rows. */

@@ -100,10 +100,10 @@ GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantr
                                                 const gantry_gradient_options_t *options,
                                                 const gantry_tensor_t **out_gradients);
 
-/** The same, but the gradient of a source from which rows are gathered (Gather along axis 0,
- * EmbeddingLookup) is slices. Slices of several uses are joined. They become dense where another
- * use has a dense gradient, and where the gradient flows on to another source. The scope owns the
- * tensors. */
+/** Computes gradients as gantry_tape_gradient does, but the gradient of a source from which rows
+ * are gathered (Gather along axis 0, EmbeddingLookup) is slices. Slices of several uses are joined.
+ * They become dense where another use has a dense gradient, and where the gradient flows on to
+ * another source. The scope owns the tensors. */
 GANTRY_API gantry_status_t gantry_tape_gradient_slices(
     gantry_tape_t *tape, const gantry_tensor_t *target, const gantry_tensor_t *target_gradient,
     const gantry_source_t *sources, size_t source_count, const gantry_gradient_options_t *options,
@@ -130,7 +130,7 @@ GANTRY_API const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape
                                                              const gantry_tensor_t *target,
                                                              const gantry_tensor_t *source);
 
-/** The tensor, through which no gradient flows. */
+/** Returns the tensor, through which no gradient flows. */
 GANTRY_API const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope,
                                                        const gantry_tensor_t *tensor);
 
@@ -148,8 +148,8 @@ GANTRY_API gantry_status_t gantry_custom_gradient(
     const gantry_tensor_t *const *inputs, size_t input_count, const gantry_tensor_t **outputs,
     size_t output_count);
 
-/** Whether a tape has the gradient of an op: "MatMul". Of a composed op also if it has those of its
- * parts. */
+/** Whether a tape has the gradient of an op: "MatMul". It also has that of a composed op if it has
+ * those of its parts. */
 GANTRY_API bool gantry_op_is_differentiable(const char *op);
 
 #ifdef __cplusplus
