@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child reports by a pipe, since a driver may end it with any exit code:
+/* The child reports by a pipe, because a driver may end it with any exit code:
  *
  *     nothing             the command did not begin: the loader, or another program in its place
  *     begun, ended well   the device works, or its driver reported the error

@@ -5,7 +5,7 @@
  *     gantry[4711] warning: Op Add runs on /CPU:0: ...
  *
  * A control character would make a second line, or reach a terminal as a command; a "?" takes its
- * place. A line that the system refuses (a full disk, a pipe without a reader) is lost, since the
+ * place. A line that the system refuses (a full disk, a pipe without a reader) is lost, because the
  * program must not stop for its log; the callback gets one warning. */
 #define _XOPEN_SOURCE 700
 #include "base/log.h"

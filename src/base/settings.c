@@ -7,7 +7,7 @@
  *   find   the entry; the environment is read here, once for each name. In a program that runs
  *          with more rights than its caller (set-user-ID), it has no value: a caller could choose
  *          files that the program loads or writes
- *   call   values that a call changes later; former texts are kept, since threads may read them
+ *   call   values that a call changes later; former texts are kept, because threads may read them
  *
  * At the end, typed readers: a bad text is InvalidArgument with setting, text and what is accepted.
  * base/setting_rows.h lists the settings. */

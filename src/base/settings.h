@@ -45,7 +45,7 @@ typedef struct gantry__setting_text_t {
 typedef struct gantry__settings_t {
     const gantry__heap_t *heap;
     gantry__mutex_t lock;
-    gantry__setting_t **entries; /* pointers, since callers hold values while the table grows */
+    gantry__setting_t **entries; /* pointers, because callers hold values while the table grows */
     size_t count, capacity;
 } gantry__settings_t;
 

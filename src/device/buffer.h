@@ -43,7 +43,7 @@ uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stre
 /* Makes later work of the device's compute stream wait for the other streams' uses. */
 gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer);
 /* Whether a result may begin at this byte of the buffer: at the device's alignment, and at a cache
- * line, since kernels write whole lines. */
+ * line, because kernels write whole lines. */
 bool gantry__buffer_is_aligned(const gantry__buffer_t *buffer, uint64_t offset_bytes);
 /* Marks that work with this count on the stream uses the buffer. */
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count);

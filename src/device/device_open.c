@@ -56,7 +56,7 @@ static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_
     return gantry__point_wait((gantry__point_t){stream, count});
 }
 
-/* The driver's refusal, with the card's free memory, since other processes use the card too. */
+/* The driver's refusal, with the card's free memory, because other processes use the card too. */
 static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t status) {
     uint64_t free_bytes, total_bytes;
     char why[GANTRY__MESSAGE_BYTES]; /* the query may change the message */

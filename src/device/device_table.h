@@ -65,8 +65,8 @@ struct gantry__device_table_t {
     gantry__device_settings_t defaults; /* the settings of devices without a value of their own */
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
-    /* shows other processes the memory of the devices; NULL: nobody asked. Constant while there are
-     * devices. */
+    /* shows other processes the memory of the devices; NULL: not requested. Constant while there
+     * are devices. */
     struct gantry__status_file_t *status_file;
     /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
     atomic_uint_fast64_t pinned_bytes;

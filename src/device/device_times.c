@@ -12,7 +12,7 @@
  * unread.
  *
  * A device's clock is tied to the host's by one event that the host waits for, and again once a
- * second when the device has nothing to do, since clocks drift. A backend without times, or an
+ * second when the device has nothing to do, because clocks drift. A backend without times, or an
  * event without one, leaves the time of the submission on the host. The event's args and the
  * device's head in the file say so.
  *

@@ -15,7 +15,7 @@
  * views of one driver, not even through a third view. A backend may have several drivers (OpenCL's
  * platforms). A UUID of zeros is no UUID. If drivers disagree about a card's memory, its note says
  * so. Cost: n^4 at worst for n devices, of which there are few, once. An OpenCL device of type CPU
- * is listed only if the user asked for it, as a GPU. Listed devices are numbered per type: discrete
+ * is listed only if the user requested it, as a GPU. Listed devices are numbered per type: discrete
  * before integrated before CPU-type, then by PCI address, then in the backends' order. A device
  * without UUID gets a synthetic one from platform, name and position, stable from run to run. */
 #include "device/device_table.h"

@@ -6,7 +6,7 @@
  * for all devices. A block returned with a point is used again once the point has passed. A caller
  * without a block transfers from its own memory and waits; that is no failure. In addition the
  * device keeps one pair of large blocks, for copies to it through the host: pinned by the first
- * such copy, since pinning takes longer than copying, and lent to one copy at a time. The pair
+ * such copy, because pinning takes longer than copying, and lent to one copy at a time. The pair
  * counts only against the limit of pinned memory. Owner: the logical device. Thread-safe; the lock
  * is not held while the driver makes or frees a block. */
 #ifndef GANTRY_DEVICE_STAGING_H

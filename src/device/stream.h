@@ -166,8 +166,8 @@ void gantry__stream_flush(gantry__stream_t *stream);
  * known, and at every 16th submission. */
 void gantry__stream_end_busy(gantry__stream_t *stream);
 /* Whether all submitted work is known to have ended, and the stream has waited for no other since
- * it was synchronised: then a wait would tell nothing but the loss of a device. Failures that were
- * met before are kept for their points. */
+ * it was synchronised: then a wait would report nothing but the loss of a device. Failures that
+ * were met before are kept for their points. */
 bool gantry__stream_is_idle(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);

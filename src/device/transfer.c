@@ -8,7 +8,7 @@
  *   anything else                    to the host and from there, also between two views of one
  *                                    card: drivers do not know each other's memory. In two blocks
  *                                    of host memory, so that the next one is read while the last
- *                                    one is written, and pinned, since drivers do not overlap
+ *                                    one is written, and pinned, because drivers do not overlap
  *                                    copies from and to other memory:
  *
  *                                      block 0   |read 0||write 0      ||read 2|...

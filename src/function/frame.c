@@ -568,7 +568,7 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
 }
 
 /* Notes on the streams of the schedule's devices whose work the call submits: for failures that are
- * told later. The bodies' work is the outermost frame's. */
+ * reported later. The bodies' work is the outermost frame's. */
 static gantry_status_t run_noted(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
     const gantry__schedule_t *schedule = frame->schedule;
     uint64_t before[GANTRY__MOST_QUEUED];

@@ -385,7 +385,7 @@ static void print_inline_place(const gantry__fault_place_t *place, char *out) {
 }
 
 /* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. results:
- * room for the body's outputs, since outputs may be inputs. */
+ * room for the body's outputs, because outputs may be inputs. */
 static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t *function,
                                  const gantry_tensor_t *const *inputs,
                                  const gantry_tensor_t **results, const gantry_tensor_t **outputs) {

@@ -3,7 +3,7 @@
  * The op is _FusedRows for groups with reductions, else _FusedElementwise.
  *
  * A member is one instruction. BiasAdd along the last dimension is an Add, too, and AddN is an Add
- * for each further input, since it sums from left to right.
+ * for each further input, because it sums from left to right.
  *
  * An operand is the result of an earlier member, or an input of the node. A member's result is an
  * output of the node if something outside the node uses it. Members beyond the limits of the op or

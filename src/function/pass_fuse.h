@@ -68,7 +68,7 @@ gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint
 
 typedef struct gantry__fusing_rows_t {
     gantry_shape_t lead; /* the shape but for its last dimension */
-    int64_t length;      /* 0: any, since the node has one element for each row */
+    int64_t length;      /* 0: any, because the node has one element for each row */
 } gantry__fusing_rows_t;
 
 /* The instruction of a reduction over the last axis; GANTRY__FUSED_COUNT: it is none that a program

@@ -6,7 +6,7 @@
  *                             request decides which device is named
  *   variables                 reads and assignments run at the variable's home
  *   colocated nodes           share one device (place_groups.c)
- *   aliases                   without a request: where their input is, since they move nothing
+ *   aliases                   without a request: where their input is, because they move nothing
  *   sources                   an op of only constants, without a request, follows its consumers if
  *                             they are all on one device that has a kernel
  *   branches, loops           where the result of the last body is

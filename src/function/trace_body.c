@@ -18,7 +18,7 @@ typedef struct block_record_t {
     uint32_t output_count;
     gantry_dtype_t dtypes[GANTRY_MAX_FUNCTION_VALUES]; /* of outputs */
     gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
-    /* of the body that is traced; here, since bodies are traced inside each other */
+    /* the body that is traced; here, because bodies are traced inside each other */
     const gantry_tensor_t *given[GANTRY_MAX_FUNCTION_VALUES], *made[GANTRY_MAX_FUNCTION_VALUES];
     bool has_state;
 } block_record_t;

@@ -3,7 +3,7 @@
  * the work for later launches.
  *
  * The device's own streams take work of other threads meanwhile, and none of it gets into the
- * graph. Scratch that the calls request stays until the capture's end of life, since every launch
+ * graph. Scratch that the calls request stays until the capture's end of life, because every launch
  * uses it again; calls of a graph run one after the other, and graphs of one capture on one stream,
  * so that they all share it. Owner: a frame. Externally synchronised. */
 #ifndef GANTRY_KERNEL_CAPTURE_H

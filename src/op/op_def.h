@@ -92,7 +92,7 @@ typedef struct gantry__infer_t {
     /* Reads one element of such an input of int32 or int64, by its position; false: it is not
      * known. NULL: none is known. It is used only if symbolic is not 0. */
     bool (*known_number)(void *caller, uint32_t input, int64_t position, int64_t *out);
-    /* in a trace: an input has an open size, or infer asked for numbers that are not known */
+    /* in a trace: an input has an open size, or infer requested numbers that are not known */
     bool is_open;
 } gantry__infer_t;
 

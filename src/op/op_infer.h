@@ -13,7 +13,7 @@
  *
  *     sizes that must be equal    one of them may be open: gantry__merge_sizes, gantry__shapes_fit
  *     arithmetic on sizes         the result is open if a size is
- *     numbers of a host argument  gantry__infer_is_open is asked first, since reading fails then
+ *     numbers of a host argument  gantry__infer_is_open must come first, because reading fails then
  *     the rank of a result        gantry__fail_open_rank if it depends on data */
 #ifndef GANTRY_OP_OP_INFER_H
 #define GANTRY_OP_OP_INFER_H

@@ -171,9 +171,9 @@ static bool choose_kernel(gantry__eager_t *eager) {
     return false;
 }
 
-/* Plans without the shapes first, since such a plan is kept. If all kernels of its device decline,
- * places the op again with the shapes. A device that was not open could not be asked then, so this
- * may repeat once for each device. */
+/* Plans without the shapes first, because such a plan is kept. If all kernels of its device
+ * decline, places the op again with the shapes. A device that was not open could not judge them
+ * then, so this may repeat once for each device. */
 static gantry_status_t plan(gantry__eager_t *eager) {
     const gantry__wish_t *wish;
     GANTRY__TRY(gantry__eager_wish(eager, &wish));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors from the object to the reader, in this order:
  *
- *   objects   counted; a few spare ones are kept by the runtime, since every op makes one
+ *   objects   counted; a few spare ones are kept by the runtime, because every op makes one
  *   making    new memory (inline, when small and on the CPU), a view of other memory, a copy on
  *             another device, elements from host memory
  *   faults    errors that kernels may still find: inherited from inputs, settled before a read
