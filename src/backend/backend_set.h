@@ -47,11 +47,11 @@ gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantr
                                          const char *path, const char *only);
 void gantry__backend_set_deinit(gantry__backend_set_t *set);
 
-/* Why the backend's drivers are opened without a trial (backend/quarantine.h), or "". */
+/* The reason why the backend's drivers are opened without a trial (backend/quarantine.h), or "". */
 const char *gantry__backend_untried(const gantry__backend_set_t *set,
                                     const gantry__backend_t *item);
 
-/* OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
+/* Checks a backend's table: OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
 gantry_status_t gantry__backend_table_check(const gantry_backend_t *table);
 
 #endif

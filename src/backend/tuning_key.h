@@ -8,8 +8,8 @@
 
 #include "base/tuning_text.h"
 
-/* "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes". Texts of info may be NULL; characters that
- * a line cannot hold become blanks. */
+/* Writes a name such as "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes". Texts of info may be
+ * NULL; characters that a line cannot hold become blanks. */
 void gantry__tuning_key(const gantry_device_info_t *info,
                         char out_key[GANTRY__TUNING_DEVICE_BYTES]);
 

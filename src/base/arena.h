@@ -17,8 +17,8 @@ typedef struct gantry__arena_t {
 void gantry__arena_init(gantry__arena_t *arena, const gantry__heap_t *heap);
 void gantry__arena_deinit(gantry__arena_t *arena);
 
-/* Zeroed, aligned for any type; NULL, with ResourceExhausted as the last message, if memory is out.
- * count 0 gives an address that holds nothing. */
+/* Allocates zeroed memory, aligned for any type; NULL, with ResourceExhausted as the last message,
+ * if memory is out. count 0 gives an address that holds nothing. */
 void *gantry__arena_zalloc(gantry__arena_t *arena, size_t count, size_t item_bytes);
 void *gantry__arena_copy(gantry__arena_t *arena, const void *bytes, size_t count,
                          size_t item_bytes);

@@ -61,7 +61,7 @@ ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place
 gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock);
 void gantry__file_unlock(int lock);
 
-/* OK also when there is no such file. */
+/* Removes a file; OK also when there is no such file. */
 gantry_status_t gantry__file_remove(const char *path);
 
 /* Bytes of a plain file; InvalidArgument for anything else. */

@@ -37,8 +37,8 @@ static inline bool gantry__fork_guard_holds(const gantry__fork_guard_t *guard) {
  * for calls that begin something or wait. */
 bool gantry__fork_guard_ask(const gantry__fork_guard_t *guard);
 
-/* FailedPrecondition "the runtime was created in process 123; a child of fork must create its
- * own". */
+/* Fails with FailedPrecondition "the runtime was created in process 123; a child of fork must
+ * create its own". */
 gantry_status_t gantry__fork_guard_fail(const gantry__fork_guard_t *guard);
 
 #endif

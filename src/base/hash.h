@@ -13,7 +13,7 @@ typedef struct gantry__hash128_t {
 
 uint64_t gantry__hash64(const void *bytes, size_t size, uint64_t seed);
 
-/* Running 128-bit hash over several pieces; each piece's length is hashed too, so that pieces do
+/* A running 128-bit hash over several pieces; each piece's length is hashed too, so that pieces do
  * not run together. */
 typedef struct gantry__hasher_t {
     gantry__hash128_t state;

@@ -22,7 +22,7 @@ enum {
     GANTRY__FILE_SHOWN = 1 << 2
 };
 
-/* Abandon also after a failure. */
+/* Begins a file. The caller must abandon it also after a failure. */
 gantry_status_t gantry__new_file_begin(const char *path, unsigned flags,
                                        gantry_new_file_t *out_file);
 gantry_status_t gantry__new_file_write(gantry_new_file_t *file, const void *bytes, size_t size);

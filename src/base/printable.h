@@ -4,8 +4,8 @@
 #ifndef GANTRY_BASE_PRINTABLE_H
 #define GANTRY_BASE_PRINTABLE_H
 
-/* Each of these becomes one '?': a control character (C0, DEL, C1), a line or paragraph separator,
- * a control of the direction of text, and a byte that is no UTF-8. */
+/* Changes the text in place. Each of these becomes one '?': a control character (C0, DEL, C1), a
+ * line or paragraph separator, a control of the direction of text, and a byte that is no UTF-8. */
 void gantry__make_printable(char *text);
 
 #endif

@@ -60,7 +60,7 @@ gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char
 /* Does the same; by is "option <name>". */
 gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *name,
                                      const char *value);
-/* "NAME=VALUE" texts, NULL-terminated; InvalidArgument for one without '='. */
+/* Puts "NAME=VALUE" texts, NULL-terminated; InvalidArgument for one without '='. */
 gantry_status_t gantry__settings_put_all(gantry__settings_t *settings,
                                          const char *const *assignments);
 
@@ -71,7 +71,7 @@ const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, con
  * be NULL. */
 const char *gantry__settings_get(gantry__settings_t *settings, const char *name,
                                  gantry__setting_source_t *out_source);
-/* Who gave the value: "option memory_limit_bytes", else the name itself. */
+/* The giver of the value: "option memory_limit_bytes", else the name itself. */
 const char *gantry__setting_by(const gantry__setting_t *setting);
 
 /* Visits the settings that were given but never read: options, then the environment's variables
@@ -97,10 +97,10 @@ gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const ch
  * 1, true and yes, mean it, too. */
 gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name,
                                           const char *const *words, int count, int *out);
-/* Bytes: digits with an optional K, M, G or T (powers of 1024). */
+/* Reads bytes: digits with an optional K, M, G or T (powers of 1024). */
 gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const char *name,
                                            uint64_t *out);
-/* Digits, 0 to most. what: its meaning, for the message ("milliseconds"). */
+/* Reads digits, 0 to most. what: its meaning, for the message ("milliseconds"). */
 gantry_status_t gantry__settings_get_number(gantry__settings_t *settings, const char *name,
                                             uint64_t most, const char *what, uint64_t *out);
 

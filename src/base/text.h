@@ -29,7 +29,7 @@ void gantry__text_append(gantry__text_t *text, const char *format, ...) GANTRY__
 void gantry__text_append_bytes(gantry__text_t *text, const char *bytes, size_t length);
 /* The text so far, "" when empty or failed. */
 const char *gantry__text_get(const gantry__text_t *text);
-/* OK, or ResourceExhausted when an append failed. */
+/* Returns OK, or ResourceExhausted when an append failed. */
 gantry_status_t gantry__text_status(const gantry__text_t *text);
 
 #endif

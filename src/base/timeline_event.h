@@ -14,7 +14,8 @@
 #define GANTRY__TIMELINE_HOST 1u
 #define GANTRY__TIMELINE_DEVICE 2u
 
-/* Left out if the text is "" or, without a text, the number is 0 and the event is no counter. */
+/* An argument of an event. It is left out if the text is "" or, without a text, the number is 0 and
+ * the event is no counter. */
 typedef struct gantry__timeline_arg_t {
     const char *name; /* constant, with only plain characters */
     const char *text; /* NULL: the number */
@@ -30,8 +31,8 @@ typedef struct gantry__timeline_event_t {
     uint64_t begin_ns, end_ns;
     const gantry__timeline_arg_t *args;
     uint32_t arg_count;
-    /* All texts stay where they are, unchanged, until the timeline is destroyed; args with texts
-     * come first. The line is then made of pieces of earlier lines. */
+    /* All texts must stay where they are, unchanged, until the timeline is destroyed; args with
+     * texts must come first. The line is then made of pieces of earlier lines. */
     bool has_constant_texts;
 } gantry__timeline_event_t;
 

@@ -14,7 +14,7 @@
 #define GANTRY__TIMELINE_LINE_BYTES \
     ((GANTRY__TIMELINE_ARGS + 3) * 2 * (GANTRY__TIMELINE_TEXT_BYTES + 16))
 
-/* What is kept of earlier lines. All zero: nothing. */
+/* The pieces that are kept of earlier lines. All zero: nothing. */
 typedef struct gantry__timeline_kept_t gantry__timeline_kept_t;
 extern const size_t gantry__timeline_kept_bytes;
 

@@ -59,8 +59,8 @@ const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t 
 
 /* Visits a record of the present file. Returns false to end. */
 typedef bool (*gantry__tuning_visit_fn)(void *user, const gantry__tuning_record_t *record);
-/* OK also without a file; FailedPrecondition for a file that is no tuning file; else the error of
- * reading. */
+/* Lists the records: OK also without a file; FailedPrecondition for a file that is no tuning file;
+ * else the error of reading. */
 gantry_status_t gantry__tuning_store_list(gantry__tuning_store_t *store,
                                           gantry__tuning_visit_fn visit, void *user);
 

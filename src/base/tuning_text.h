@@ -47,7 +47,7 @@ gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, si
                                                gantry__tuning_line_t *out,
                                                char reason[GANTRY__TUNING_REASON_BYTES]);
 
-/* Why these texts cannot be a record, or NULL. */
+/* The reason why these texts cannot be a record, or NULL. */
 const char *gantry__tuning_fault(gantry__part_t device, gantry__part_t what, gantry__part_t values);
 
 bool gantry__part_is(gantry__part_t part, const char *text);

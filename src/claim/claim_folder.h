@@ -35,7 +35,7 @@ bool gantry__claim_file_look(const gantry__claim_folder_t *folder, const char *n
 bool gantry__claim_file_is_current(const gantry__claim_folder_t *folder, const char *name,
                                    int file);
 
-/* "cannot <doing> '<folder>/<name>': <reason of errno>". */
+/* Fails with "cannot <doing> '<folder>/<name>': <reason of errno>". */
 gantry_status_t gantry__claim_fail(const gantry__claim_folder_t *folder, const char *name,
                                    const char *doing, int error);
 

@@ -26,7 +26,7 @@ void gantry__logical_limit_find(gantry_logical_device_t *device);
  * it has room. Takes the card's open_lock. */
 void gantry__card_limit_grow(gantry_logical_device_t *device, uint64_t bytes);
 
-/* ResourceExhausted if the context leaves nothing of the limit. */
+/* Checks the limit: ResourceExhausted if the context leaves nothing of it. */
 gantry_status_t gantry__logical_limit_check(const gantry_logical_device_t *device);
 
 #endif

@@ -7,8 +7,9 @@
 #include "claim/claim.h"
 #include "device/device_table.h"
 
-/* Equal for every backend's view of a card, in every process: the PCI address, because not every
- * view knows the UUID. The UUID names a part of a card, and a card without address. */
+/* Writes a name that is equal for every backend's view of a card, in every process: the PCI
+ * address, because not every view knows the UUID. The UUID names a part of a card, and a card
+ * without address. */
 void gantry__device_claim_name(const struct gantry_physical_device_t *device,
                                char out_name[GANTRY__CLAIM_NAME_BYTES]);
 

@@ -41,7 +41,7 @@ gantry_status_t gantry__device_get_logical(gantry__device_table_t *table,
 /* ---- shared by the files of settings ---- */
 
 bool gantry__device_table_is_frozen(const gantry__device_table_t *table);
-/* FailedPrecondition "<what> cannot be modified after being initialized (initialized by
+/* Fails with FailedPrecondition "<what> cannot be modified after being initialized (initialized by
  * gantry_matmul)". */
 gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table, const char *what);
 /* Makes next the device's settings if the table allows it. The caller must hold the lock. what: for

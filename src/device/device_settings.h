@@ -79,7 +79,7 @@ void gantry__device_setting_format(const gantry__device_settings_t *settings, in
 
 bool gantry__parts_equal(const gantry_logical_device_config_t *a, size_t a_count,
                          const gantry_logical_device_config_t *b, size_t b_count);
-/* Sum of the limits; UINT64_MAX if it overflows. */
+/* The sum of the limits; UINT64_MAX if it overflows. */
 uint64_t gantry__parts_sum(const gantry_logical_device_config_t *parts, size_t count);
 
 #endif

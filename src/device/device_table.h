@@ -116,7 +116,7 @@ static inline gantry__timeline_t *gantry__device_timeline(const gantry__device_t
                : NULL;
 }
 
-/* How a profile is recorded now. */
+/* The mode in which a profile is recorded now. */
 static inline gantry_profile_mode_t gantry__device_profile_mode(
     const gantry__device_table_t *table) {
     return (gantry_profile_mode_t)(atomic_load_explicit(&table->profiling, memory_order_relaxed) &
@@ -196,7 +196,7 @@ gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
                                               const gantry__device_reference_t *reference,
                                               const char *text,
                                               gantry_logical_device_t **out_device);
-/* "CPU:0 /device..., ...": full names of the listed devices, cut to fit. */
+/* Writes "CPU:0 /device..., ...": full names of the listed devices, cut to fit. */
 void gantry__device_table_format_names(const gantry__device_table_t *table, char *out,
                                        size_t out_bytes);
 

@@ -113,7 +113,7 @@ gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
-/* True if the point has passed and no work of the stream ever failed, as far as is known without a
+/* Whether the point has passed and no work of the stream ever failed, as far as is known without a
  * driver call. */
 bool gantry__point_is_past(gantry__point_t point);
 
@@ -157,7 +157,7 @@ void gantry__stream_print_uses(gantry__stream_t *stream, char *out, size_t out_b
 /* Blocks until the point has passed; returns the error of the work before it, or the loss of its
  * device. */
 gantry_status_t gantry__point_wait(gantry__point_t point);
-/* Work that had to wait for the point has ended well: so the point has passed. */
+/* Notes that the point has passed, because work that had to wait for it has ended well. */
 void gantry__point_passed(gantry__point_t point);
 /* Makes submitted work begin without a wait for it; does nothing if it was flushed already. An
  * error shows at the wait. */

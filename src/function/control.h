@@ -24,7 +24,7 @@ typedef struct gantry__block_call_t {
     uint64_t most_steps;
 } gantry__block_call_t;
 
-/* What the API calls a body: "then_body", "condition", "bodies[2]". */
+/* The API's name of a body: "then_body", "condition", "bodies[2]". */
 typedef struct gantry__body_name_t {
     char text[24];
 } gantry__body_name_t;

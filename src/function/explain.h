@@ -43,7 +43,7 @@ void gantry__explained_deinit(gantry__explained_t *explained);
 
 /* ---- for the written forms ---- */
 
-/* "GPU:0". */
+/* The short name of a device: "GPU:0". */
 const char *gantry__explained_short(const gantry_logical_device_t *device);
 /* The position of a device among explained->devices. */
 size_t gantry__explained_device(const gantry__explained_t *explained,
@@ -79,13 +79,13 @@ typedef struct gantry__value_name_t {
 gantry__value_name_t gantry__explained_name(const gantry__explained_t *explained, uint32_t value);
 /* The bodies of a branch or a loop; NULL: the node has none. */
 const gantry__block_t *gantry__explained_block(const gantry__explained_t *explained, uint32_t node);
-/* "then", "else", "condition", "body", "body 2". */
+/* The name of a body: "then", "else", "condition", "body", "body 2". */
 gantry__value_name_t gantry__explained_body(const gantry__node_t *node, uint32_t body);
 /* The device that the node's scope requests, or "". */
 const char *gantry__explained_wish(const gantry__node_t *node);
-/* Why a product's node has not taken the elementwise nodes after it. */
+/* The reason why a product's node has not taken the elementwise nodes after it. */
 extern const char gantry__explained_apart[];
-/* What keeps a device from the node: gantry_refusal_text, with the type that it lacks. */
+/* Writes what keeps a device from the node: gantry_refusal_text, with the type that it lacks. */
 void gantry__explained_refusal(const gantry__plan_t *plan, uint32_t i, gantry__text_t *out);
 
 /* Calls write for each name that is in the trace and not in the schedule: those that a pass has

@@ -112,7 +112,8 @@ gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *
 const char *gantry__graph_effect(const gantry__graph_t *graph);
 const char *gantry__node_effect(const gantry__node_t *node);
 
-/* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
+/* Marks the nodes that a result or an assignment depends on. is_needed must have node_count
+ * entries, all false. */
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
 /* Marks the same nodes, arguments, and nodes that others are colocated with, which decide where
  * these run. */

@@ -24,7 +24,7 @@
 #include "function/graph.h"
 #include "run/runtime_state.h"
 
-/* All passes over a graph that are on. */
+/* Runs all passes over a graph that are on. */
 gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
 /* ---- one by one ---- */

@@ -43,7 +43,8 @@ static inline const gantry__value_t *gantry__fusing_result(const gantry__fusing_
     return &fusing->graph->values[fusing->graph->nodes[node].first_output];
 }
 
-/* Made by each call and held by nothing else: not an argument, a constant or a variable's value. */
+/* Whether each call makes the value and nothing else holds it: it is no argument, no constant and
+ * no variable's value. */
 bool gantry__fusing_is_temporary(const gantry__graph_t *graph, uint32_t value);
 
 /* Sets fusing->devices[node] if a program may have the node. */

@@ -60,7 +60,7 @@ typedef struct gantry__run_t {
  * replayed is a run by itself. False: there is none. */
 bool gantry__replay_next_run(const gantry__schedule_t *schedule, uint32_t from,
                              gantry__run_t *out_run);
-/* Why nothing at all is replayed on the device; GANTRY__REPLAYS: something may be. */
+/* The reason why nothing at all is replayed on the device; GANTRY__REPLAYS: something may be. */
 gantry__replay_why_t gantry__replay_ask_device(const gantry__schedule_t *schedule,
                                                const gantry_logical_device_t *device);
 

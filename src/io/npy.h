@@ -27,9 +27,9 @@ typedef struct gantry__npy_view_t {
     size_t data_bytes;
 } gantry__npy_view_t;
 
-/* InvalidArgument: no .npy file, or a header that NumPy would refuse; Unimplemented: an element
- * type or rank that Gantry lacks, or an unknown format version; DataLoss: more or fewer bytes than
- * the header says. *out is defined only after OK. */
+/* Parses a file. InvalidArgument: no .npy file, or a header that NumPy would refuse; Unimplemented:
+ * an element type or rank that Gantry lacks, or an unknown format version; DataLoss: more or fewer
+ * bytes than the header says. *out is defined only after OK. */
 gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out);
 
 /* Parses in the same way the file's first front_bytes, which must contain its header; *out has no

@@ -44,12 +44,13 @@ typedef enum gantry__store_answer_t {
     GANTRY__STORE_BAD = 2
 } gantry__store_answer_t;
 
-/* On a hit *out_bytes (heap memory of *out_size) belongs to the caller. */
+/* Reads an entry. On a hit *out_bytes (heap memory of *out_size) belongs to the caller, which must
+ * free it. */
 gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store,
                                                 gantry__hash128_t key, void **out_bytes,
                                                 size_t *out_size);
 
-/* What an entry is, in words, for the people who look after the folder. */
+/* The description of an entry, in words, for the people who look after the folder. */
 typedef struct gantry__store_label_t {
     const char *backend;  /* "opencl" */
     const char *hardware; /* "NVIDIA H100 80GB HBM3" */

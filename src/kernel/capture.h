@@ -33,10 +33,11 @@ void gantry__capture_init(gantry__capture_t *capture, gantry_logical_device_t *d
 void gantry__capture_deinit(gantry__capture_t *capture);
 
 gantry_status_t gantry__capture_begin(gantry__capture_t *capture);
-/* Whatever it returns, nothing is captured any more. *out_graph: NULL after a failure. */
+/* Ends the capturing: whatever it returns, nothing is captured any more. *out_graph: NULL after a
+ * failure. */
 gantry_status_t gantry__capture_end(gantry__capture_t *capture, gantry_backend_graph_t **out_graph);
 
-/* Scratch for the call that is captured; it belongs to the capture. */
+/* Takes scratch for the call that is captured; it belongs to the capture. */
 gantry_status_t gantry__capture_take_scratch(gantry__capture_t *capture,
                                              const gantry__allocation_t *request,
                                              gantry__buffer_t **out_buffer);

@@ -21,7 +21,7 @@
 
 extern const gantry_program_source_t gantry__numerics_source;
 
-/* "" if all words are right; else a sentence on each kind that is wrong, cut to fit. */
+/* Judges the words: "" if all are right; else a sentence on each kind that is wrong, cut to fit. */
 void gantry__numerics_judge(const uint32_t words[GANTRY__NUMERICS_WORDS], char *out,
                             size_t out_bytes);
 

@@ -163,7 +163,8 @@ gantry_status_t gantry__bfc_allocate(gantry__bfc_t *bfc, uint64_t bytes,
 gantry_status_t gantry__bfc_allocate_ready(gantry__bfc_t *bfc, uint64_t bytes,
                                            const uint64_t completed[GANTRY__BFC_STREAMS],
                                            gantry__bfc_chunk_t **out_chunk);
-/* Cannot fail. chunk is in use and its last_use is up to date; merges it with free neighbours. */
+/* Frees a chunk, and merges it with free neighbours; it cannot fail. chunk must be in use, and its
+ * last_use must be up to date. */
 void gantry__bfc_free(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk);
 
 /* Bytes left for new regions: the limit less pool, pending, charged and reserved, in multiples of
@@ -212,7 +213,7 @@ void gantry__bfc_get_stats(const gantry__bfc_t *bfc, gantry__bfc_stats_t *out_st
 void gantry__bfc_clear_stats(gantry__bfc_t *bfc);
 /* The reported bin of a size. */
 unsigned gantry__bfc_bin(uint64_t bytes);
-/* All chunks by bin of their size; cost grows with their number. */
+/* Summarises all chunks by bin of their size; the cost grows with their number. */
 void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc,
                                 gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]);
 

@@ -26,7 +26,7 @@ typedef struct gantry__bfc_bins_t {
     uint32_t drawn; /* priorities drawn so far */
 } gantry__bfc_bins_t;
 
-/* Place of a size in roots; bytes >= 256. */
+/* The place of a size in roots. bytes must be at least 256. */
 unsigned gantry__bfc_bins_class(uint64_t bytes);
 
 /* A priority for a new chunk struct, which keeps it for life. */

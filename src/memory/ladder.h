@@ -9,7 +9,7 @@
 
 #include "memory/allocator.h"
 
-/* Extends, waits, gives back; *out_chunk or ResourceExhausted, with the report kept. */
+/* Extends, waits and gives back memory; *out_chunk or ResourceExhausted, with the report kept. */
 gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator,
                                      const gantry__allocation_t *request,
                                      gantry__bfc_chunk_t **out_chunk);
@@ -30,7 +30,7 @@ static inline gantry_status_t gantry__ladder_reuse(gantry__allocator_t *allocato
 uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes,
                                   uint64_t *out_count);
 
-/* Memory came free: waiters look again. */
+/* Must be called when memory came free, so that waiters look again. */
 static inline void gantry__ladder_wake(gantry__allocator_t *allocator) {
     if (allocator->waiters == 0) return;
     ++allocator->frees;

@@ -14,7 +14,7 @@
 
 typedef struct gantry__region_source_t {
     void *user;
-    /* ResourceExhausted when there is no more. */
+    /* Takes a region; must return ResourceExhausted when there is no more. */
     gantry_status_t (*take)(void *user, uint64_t size_bytes, uint64_t *out_handle);
     void (*give_back)(void *user, uint64_t handle, uint64_t size_bytes);
     /* Returns when no submitted work uses memory of the device any more. */
@@ -24,8 +24,8 @@ typedef struct gantry__region_source_t {
     uint64_t (*release_idle)(void *user);
     /* Frees chunks of the allocator that no running call uses; returns their bytes. May be NULL. */
     uint64_t (*take_kept)(void *user);
-    /* Memory was allocated or freed. It must fail in silence and must not change the thread's
-     * message. NULL: nobody wants to know. */
+    /* Reports that memory was allocated or freed. It must fail in silence and must not change the
+     * thread's message. NULL: it is not reported. */
     void (*changed)(void *user);
 } gantry__region_source_t;
 

@@ -30,14 +30,15 @@ typedef struct gantry__short_text_t {
 } gantry__short_text_t;
 
 gantry__short_text_t gantry__shape_text(const gantry_shape_t *shape);
-/* "float32, int32" of the types in mask. */
+/* Writes the types in mask: "float32, int32". */
 gantry__short_text_t gantry__type_mask_text(uint64_t mask);
 
 /* ---- open sizes ---- */
 
 /* A shape with open sizes. */
 gantry_shape_t gantry__shape_open(int32_t rank);
-/* Two sizes that must be equal: false if they cannot be. An open *size becomes the other one. */
+/* Merges two sizes that must be equal: false if they cannot be. An open *size becomes the other
+ * one. */
 static inline bool gantry__merge_sizes(int64_t *size, int64_t with) {
     if (*size == with || with < 0) return true;
     if (*size >= 0) return false;
@@ -57,8 +58,8 @@ static inline int64_t gantry__size_add(int64_t size, int64_t with) {
 static inline int64_t gantry__size_divide(int64_t size, int64_t by) {
     return size < 0 ? -1 : size / by;
 }
-/* Unimplemented: the rank of a result, or how many there are, depends on the sizes or the elements
- * of an input. */
+/* Fails with Unimplemented: the rank of a result, or how many there are, depends on the sizes or
+ * the elements of an input. */
 gantry_status_t gantry__fail_open_rank(const gantry__infer_t *call, uint32_t input);
 
 /* ---- pieces of a tensor ---- */
@@ -140,8 +141,8 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
 
 /* The call's attribute of that name; NULL if the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
-/* NumPy's broadcasting; false if a and b do not fit. *out may be a or b. An open size becomes the
- * other size, unless that is 1. */
+/* Broadcasts by NumPy's rules; false if a and b do not fit. *out may be a or b. An open size
+ * becomes the other size, unless that is 1. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
                               gantry_shape_t *out);
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its index. */

@@ -48,7 +48,7 @@ gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
 /* The same, but a refused plan leaves no message. NULL: memory ran out. */
 gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,
                                             const gantry__place_request_t *request);
-/* True once for each (op, reason), however many plans share it. */
+/* Whether to warn: true once for each (op, reason), however many plans share it. */
 bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept);
 /* Finds the kept plan of the key; NULL: there is none. */
 gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache,

@@ -45,7 +45,7 @@ typedef struct gantry__extras_t {
     uint32_t count; /* 0 at first */
 } gantry__extras_t;
 
-/* In the memory of the device, which is the host's. */
+/* Adds a host value in the memory of the device, which must be the host's. */
 const gantry_tensor_t *gantry__add_host_on(gantry__extras_t *extras, gantry_scope_t *scope,
                                            gantry_logical_device_t *device, gantry_dtype_t dtype,
                                            gantry_shape_t shape, const void *data);

@@ -85,7 +85,7 @@ struct gantry_runtime_t {
 gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime);
 void gantry__runtime_drop(gantry_runtime_t *runtime);
 
-/* FailedPrecondition after release, and in a child of fork. */
+/* Checks the runtime: FailedPrecondition after release, and in a child of fork. */
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
 /* The same, but reliable in a child on every system: for calls that begin something or wait. */
 gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);

@@ -61,7 +61,7 @@ gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_
 gantry_status_t gantry__tensor_symbolic(gantry_runtime_t *runtime, gantry_dtype_t dtype,
                                         const gantry_shape_t *shape, uint64_t trace, uint32_t value,
                                         const char *name, gantry_tensor_t **out_tensor);
-/* FailedPrecondition that names the node of a symbolic tensor. */
+/* Fails with FailedPrecondition that names the node of a symbolic tensor. */
 gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor);
 /* Releases memory and faults if only the caller holds the tensor; false: nothing is changed. */
 bool gantry__tensor_empty(gantry_tensor_t *tensor);
