@@ -36,7 +36,7 @@ static gantry_status_t setting_query_find_row(const char *name, size_t *out_inde
                         names);
 }
 
-/* "GANTRY_MEMORY_LIMIT=2G; ..." */
+/* Adds to the list of values that lost: "GANTRY_MEMORY_LIMIT=2G; ...". */
 static void add_overruled(gantry_setting_t *out, const char *by, const char *value) {
     size_t used = strlen(out->overruled);
     (void)snprintf(out->overruled + used, sizeof out->overruled - used, "%s%s=%s", used ? "; " : "",

@@ -48,8 +48,8 @@ static bool ask_card(const physical_t *card, gantry_device_telemetry_t *out) {
     return false;
 }
 
-/* For a device in host memory: the view whose memory the host addresses has the figures of the
- * machine. */
+/* Queries, for a device in host memory, the view whose memory the host addresses, because it has
+ * the figures of the machine. */
 static bool telemetry_ask_machine(const physical_t *device, gantry_device_telemetry_t *out) {
     const gantry__device_table_t *table = device->table;
     if (!(device->info.flags & GANTRY_DEVICE_HOST_BACKED)) return false;

@@ -148,7 +148,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count) 
     return false;
 }
 
-/* Gantry's own backends, present or not, and the others that were found. */
+/* Lists Gantry's own backends, present or not, and the others that were found. */
 static size_t list_names(const gantry__backend_set_t *set, const char *names[MOST_NAMES]) {
     static const char *const own[] = {"cpu", "cuda", "opencl"};
     size_t count = sizeof own / sizeof own[0];

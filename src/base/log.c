@@ -96,7 +96,7 @@ static void write_line(const gantry__log_t *log, gantry_log_level_t level, const
     if (error) warn_of_loss(log, error);
 }
 
-/* Who reads a line: the callback, the file, both or none. */
+/* The readers of a line: the callback, the file, both or none. */
 typedef struct readers_t {
     bool callback, file;
 } readers_t;

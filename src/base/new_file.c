@@ -132,7 +132,7 @@ static gantry_status_t copy_link(const char *path, gantry_new_file_t *file) {
     return gantry__file_fail("write", path, ELOOP);
 }
 
-/* *out_directly: the path is no plain file. */
+/* Finds the file to write; *out_directly: the path is no plain file. */
 static gantry_status_t find_target(const char *path, gantry_new_file_t *file, bool *out_directly) {
     const bool is_own = file->flags & GANTRY__FILE_OWN;
     struct stat info;
@@ -237,7 +237,7 @@ gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t 
 
 /* ---- what killed writers left ---- */
 
-/* NAME.N.tmp, where NAME has this ending. */
+/* Whether the name is NAME.N.tmp, where NAME has this ending. */
 static bool is_temporary(const char *name, const char *ending) {
     static const char end[] = ".00000000.tmp";
     const size_t length = strlen(name), of_end = sizeof end - 1, of_ending = strlen(ending);
@@ -267,7 +267,8 @@ void gantry__new_file_sweep(const gantry__heap_t *heap, const char *folder, cons
 
 /* ---- appending ---- */
 
-/* Anybody who may read the file can lock it: it is written without the lock after two seconds. */
+/* Locks the file. Anybody who may read the file can lock it; therefore it is written without the
+ * lock after two seconds. */
 static bool lock_for_append(int fd) {
     const struct timespec pause = {.tv_nsec = 10000000};
     for (int i = 0; i < 200; ++i) {

@@ -120,7 +120,7 @@ static gantry_status_t keep_timeline_failure(gantry__timeline_t *timeline, gantr
     return status;
 }
 
-/* bytes must have room for the closing after size. */
+/* Writes a block. bytes must have room for the closing after size. */
 static gantry_status_t write_block(gantry__timeline_t *timeline, char *bytes, size_t size) {
     memcpy(bytes + size, closing, CLOSING_BYTES);
     if (write_at(timeline->file, bytes, size + CLOSING_BYTES, timeline->end)) {

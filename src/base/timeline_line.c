@@ -33,7 +33,7 @@ static inline unsigned count_digits(uint64_t number) {
     return count + (number >= 10);
 }
 
-/* Exactly so many digits, with zeros before the number. */
+/* Writes exactly so many digits, with zeros before the number. */
 static inline char *put_exactly(char *at, uint64_t number, unsigned digits) {
     char *const end = at + digits;
     for (; digits >= 2; digits -= 2) {
@@ -87,12 +87,12 @@ static inline char *put_time(char *at, uint64_t ns, second_t *second) {
     return put_rest(at + 6, rest % 1000);
 }
 
-/* Copied as it is: printable ASCII but the quote and the backslash. */
+/* Whether a character is copied as it is: printable ASCII but the quote and the backslash. */
 static inline bool timeline_is_plain(char c) {
     return (unsigned char)(c - 0x20) < 0x5f && c != '"' && c != '\\';
 }
 
-/* One character of a string that needs more than a copy; returns its bytes in the text. */
+/* Writes one character of a string that needs more than a copy; returns its bytes in the text. */
 static size_t put_character(char **at, const char *text) {
     const unsigned char first = (unsigned char)*text;
     const size_t bytes = first > 0x7f ? gantry__utf8_bytes(text) : 0;

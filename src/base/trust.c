@@ -320,7 +320,7 @@ static gantry_status_t open_reached(const walk_t *walk, int *out_folder) {
     return *out_folder >= 0 ? GANTRY_OK : gantry__file_fail("open", walk->asked, errno);
 }
 
-/* out_folder may be NULL. Ends the walk. */
+/* Walks the path, opens what it reached, and ends the walk. out_folder may be NULL. */
 static gantry_status_t trust_open_walked(walk_t *walk, int *out_folder) {
     char name[NAME_MAX + 2];
     if (out_folder) *out_folder = -1;

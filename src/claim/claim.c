@@ -54,7 +54,7 @@ gantry_status_t gantry__claim_open(const char *folder, const char *command,
     return status; /* a failed claim is closed already, and may be closed again */
 }
 
-/* Closing unlocks, but a child of fork may have the queue's descriptor, too. */
+/* Unlocks and closes: closing unlocks, too, but a child of fork may have the queue's descriptor. */
 void gantry__claim_close(gantry__claim_t *claim) {
     if (claim->queue >= 0) {
         (void)gantry__claim_end_turn(claim, false);
@@ -89,7 +89,7 @@ static size_t count_locks(int file, int64_t from, int64_t end) {
     return count;
 }
 
-/* PLACES_END if the last place is taken, or nothing is known. */
+/* The next place; PLACES_END if the last place is taken, or nothing is known. */
 static int64_t next_place(int file) {
     int64_t place = FIRST_PLACE;
     gantry__claim_range_t range;

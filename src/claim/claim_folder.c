@@ -50,7 +50,7 @@ gantry_status_t gantry__claim_fail(const gantry__claim_folder_t *folder, const c
                         error == ELOOP ? "it is a symbolic link" : strerror(error));
 }
 
-/* Out of the way of a program that inherits it. */
+/* Moves the descriptor out of the way of a program that inherits it. */
 static int move_up(int file) {
     int high = fcntl(file, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
     if (high < 0 && file <= STDERR_FILENO) high = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

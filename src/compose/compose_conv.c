@@ -136,7 +136,7 @@ static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4])
     return conv->has_pads ? 4 : 3;
 }
 
-/* [places, window, groups, x] as [groups, places, window * x]. */
+/* Turns [places, window, groups, x] into [groups, places, window * x]. */
 static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
                                            gantry_shape_t four, const int32_t *order, int64_t rows,
                                            int64_t columns) {
@@ -162,7 +162,7 @@ static const gantry_tensor_t *filter_groups(const conv_t *conv, const gantry_ten
                         order, window * conv->channels, each);
 }
 
-/* [places, outputs] as [groups, places, outputs of a group]. */
+/* Turns [places, outputs] into [groups, places, outputs of a group]. */
 static const gantry_tensor_t *result_groups(const conv_t *conv, const gantry_tensor_t *result,
                                             int64_t places) {
     static const int32_t order[] = {1, 0, 2};
@@ -172,7 +172,7 @@ static const gantry_tensor_t *result_groups(const conv_t *conv, const gantry_ten
         order);
 }
 
-/* [groups, a * b, x] as [a, b, groups, x]. */
+/* Turns [groups, a * b, x] into [a, b, groups, x]. */
 static const gantry_tensor_t *compose_conv_join_groups(const conv_t *conv,
                                                        const gantry_tensor_t *parts, int64_t a,
                                                        int64_t b, int64_t x) {

@@ -12,7 +12,7 @@
 
 /* ---- with a state ---- */
 
-/* In a trace the op is a node that draws in each call. */
+/* Takes counter steps of a stream. In a trace the op is a node that draws in each call. */
 static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
                                 gantry__draw_t *out_draw) {
     gantry_runtime_t *runtime = c->scope->runtime;

@@ -49,7 +49,7 @@ static const char *const keywords[] = {"job",  "replica", "task", "device", "phy
                                        "uuid", "pci"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* ASCII only, whatever the locale. */
+/* Whether c is a digit of ASCII, whatever the locale. */
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static char device_name_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 static bool is_letter(char c) { return device_name_lower(c) >= 'a' && device_name_lower(c) <= 'z'; }

@@ -98,7 +98,7 @@ static void fill_unset_fields(gantry__device_name_t *to, const gantry__device_na
         if (!has(to, f)) copy_field(to, from, f);
 }
 
-/* Called before another type replaces the one in name. */
+/* Must be called before another type replaces the one in name. */
 static void clear_for_new_type(gantry__device_name_t *name, const gantry__device_name_t *over) {
     if (!over->has_type || (name->has_type && !conflicts(name, over, TYPE))) return;
     clear_field(name, INDEX);

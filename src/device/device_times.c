@@ -171,7 +171,7 @@ static void write_device_head(gantry__timeline_t *timeline, const gantry_logical
                          &(gantry__timeline_arg_t){"name", streams[i], 0}, 1);
 }
 
-/* thread 0: the calling one. has_times: begin and end are the device's. */
+/* Writes an event of work. thread 0: the calling one. has_times: begin and end are the device's. */
 static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t thread,
                        uint64_t begin_ns, uint64_t end_ns, bool has_times) {
     const gantry__timeline_arg_t args[] = {{"times", has_times ? "" : "launch", 0},
@@ -192,7 +192,7 @@ static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t th
 
 /* ---- submissions; the caller must hold the lock ---- */
 
-/* end NULL: the driver has no event for it. */
+/* Writes a submission; end NULL: the driver has no event for it. */
 static void write_submission(times_t *times, submission_t *work, gantry_backend_event_t **end) {
     const gantry__timed_t *timed = &work->timed;
     gantry_logical_device_t *device = timed->device;

@@ -68,8 +68,8 @@ static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) 
     table->is_ready = true;
 }
 
-/* Called and returns with the lock held, and releases it while memory is allocated; a second thread
- * that does the same frees its own slots. */
+/* Makes the slots. The caller must hold the lock, which is released while memory is allocated and
+ * held again on return; a second thread that does the same frees its own slots. */
 static gantry_status_t make_slots(logical_t *device) {
     gantry__fault_table_t *table = device->faults;
     gantry__buffer_t *buffer;
@@ -231,7 +231,7 @@ static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t c
     return status != GANTRY_OK ? status : waited;
 }
 
-/* Called after the launch has ended well. */
+/* Reads a slot. The launch must have ended well. */
 static gantry_status_t fetch_slot(const gantry__fault_t *fault, uint32_t place, slot_t *out) {
     logical_t *device = fault->device;
     GANTRY__TRY(gantry__loss_check(device));
@@ -323,7 +323,7 @@ static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *o
     return count;
 }
 
-/* Of two faults that no call reported, keeps the earlier op's. */
+/* Keeps the earlier op's of two faults that no call reported. */
 static void keep_first_bad(gantry__fault_table_t *table, gantry__fault_t *fault) {
     gantry__fault_t *other = fault;
     gantry__mutex_lock(&table->lock);

@@ -135,8 +135,9 @@ static block_t *take_empty(gantry__staging_t *staging) {
     return &staging->blocks[i];
 }
 
-/* Called and returns with the lock held; NULL if the block cannot be charged or made. A full device
- * stays full for a while: after a refusal, the next few requests do not try. */
+/* Makes one more block; NULL if it cannot be charged or made. The caller must hold the lock, which
+ * is released meanwhile and held again on return. A full device stays full for a while: after a
+ * refusal, the next few requests do not try. */
 static block_t *make_one_more(logical_t *device) {
     gantry__staging_t *staging = device->staging;
     if (staging->patience > 0) {

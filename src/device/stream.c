@@ -398,7 +398,7 @@ static gantry_status_t settle_refused_wait(gantry__stream_t *stream, gantry__poi
     return order_only ? GANTRY_OK : status;
 }
 
-/* order_only: ignores failures of the work before the point. */
+/* Waits for one point; order_only: ignores failures of the work before the point. */
 static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point,
                                     bool order_only) {
     gantry_status_t status = GANTRY_OK;

@@ -213,7 +213,8 @@ static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block,
     return status;
 }
 
-/* Pending work reads the blocks: they are freed only when it has ended, well or not. */
+/* Moves the blocks. Pending work reads them, so they are freed only when it has ended, well or
+ * not. */
 static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready,
                                    gantry__point_t *out_ready) {
     gantry_status_t status = GANTRY_OK;
@@ -303,7 +304,7 @@ static bool has_way_on_device(const logical_t *target, const logical_t *source) 
             peer_bit(source)) == 0;
 }
 
-/* Other streams of the target's own device may still use its memory. */
+/* Follows the uses of the target: other streams of its own device may still use its memory. */
 static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *buffer) {
     gantry__point_t points[GANTRY__STREAMS];
     size_t count = 0;
@@ -315,7 +316,8 @@ static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *b
     return gantry__stream_follow(stream, points, count);
 }
 
-/* *out_peer_missing: the backend has no way between these two cards, and nothing was submitted. */
+/* Submits the copy; *out_peer_missing: the backend has no way between these two cards, and nothing
+ * was submitted. */
 static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *source,
                                    uint64_t offset_bytes, uint64_t size_bytes,
                                    gantry__point_t *out_ready, bool *out_peer_missing) {

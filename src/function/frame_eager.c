@@ -25,7 +25,7 @@ static void give_attrs(const gantry__node_t *node, eager_run_t *run) {
     }
 }
 
-/* What the rest of the function was planned for. */
+/* Checks that results are what the rest of the function was planned for. */
 static gantry_status_t frame_eager_check(const gantry__frame_t *frame, const gantry__node_t *node,
                                          uint32_t i, const gantry_tensor_t *result) {
     const gantry__value_t *value = &frame->schedule->graph->values[node->first_output + i];

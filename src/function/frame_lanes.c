@@ -15,7 +15,7 @@
 #define POLLS_BEFORE_SLEEP 4000
 #define SLEEP_NS 20000L
 
-/* Padded: each lane writes its own number often. */
+/* The progress of a lane, padded because each lane writes its own number often. */
 typedef struct lane_progress_t {
     atomic_uint ended;
     char padding[60];

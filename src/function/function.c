@@ -132,7 +132,7 @@ static void function_destroy(gantry_function_t *function) {
     gantry__runtime_drop(runtime);
 }
 
-/* with: the function that it is trimmed with; NULL: none. */
+/* Makes a function; with: the function that it is trimmed with; NULL: none. */
 static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_function_t *with,
                                      size_t input_count, size_t output_count,
                                      gantry_function_t **out_function) {

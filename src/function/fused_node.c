@@ -291,7 +291,7 @@ void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__prog
     }
 }
 
-/* Inferred from the program; the members' shape is that of all outputs. */
+/* Infers the call from the program; the members' shape is that of all outputs. */
 static gantry_status_t infer_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
                                   gantry__fused_call_t *call) {
     const gantry_attr_value_t attrs[] = {
@@ -423,7 +423,7 @@ static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing,
     return GANTRY_OK;
 }
 
-/* Control inputs of all members, and the members' names. */
+/* Collects the control inputs of all members, and the members' names. */
 static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uint32_t *members,
                                        uint32_t count, gantry__node_t *node) {
     gantry__arena_t *arena = &fusing->graph->arena;

@@ -155,7 +155,7 @@ static bool is_plain_operand(const gantry_shape_t *shape, const gantry_shape_t *
             elements == product->dims[product->rank - 1]);
 }
 
-/* at: the input that is the product, or its view. */
+/* Whether the operands are plain; at: the input that is the product, or its view. */
 static bool has_plain_operands(const gantry__fusing_t *fusing, const gantry__program_t *program,
                                uint32_t at, const gantry__value_t *product) {
     for (uint32_t i = 0; i < program->input_count; ++i) {

@@ -41,8 +41,8 @@ static double bytes_of(const gantry__schedule_t *schedule, const gantry__act_t *
     return bytes;
 }
 
-/* M * N * K of a product, whose three tensors have M * K, K * N and M * N elements; a convolution
- * is one with patches. */
+/* The products: M * N * K of a product, whose three tensors have M * K, K * N and M * N elements; a
+ * convolution is one with patches. */
 static double products_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const char *op = schedule->graph->nodes[act->node].op->name;
     if (act->input_count < 2 || act->output_count != 1 ||
@@ -165,7 +165,7 @@ static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *ac
         list->counts[before->lane] = before->position + 1;
 }
 
-/* What came so far, in program order; UINT32_MAX: nothing. */
+/* The last acts so far, in program order; UINT32_MAX: none. */
 typedef struct effects_t {
     gantry__id_map_t variables;         /* the last use of each, plus 1 */
     uint32_t lasts[GANTRY__MOST_LANES]; /* the last act with an effect of each lane */

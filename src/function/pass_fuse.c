@@ -57,7 +57,7 @@ static void note_use(const groups_t *groups, uint32_t value, uint32_t node) {
     if (groups->fusing.last_use[value] < node) groups->fusing.last_use[value] = node;
 }
 
-/* Backwards, so that an alias passes on how long its result is used. */
+/* Finds uses backwards, so that an alias passes on how long its result is used. */
 static void find_uses(const groups_t *groups) {
     const gantry__graph_t *graph = groups->fusing.graph;
     for (uint32_t i = 0; i < graph->output_count; ++i)

@@ -65,7 +65,7 @@ static int64_t updates_elements(const updates_t *u, uint32_t node) {
     return gantry__fusing_result(&u->fusing, node)->elements;
 }
 
-/* Backwards, so that a view passes on what uses it. */
+/* Finds uses backwards, so that a view passes on what uses it. */
 static void updates_find_uses(const updates_t *u) {
     const gantry__graph_t *graph = u->fusing.graph;
     for (size_t i = 0; i < u->fusing.value_count; ++i) u->is_assigned[i] = true;

@@ -91,7 +91,7 @@ static gantry_status_t group_of(groups_t *groups, uint32_t root, group_t **out_g
 
 /* ---- two requests as one ---- */
 
-/* Every device of a is one of b. */
+/* Whether every device of a is one of b. */
 static bool is_part(const gantry__device_table_t *devices, const gantry__wish_t *a,
                     const gantry__wish_t *b) {
     for (size_t i = 0; i < devices->logical_count; ++i) {

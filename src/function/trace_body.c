@@ -7,7 +7,7 @@
 #include "function/control.h"
 #include "run/observe.h"
 
-/* What a node is made of, while its bodies are recorded. */
+/* The parts of a node while its bodies are recorded. */
 typedef struct block_record_t {
     gantry_scope_t *scope;
     const gantry__block_call_t *call;

@@ -126,7 +126,7 @@ static gantry_status_t record(const gantry_function_t *function, gantry__traced_
 
 /* ---- the list ---- */
 
-/* inputs NULL: as the signature has it. */
+/* The shape of an input; inputs NULL: as the signature has it. */
 static const gantry_shape_t *shape_of_input(const gantry_function_t *function,
                                             const gantry_tensor_t *const *inputs, uint32_t i) {
     return inputs ? &inputs[i]->shape : &function->inputs[i].shape;
@@ -195,7 +195,7 @@ static gantry__traced_t *put_first(gantry_function_t *function, gantry__traced_t
     return evicted;
 }
 
-/* What a call takes on the device that needs most. */
+/* The bytes that a call takes on the device that needs most. */
 typedef struct needed_bytes_t {
     uint64_t first, best;
     uint32_t recomputed; /* nodes */
@@ -257,8 +257,8 @@ static gantry_status_t recompute_nodes(const gantry_function_t *function, gantry
     return GANTRY_OK;
 }
 
-/* Within the budget, if there is one: in the body's order, in one that takes less, or with cheap
- * nodes computed again. */
+/* Plans within the budget, if there is one: in the body's order, in one that takes less, or with
+ * cheap nodes computed again. */
 static gantry_status_t plan_traced(const gantry_function_t *function, gantry__traced_t *traced) {
     const uint64_t budget = function->memory_budget_bytes;
     needed_bytes_t needed = {0};

@@ -300,7 +300,7 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
 
 /* ---- scalars ---- */
 
-/* point_zero: "1.0", else "1". */
+/* Writes a scalar; point_zero: "1.0", else "1". */
 static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element, bool plus,
                        bool point_zero) {
     gantry__decimal_t decimal;

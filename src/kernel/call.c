@@ -132,7 +132,8 @@ static int32_t check_local_memory(gantry__call_t *call, gantry_backend_kernel_t 
                          gantry__logical_view(call->device)->info.local_memory_bytes);
 }
 
-/* ResourceExhausted for a launch that the card could run but the imitated device could not. */
+/* Checks a launch: ResourceExhausted for one that the card could run but the imitated device could
+ * not. */
 static int32_t check_launch(gantry__call_t *call, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     int32_t code = check_work_group(call, kernel, launch);

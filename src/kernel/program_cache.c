@@ -205,7 +205,7 @@ static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,
     return program;
 }
 
-/* Called after the first kernel was made: some drivers compile only then. */
+/* Must be called after the first kernel was made, because some drivers compile only then. */
 static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_t *program,
                          const char *label, gantry__hash128_t key) {
     uint64_t size = 0;
@@ -316,7 +316,7 @@ static gantry_status_t get_program(gantry__program_cache_t *cache,
 
 #define MADE_SEED UINT64_C(0x6d616465)
 
-/* Word by word: a text's comparison tells equal hashes apart. */
+/* Hashes word by word: a text's comparison distinguishes equal hashes. */
 static uint64_t hash_words(const char *text, uint64_t hash) {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     const size_t length = strlen(text);

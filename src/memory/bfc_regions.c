@@ -55,7 +55,7 @@ static uint64_t doubled(const gantry__bfc_t *bfc, uint64_t bytes) {
     return bytes > most / 2 ? most : bytes * 2;
 }
 
-/* Room under the limit; never negative, because only bytes that fit are counted. */
+/* The room under the limit; never negative, because only bytes that fit are counted. */
 static uint64_t room(const gantry__bfc_t *bfc) {
     const gantry__bfc_stats_t *stats = &bfc->stats;
     return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes -

@@ -219,7 +219,7 @@ static bool may_come(const climb_t *climb, bool any) {
     return any || stats->pending_bytes > 0 || allocator->temporaries > allocator->waiters_held;
 }
 
-/* After a change, tries the rungs below again, as far as the change may have made them possible. */
+/* Tries the rungs below again after a change, as far as the change may have made them possible. */
 static gantry_status_t look_again(climb_t *climb) {
     GANTRY__TRY(reuse(climb));
     uint64_t available = gantry__bfc_available_bytes(&climb->allocator->bfc);

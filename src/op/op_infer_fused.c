@@ -4,7 +4,7 @@
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 
-/* What is known of each result while the program is read. */
+/* The facts that are known of each result while the program is read. */
 typedef struct results_t {
     gantry_dtype_t dtypes[GANTRY__FUSED_MOST_INSTRUCTIONS];
     uint32_t inputs[GANTRY__FUSED_MOST_INSTRUCTIONS]; /* bit i: the result depends on input i */

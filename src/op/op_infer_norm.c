@@ -113,7 +113,7 @@ gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* All inputs except the first must have this shape. */
+/* Checks that all inputs except the first have this shape. */
 static gantry_status_t check_others(const gantry__infer_t *call, const gantry_shape_t *shape,
                                     const char *what) {
     for (uint32_t i = 1; i < call->input_count; ++i) {

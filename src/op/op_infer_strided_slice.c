@@ -136,7 +136,7 @@ static gantry__range_t read_range(const spec_t *spec, int32_t entry, int64_t siz
     return (gantry__range_t){begin, length / stride + (length % stride != 0), stride};
 }
 
-/* One index: checked before. */
+/* Reads one index, which was checked before. */
 static gantry__range_t infer_strided_slice_read_index(const spec_t *spec, int32_t entry,
                                                       int64_t size) {
     int64_t given;

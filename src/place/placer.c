@@ -32,7 +32,7 @@ static gantry_dtype_t first_dtype(const gantry__place_request_t *request) {
     return GANTRY_DTYPE_NONE;
 }
 
-/* lacking: the type that the device does not compute with. */
+/* Adds a refusal; lacking: the type that the device does not compute with. */
 static void placer_refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why,
                           gantry_dtype_t lacking) {
     uint32_t kept =

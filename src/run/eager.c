@@ -217,7 +217,8 @@ static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
     }
 }
 
-/* ends_with_op: the copy is for the kernel only, not for a result. */
+/* Brings an input to the device; ends_with_op: the copy is for the kernel only, not for a
+ * result. */
 static gantry_status_t bring_input(gantry__eager_t *eager, uint32_t i, bool ends_with_op,
                                    const gantry_tensor_t **out_local) {
     const gantry_tensor_t *input = eager->inputs[i];

@@ -72,7 +72,7 @@ static void write_count(uint64_t count, int width, gantry__text_t *out) {
     }
 }
 
-/* "GPU:0" of "/device:GPU:0". */
+/* The short name "GPU:0" of "/device:GPU:0". */
 static const char *short_name(const char *device) {
     return strncmp(device, "/device:", 8) == 0 ? device + 8 : device;
 }

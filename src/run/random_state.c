@@ -72,13 +72,13 @@ void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed) {
     gantry__mutex_unlock(&state->lock);
 }
 
-/* Modulo 2^31 - 1, never negative. */
+/* The seed modulo 2^31 - 1, never negative. */
 static int64_t truncated(int64_t seed) {
     seed %= MOST_SEED;
     return seed < 0 ? seed + MOST_SEED : seed;
 }
 
-/* Two zeros would mean that there is no seed. */
+/* Joins two seeds. Two zeros would mean that there is no seed. */
 static void join_seeds(int64_t global, int64_t op_seed, int64_t out_seeds[2]) {
     out_seeds[0] = truncated(global);
     out_seeds[1] = truncated(op_seed);

@@ -55,7 +55,8 @@ static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
     if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
 }
 
-/* object: one that holds its runtime; NULL if memory is out. */
+/* Initialises object, which must hold its runtime; it is NULL if memory is out, and then NULL is
+ * returned. */
 static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_device_t *device,
                                     gantry_dtype_t dtype, const gantry_shape_t *shape) {
     gantry_tensor_t *tensor = object;
@@ -141,7 +142,7 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
         tensor->device->allocator.name);
 }
 
-/* object: as for init_object. */
+/* Creates a tensor; object is that of init_object. */
 static gantry_status_t create(gantry_tensor_t *object, gantry_logical_device_t *device,
                               gantry_dtype_t dtype, const gantry_shape_t *shape,
                               uint32_t first_stream, const gantry__allocation_t *purpose,

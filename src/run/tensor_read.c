@@ -47,7 +47,7 @@ static gantry_status_t take_elements(const gantry_read_t *read) {
     return GANTRY_OK;
 }
 
-/* status: of the copy, which is over. */
+/* Ends a read; status is that of the copy, which must be over. */
 static gantry_status_t end_read(gantry_read_t *read, gantry_status_t status) {
     const gantry_tensor_t *tensor = read->tensor;
     if (status == GANTRY_OK) status = take_elements(read);
