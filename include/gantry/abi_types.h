@@ -3,10 +3,10 @@
  * The numbers that programs, the core, backends and device programs share: element types, status
  * codes, kinds of attributes, log levels and fault codes.
  *
- * Each number stands only here. types.h, status.h, op.h, runtime.h and backend_abi.h include this
- * file, and the build generates the first text of every device program from it
+ * Each number is written only here. types.h, status.h, op.h, runtime.h and backend_abi.h include
+ * this file, and the build generates the first text of every device program from it
  * (cmake/constants_text.cmake). That script reads lines of the form GANTRY_NAME = number, so each
- * constant has a line of its own.
+ * constant must have a line of its own.
  *
  * No functions, no ownership; thread-safe. */
 #ifndef GANTRY_ABI_TYPES_H

@@ -43,7 +43,7 @@ extern "C" {
 /** The version of this interface. */
 #define GANTRY_ABI_VERSION 1u
 
-/** True if the maker of the struct at p knew the slot. */
+/** Whether the maker of the struct at p knew the slot. */
 #define GANTRY_ABI_HAS(p, slot) \
     ((p)->struct_size >= (size_t)((const char *)&(p)->slot - (const char *)(p)) + sizeof((p)->slot))
 
@@ -188,7 +188,7 @@ struct gantry_device_info_t {
     uint32_t sub_group_size;
     uint32_t program_kinds; /**< GANTRY_PROGRAM_... accepted; 0: none. */
     uint32_t clock_mhz;     /**< Clock in MHz; 0 when unknown. */
-    /** Of streams, the least urgent number; equal to greatest_priority when streams have none. */
+    /** The least urgent number of streams; equal to greatest_priority when streams have none. */
     int32_t least_priority;
     int32_t greatest_priority; /**< Of streams, the most urgent and smallest number. */
     /** Why program_kinds is 0 where a user could expect programs; "" otherwise. */
@@ -313,7 +313,7 @@ typedef struct gantry_program_source_t {
     const char *const *parts; /**< The parts of the text. */
     uint32_t part_count;      /**< Entries of parts. */
     uint32_t reserved;        /**< 0. */
-    /** Of a source with make: stands for the text that it makes. Equal bytes give equal texts. */
+    /** For a source with make: the key of its text. Equal keys must give equal texts. */
     const void *key;
     uint64_t key_bytes; /**< Bytes at key. */
     /** optional (default: the parts are the text). Writes the text after the parts, as snprintf
@@ -339,9 +339,9 @@ typedef struct gantry_launch_arg_t {
     uint32_t size_bytes; /**< Size of a SCALAR or of LOCAL memory. */
     /** The argument itself, by kind. */
     union {
-        /** Of SPAN and BASE. */
+        /** The value of SPAN and BASE. */
         gantry_span_t span;
-        /** Of SCALAR. */
+        /** The value of SCALAR. */
         const void *value;
     } as;
 } gantry_launch_arg_t;
@@ -580,7 +580,7 @@ enum {
 
 struct gantry_kernel_def_t {
     uint32_t struct_size; /**< Its sizeof. */
-    /** Of several kernels of an op on a device, the highest is chosen; the portable pack uses 0. */
+    /** The highest of several kernels of an op on a device is chosen; the portable pack uses 0. */
     int32_t priority;
     const char *op;                        /**< The op: "MatMul". */
     const gantry_type_constraint_t *types; /**< The types that the kernel takes. */

@@ -6,8 +6,7 @@
  * A claim is a lock of a file in a folder that all users share: GANTRY_CLAIMS_DIR, else
  * /run/lock/gantry or /tmp/gantry-claims. It ends with the last process that holds it, however that
  * process ends; a child of fork holds it, too, until it ends or the claimant gives the device back.
- * Claims bind claimants only: they hide no card from others. Waiting claimants stand
- * in a queue:
+ * Claims bind claimants only: they hide no card from others. Claimants that wait form a queue:
  *
  *     create, begin_turn, claim_device..., end_turn, [inherit, fork and exec], release
  *

@@ -111,7 +111,7 @@ GANTRY_API gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime,
 /** One logical device of a split card. A zero-filled struct has no limit of its own and imitates
  * nothing. In a list, the struct_size of the first entry holds for all. */
 typedef struct gantry_logical_device_config_t {
-    uint32_t struct_size; /**< Its sizeof; 0 stands for the struct of version 0.1. */
+    uint32_t struct_size; /**< Its sizeof; 0 means the struct of version 0.1. */
     /** Limit of this part. Required for a GPU in several parts. 0 on a CPU means an equal share
      * of what the other entries leave; 0 in a single entry means the device's default. */
     uint64_t memory_limit_bytes;

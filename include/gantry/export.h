@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Visibility of Gantry's public functions; defines GANTRY_API and nothing else. */
+ * Visibility of Gantry's public functions; defines GANTRY_API and nothing else, so that it has
+ * nothing to own and nothing that threads could share. */
 #ifndef GANTRY_EXPORT_H
 #define GANTRY_EXPORT_H
 

@@ -8,7 +8,10 @@
  * and its memory is planned before the first call.
  *
  * Tensors and variables from outside that the body uses are captured by reference. Reads and
- * assignments of a variable keep the body's order, and happen in each call. */
+ * assignments of a variable keep the body's order, and happen in each call.
+ *
+ * The caller that made a function must release it; the scope of a call owns the outputs. Several
+ * threads may call one function at the same time, each with a scope of its own. */
 #ifndef GANTRY_FUNCTION_H
 #define GANTRY_FUNCTION_H
 
@@ -37,9 +40,10 @@ typedef struct gantry_input_spec_t {
     gantry_shape_t shape;
 } gantry_input_spec_t;
 
-/** The body: calls ops in scope and sets every output, to a tensor of the scope or an input. It may
- * end with the scope failed. Called once for each combination of sizes of the dimensions that the
- * signature leaves open. It must not end the scope: FailedPrecondition. */
+/** The body of a function: calls ops in scope. It must set every output, to a tensor of the scope
+ * or to an input, unless it returns with the scope failed. It is called once for each combination
+ * of sizes of the dimensions that the signature leaves open. It must not end the scope:
+ * FailedPrecondition. */
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 
@@ -50,14 +54,14 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_DEAD_NODES = 1 << 0,
     /** Nodes whose inputs are all constants are computed when the body is traced. */
     GANTRY_PASS_CONSTANT_FOLDING = 1 << 1,
-    /** Of nodes that compute the same, one is left. */
+    /** Nodes that compute the same become one. */
     GANTRY_PASS_COMMON_SUBEXPRESSIONS = 1 << 2,
     /** Elementwise ops that follow each other on one device become one pass over memory, also
      * around Sum, Mean, Max and Min over the last axis. */
     GANTRY_PASS_ELEMENTWISE_FUSION = 1 << 3,
     /** A result is in the memory of an input that ends with its node. */
     GANTRY_PASS_IN_PLACE = 1 << 4,
-    /** Copies to devices with a queue begin as soon as their source is there. */
+    /** Copies to devices with a queue begin as soon as their source is computed. */
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
     /** The kernel of a matrix product or a convolution also computes the elementwise ops after it:
      * bias and activation; that of the gradient of a max pool also the gradient of the Relu in
@@ -116,11 +120,11 @@ GANTRY_API gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, cons
                                                  const gantry_function_options_t *options,
                                                  gantry_function_t **out_function);
 /** Adds a reference, which gantry_function_release ends, and returns the function; NULL for NULL.
- * Body and user live until the last one. */
+ * Body and user must live until the last release. */
 GANTRY_API gantry_function_t *gantry_function_retain(gantry_function_t *function);
 /** Releases a reference; NULL does no harm. Calls that run, also in other threads, keep what they
- * need. No call begins after the last one: a program that releases a function must have informed
- * its other threads. */
+ * need. No call may begin after the last release: a program must make sure of that for its other
+ * threads. */
 GANTRY_API void gantry_function_release(gantry_function_t *function);
 
 /** Calls a function: computes its outputs, which the scope owns. The scope's device is the request
@@ -147,7 +151,7 @@ typedef void (*gantry_release_fn)(void *data);
  * which keep there what they made for the function. release gets the data when the function ends.
  *
  * Returns the data under the key: if there is some already, that, and data is not taken. data NULL
- * asks only. NULL if there is none, or memory is out. Thread-safe. */
+ * only looks the key up. Returns NULL if there is none, or if memory is out. Thread-safe. */
 GANTRY_API void *gantry_function_attach(gantry_function_t *function, const void *key, void *data,
                                         gantry_release_fn release);
 
@@ -156,9 +160,9 @@ GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
 
 /** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
 GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);
-/** Begins a scope inside another whose ops run after the ops that made the given tensors and
- * those of the outer scopes. Where ops run at once, this holds anyway. A scope that has
- * failed, if a tensor is NULL or belongs to another trace. */
+/** Begins a scope inside another whose ops run after the ops that made the given tensors and those
+ * of the outer scopes. Where ops run at once, this holds anyway. Returns a scope that has failed if
+ * a tensor is NULL or belongs to another trace. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
                                                     const gantry_tensor_t *const *tensors,
                                                     size_t count);
@@ -166,8 +170,8 @@ GANTRY_API gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
 /** Begins a scope inside another whose ops run on the device of the op that made the tensor, as
  * tf.colocate_with does. It has no device request of outer scopes, and may get one of its own. In a
  * trace, all nodes that are colocated share one device on which each of them can run; a variable
- * among them decides. What cannot be is ignored under soft placement, and an error without it. A
- * tensor with elements stands for its device. */
+ * among them decides. What cannot be is ignored under soft placement, and an error without it. For
+ * a tensor with elements, the device is the one that holds it. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_with(gantry_scope_t *parent,
                                                    const gantry_tensor_t *tensor);
 

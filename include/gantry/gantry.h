@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Gantry: one compute backend for every device of a machine. Includes the whole public API. */
+ * Gantry: one compute backend for every device of a machine. This header includes the whole public
+ * API; each included header says who owns what it hands out and how threads may use it. */
 #ifndef GANTRY_GANTRY_H
 #define GANTRY_GANTRY_H
 

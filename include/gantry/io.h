@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Tensors from and to files in NumPy's .npy format. Gantry reads versions 1 to 3 and writes
- * 1.0. A path is UTF-8. */
+ * Tensors from and to files in NumPy's .npy format. Gantry reads versions 1 to 3 and writes 1.0. A
+ * path is UTF-8.
+ *
+ * The scope owns the tensors that are loaded; buffers are the caller's. Thread-safe, except for the
+ * scope, which belongs to one thread. */
 #ifndef GANTRY_IO_H
 #define GANTRY_IO_H
 

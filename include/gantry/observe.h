@@ -37,10 +37,10 @@ typedef struct gantry_observation_t {
     size_t body_count;                     /**< Entries of bodies. */
     void *user;                            /**< What bodies get; of gantry_scope_tell its own. */
     uint64_t most_steps;                   /**< Of While; 0: no limit. */
-    /** Of PartitionedCall, If, Case and While: an op in it that draws numbers, or the name
-     * of a node in it that assigns a variable; NULL: none. */
+    /** For PartitionedCall, If, Case and While, an op in it that draws numbers, or the name of a
+     * node in it that assigns a variable; NULL: none. */
     const char *effect;
-    /** Of PartitionedCall: the shapes of its inputs, and of its outputs, in the trace that ran,
+    /** For PartitionedCall, the shapes of its inputs, and of its outputs, in the trace that ran,
      * with -1 for sizes that depend on data; else NULL. */
     const gantry_shape_t *input_shapes;
     const gantry_shape_t *output_shapes; /**< See input_shapes. */
@@ -77,7 +77,7 @@ GANTRY_API gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_ob
 GANTRY_API void gantry_scope_unobserve(gantry_scope_t *scope, gantry_observer_t *observer);
 /** Begins a scope inside another, on its devices, whose ops no observer sees. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_unobserved(gantry_scope_t *parent);
-/** Tells the scope's observers an op of the caller's own, which stands for what was computed in an
+/** Reports an op of the caller's own to the scope's observers, in place of the ops that ran in an
  * unobserved scope. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_scope_tell(gantry_scope_t *scope,
                                              const gantry_observation_t *observation);
@@ -91,14 +91,14 @@ GANTRY_API gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const cha
                                                 const gantry_attr_value_t *attrs, size_t attr_count,
                                                 const gantry_tensor_t **outputs,
                                                 size_t *output_count);
-/** In how many bodies of branches and loops of a trace the scope is: an observer sees their
- * ops when they are traced, once for each body. 0 outside a trace. */
+/** The number of bodies of branches and loops of a trace in which the scope is: an observer sees
+ * their ops when they are traced, once for each body. 0 outside a trace. */
 GANTRY_API size_t gantry_scope_body_depth(const gantry_scope_t *scope);
 /** Whether the scope has an observer. */
 GANTRY_API bool gantry_scope_is_observed(const gantry_scope_t *scope);
 
-/** A floating-point mode. Its struct stands in host/fp_mode.h of the sources, and is that of the
- * library's version. */
+/** A floating-point mode. Its struct is defined in host/fp_mode.h of the sources, and is that of
+ * the library's version. */
 typedef struct gantry__fp_mode_t gantry_fp_mode_t;
 /** Where the calling thread keeps the floating-point mode of the program whose call it is in; NULL
  * there: the mode that the thread has. Callbacks of the program run in it. For code on top of the

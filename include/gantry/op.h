@@ -50,7 +50,7 @@ GANTRY_API gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const ch
                                              const gantry_attr_value_t *attrs, size_t attr_count,
                                              gantry_prepared_op_t **out_prepared);
 /** gantry_op_call with a prepared op. Without a search for names, it costs as much as the op's own
- * function. The scope's runtime is the prepared op's. */
+ * function. The scope must be of the prepared op's runtime. */
 GANTRY_API gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope,
                                                    const gantry_prepared_op_t *prepared,
                                                    const gantry_tensor_t *const *inputs,
@@ -65,7 +65,7 @@ GANTRY_API void gantry_prepared_op_release(gantry_prepared_op_t *prepared);
  *
  *     gantry_op_update(scope, "Sub", &weights, 1, &step, 1, NULL, 0);
  *
- * values are the op's first inputs, 1 to 4 tensors of one device, to which the caller holds
+ * values are the op's first inputs, 1 to 4 tensors of one device, to which the caller must hold
  * references of its own; inputs are the others. The op runs where the first value is. On success
  * each value is a new tensor of the former one's type and shape, and the reference to the former
  * one is gone. A value that nobody else holds is overwritten, as by gantry_variable_update; a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Ops that run other ops; ops.h includes this file and says what holds for all ops.
+ * Ops that run other ops; ops.h includes this file and says what holds for all ops, for owners and
+ * for threads.
  *
  * Each part is placed on its own, and its placement record names the op that the program called
  * (part_of). */

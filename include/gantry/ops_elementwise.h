@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Ops that map elements to elements; ops.h says what holds for all ops. Operands broadcast.
- * "Floats" are float16, bfloat16, float32 and float64; "integers" have 8 to 64 bits, signed and
- * unsigned. The result has the operands' type where nothing else is said. */
+ * Ops that map elements to elements; ops.h says what holds for all ops, for owners and for threads.
+ * Operands broadcast. "Floats" are float16, bfloat16, float32 and float64; "integers" have 8 to 64
+ * bits, signed and unsigned. The result has the operands' type where nothing else is said. */
 #ifndef GANTRY_OPS_ELEMENTWISE_H
 #define GANTRY_OPS_ELEMENTWISE_H
 

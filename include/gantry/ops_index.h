@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Ops that use indices; ops.h says what holds for all ops.
+ * Ops that use indices; ops.h says what holds for all ops, for owners and for threads.
  *
  * Indices are int32 or int64. An index out of range is InvalidArgument: at the call on the CPU, at
  * the next read of the result on other devices.
  *
  * A row of indices, indices[..., k], names a slice of a tensor: k indices for the first k
- * dimensions, the other dimensions whole. Several updates of one place take effect in their
- * order, on every device. */
+ * dimensions, the other dimensions whole. Several updates of one place take effect in their order,
+ * on every device. */
 #ifndef GANTRY_OPS_INDEX_H
 #define GANTRY_OPS_INDEX_H
 

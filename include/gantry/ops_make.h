@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Ops that make tensors from numbers; ops.h says what holds for all ops. */
+ * Ops that make tensors from numbers; ops.h says what holds for all ops, for owners and for
+ * threads. */
 #ifndef GANTRY_OPS_MAKE_H
 #define GANTRY_OPS_MAKE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops.
- * Elements have any type, except those of products. Diagonals are numbered: 0 is the main one,
- * 1, 2, ... are above it, -1, -2, ... below it. */
+ * Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops, for
+ * owners and for threads. Elements have any type, except those of products. Diagonals are numbered:
+ * 0 is the main one, 1, 2, ... are above it, -1, -2, ... below it. */
 #ifndef GANTRY_OPS_MATRIX_H
 #define GANTRY_OPS_MATRIX_H
 

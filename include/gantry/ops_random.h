@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Random ops, one C function each; ops.h says what holds for all ops, random.h has generators.
+ * Random ops, one C function each; ops.h says what holds for all ops, for owners and for threads,
+ * and random.h has generators.
  *
- * The numbers are TensorFlow's, from Philox 4x32-10, on every device: uniform values and
- * integers to the last bit, normal values within 4 units in the last place. "Floats" here are
- * float16, bfloat16, float32 and float64. */
+ * The numbers are TensorFlow's, from Philox 4x32-10, on every device: uniform values and integers
+ * to the last bit, normal values within 4 units in the last place. "Floats" here are float16,
+ * bfloat16, float32 and float64. */
 #ifndef GANTRY_OPS_RANDOM_H
 #define GANTRY_OPS_RANDOM_H
 

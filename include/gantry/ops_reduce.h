@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Reductions, scans and losses; ops.h says what holds for all ops.
+ * Reductions, scans and losses; ops.h says what holds for all ops, for owners and for threads.
  *
  * float16 and bfloat16 are computed in float32 and rounded once. The order of sums and scans
  * depends on the shape only, so that every device has the same bits. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Ops that move elements; ops.h says what holds for all ops. Elements have any type. */
+ * Ops that move elements; ops.h says what holds for all ops, for owners and for threads. Elements
+ * have any type. */
 #ifndef GANTRY_OPS_SHAPE_H
 #define GANTRY_OPS_SHAPE_H
 
@@ -47,7 +48,7 @@ typedef struct gantry_strided_slice_options_t {
     int32_t begin_mask;
     /** Ends after the last element, or before the first when the stride is negative. */
     int32_t end_mask;
-    int32_t ellipsis_mask;    /**< One entry stands for all dimensions that no other entry takes. */
+    int32_t ellipsis_mask;    /**< One entry takes all dimensions that no other entry takes. */
     int32_t new_axis_mask;    /**< Inserts a dimension of size 1. */
     int32_t shrink_axis_mask; /**< Takes the one element at begin and removes the dimension. */
 } gantry_strided_slice_options_t;

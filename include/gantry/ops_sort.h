@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Sorting, and searches in sorted rows; ops.h says what holds for all ops. Elements have any
- * float or integer type. NaN counts as larger than all numbers. Equal elements keep their
- * order. */
+ * Sorting, and searches in sorted rows; ops.h says what holds for all ops, for owners and for
+ * threads. Elements have any float or integer type. NaN counts as larger than all numbers. Equal
+ * elements keep their order. */
 #ifndef GANTRY_OPS_SORT_H
 #define GANTRY_OPS_SORT_H
 

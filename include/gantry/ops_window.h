@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Windows over images and sequences: convolutions and pooling; ops.h says what holds for all ops.
+ * Windows over images and sequences: convolutions and pooling; ops.h says what holds for all ops,
+ * for owners and for threads.
  *
  * Images are [batch, height, width, channels], with channels_first [batch, channels, height,
  * width]. Sequences are [batch, length, channels] or [batch, channels, length]. */
@@ -29,7 +30,8 @@ typedef struct gantry_window_options_t {
     /** Distance between a filter's elements; 0 means 1. Not for pooling. */
     int64_t dilations[2];
     gantry_padding_t padding; /**< The padding; 0: SAME. */
-    /** Above, below, left, right. Not for AvgPool, transposed convolutions and sequences. */
+    /** The padding above, below, left and right. Not for AvgPool, transposed convolutions and
+     * sequences. */
     int64_t explicit_paddings[4];
     bool channels_first; /**< Channels are dimension 1, not the last. */
 } gantry_window_options_t;

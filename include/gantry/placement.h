@@ -31,9 +31,9 @@ typedef enum gantry_placement_reason_t {
     GANTRY_PLACED_OUT_OF_MEMORY = 10,
     GANTRY_PLACED_WITH_INPUT = 11,    /**< In a function: an alias, which is where its input is. */
     GANTRY_PLACED_WITH_CONSUMER = 12, /**< In a function: a source, which is where it is used. */
-    /** In a function: a branch or loop, where its body's result is. */
+    /** A branch or loop of a function, placed where its body's result is. */
     GANTRY_PLACED_WITH_BODY = 13,
-    /** In a function: on the device of the nodes that it is colocated with. */
+    /** A node of a function, placed on the device of the nodes that it is colocated with. */
     GANTRY_PLACED_COLOCATED = 14,
     /** No request; with option crossover, this device is the cheapest by measured cost. */
     GANTRY_PLACED_CROSSOVER = 15
@@ -54,7 +54,7 @@ typedef enum gantry_refusal_t {
     GANTRY_REFUSED_OUT_OF_MEMORY = 9, /**< The device had no memory for the op. */
     /** A kernel exists, but the device does not compute with a type of the op, such as float64. */
     GANTRY_REFUSED_DEVICE_LACKS_TYPE = 10,
-    /** In a function: a node that this one is colocated with cannot run there. */
+    /** A node of a function with which this one is colocated cannot run there. */
     GANTRY_REFUSED_COLOCATED = 11,
     GANTRY_REFUSED_COSTS_MORE = 12, /**< Option crossover: by measured cost, another is cheaper. */
     /** Option crossover: it or the chosen device has no measurement, so it was not compared. */
@@ -91,9 +91,9 @@ typedef struct gantry_placement_record_t {
     } refusals[GANTRY_MAX_REFUSALS];
     /** The composed op that the program called and that ran this one; "" otherwise. */
     char part_of[48];
-    /** Of GANTRY_PLACED_CROSSOVER: the measured cost there, with its copies; else 0. */
+    /** For GANTRY_PLACED_CROSSOVER, the measured cost there, with its copies; else 0. */
     uint64_t cost_ns;
-    /** The same on the device that was refused with GANTRY_REFUSED_COSTS_MORE. */
+    /** The same cost on the device that was refused with GANTRY_REFUSED_COSTS_MORE. */
     uint64_t other_cost_ns;
 } gantry_placement_record_t;
 

@@ -70,7 +70,7 @@ typedef struct gantry_profile_row_t {
     uint64_t launch_ns;     /**< Passing arguments and submitting, on asynchronous devices. */
     uint64_t kernel_ns;     /**< Running kernels; the head of this file says when it is 0. */
     uint64_t wait_ns;       /**< Waiting for devices. */
-    /** In the sum only: from the start to the stop, or to now; else 0. The difference to
+    /** Only in the sum, the time from the start to the stop, or to now; else 0. The difference to
      * total_ns is the program's own time. */
     uint64_t elapsed_ns;
 } gantry_profile_row_t;

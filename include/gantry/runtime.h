@@ -233,7 +233,7 @@ GANTRY_API gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime
 
 /* ---- settings and their sources ---- */
 
-/** Where the value of a setting comes from. */
+/** The source of a setting's value. */
 typedef enum gantry_setting_source_t {
     GANTRY_FROM_DEFAULT = 0,     /**< The default. */
     GANTRY_FROM_ENVIRONMENT = 1, /**< An environment variable. */
@@ -258,7 +258,7 @@ typedef struct gantry_setting_t {
     bool per_device;      /**< Each device may have its own value. */
     bool frozen;          /**< The setting cannot be changed any more. */
     const char *variable; /**< "GANTRY_MEMORY_LIMIT". This text and the two below are constant. */
-    /** In words, the value that holds while value is "": "from the device". */
+    /** The value, in words, that holds while value is "": "from the device". */
     const char *fallback;
     const char *meaning; /**< The meaning, as in docs/environment.md. */
 } gantry_setting_t;

@@ -2,7 +2,8 @@
 /** @file
  * Scopes: where ops run, who owns their results, and the first error.
  *
- * A scope belongs to one thread. Ending it releases its tensors and returns its first error. */
+ * A scope belongs to one thread, which must begin and end it. Ending it releases its tensors and
+ * returns its first error. */
 #ifndef GANTRY_SCOPE_H
 #define GANTRY_SCOPE_H
 
@@ -12,7 +13,7 @@
 extern "C" {
 #endif
 
-/** A scope. The thread that began it ends it. */
+/** A scope. The thread that began it must end it. */
 typedef struct gantry_scope_t gantry_scope_t;
 
 /** The most stack that an op, or any other call, needs on the CPU backend; a thread with 128 KiB
@@ -58,7 +59,7 @@ typedef const char *(*gantry_device_fn)(const gantry_device_choice_t *choice, vo
  * new variable. Device functions and scopes nest like scopes: the inner one's fields win one by
  * one. A bad text fails the op. A variable's reads and updates run where it lives, whatever the
  * function returns; composed ops ask for each of their parts; the call of a function asks once, for
- * "PartitionedCall". user lives as long as the scope. */
+ * "PartitionedCall". user must live as long as the scope. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_choosing(gantry_scope_t *parent,
                                                        gantry_device_fn choose, void *user);
 /** Ends a scope: releases its tensors, without waiting, and returns its first error. NULL is

@@ -2,10 +2,10 @@
 /** @file
  * Tensors: immutable values on a device. Reference-counted; usable from any thread.
  *
- * A gantry_tensor_t * is owned: its holder releases it. A const gantry_tensor_t * is
- * borrowed, most often from the scope that made it and owns one reference; gantry_scope_keep
- * and gantry_tensor_retain make an owned one from it. Reading a tensor waits for the work that
- * computes it, and reports what failed on the device. */
+ * A gantry_tensor_t * is owned: its holder must release it. A const gantry_tensor_t * is borrowed,
+ * most often from the scope that made it and owns one reference; gantry_scope_keep and
+ * gantry_tensor_retain make an owned one from it. Reading a tensor waits for the work that computes
+ * it, and reports what failed on the device. */
 #ifndef GANTRY_TENSOR_H
 #define GANTRY_TENSOR_H
 
@@ -41,11 +41,11 @@ GANTRY_API gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, voi
 /** Waits until the work that computes the tensor has ended; returns the error if it failed. */
 GANTRY_API gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor);
 
-/** A read in progress. One thread at a time uses it. */
+/** A read in progress. Only one thread at a time may use it. */
 typedef struct gantry_read_t gantry_read_t;
 
 /** Begins a read: gantry_tensor_read without the wait. The device writes to out while the program
- * continues; nobody uses out until the read has ended. The read holds the tensor.
+ * continues; nobody may use out until the read has ended. The read holds the tensor.
  *
  * Elements in the host's memory are copied at once. A read is made at once, too, if the driver
  * waits for copies to memory that is not pinned, and no staging block has the room

@@ -64,12 +64,12 @@ GANTRY_API gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope,
  *                                              epsilon, gradient};
  *     gantry_variable_update(scope, "ResourceApplyAdam", variables, 3, inputs, 7, NULL, 0);
  *
- * variables stand in the place of TensorFlow's resources, in their order; they are different ones
- * of one device, where the op runs. Two threads' updates of one variable both count; in a
+ * variables take the place of TensorFlow's resources, in their order. They must be different
+ * variables of one device, where the op runs. Two threads' updates of one variable both count; in a
  * function, its reads and assignments are nodes of their own, and another thread's update between
  * them is lost. After a failure all variables have their former values, unless a device finds the
- * error later: then their values are faulty until they are assigned. Observers of the scope are
- * not called. Returns the scope's status. */
+ * error later: then their values are faulty until they are assigned. Observers of the scope are not
+ * called. Returns the scope's status. */
 GANTRY_API gantry_status_t
 gantry_variable_update(gantry_scope_t *scope, const char *op, gantry_variable_t *const *variables,
                        size_t variable_count, const gantry_tensor_t *const *inputs,

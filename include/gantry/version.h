@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * The library's version, at compile time and at run time. */
+ * The library's version, at compile time and at run time. The text is constant; thread-safe. */
 #ifndef GANTRY_VERSION_H
 #define GANTRY_VERSION_H
 

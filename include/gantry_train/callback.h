@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Callbacks of trainings, as Keras's. A program's own callback is a gantry_callback_t that it fills
- * in; those made here are released by gantry_callback_release, after the training.
+ * Callbacks of trainings, as Keras has them. A program's own callback is a gantry_callback_t that
+ * it fills in. The caller that made a callback here must release it by gantry_callback_release,
+ * after the training.
  *
- * Constructors return NULL after a failure, with its text in gantry_last_message. */
+ * Constructors return NULL after a failure, with its text in gantry_last_message.
+ *
+ * Threads: a callback is externally synchronised, and must serve only one training at a time. */
 #ifndef GANTRY_TRAIN_CALLBACK_H
 #define GANTRY_TRAIN_CALLBACK_H
 
@@ -17,15 +20,16 @@ extern "C" {
 typedef struct gantry_early_stopping_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     const char *monitor;  /**< The value that is watched; copied. NULL: "val_loss". */
-    /** Whether a larger value is better. Of names with "acc" or "auc" it always is. */
+    /** Whether a larger value is better. For a name with "acc" or "auc" in it, larger is always
+     * better. */
     bool is_better_high;
     double min_delta;         /**< A smaller change counts as none. */
     int64_t patience;         /**< Epochs without improvement before the training ends. 0: 1. */
     const double *baseline;   /**< Values that are no better count as no improvement. NULL: none. */
     int64_t start_from_epoch; /**< Epochs before it are not watched. */
     /** Whether the end of the training brings back the weights of the best epoch, which need the
-     * memory of the weights again. Of a training that goes on from a backup, epochs before the
-     * interruption are left out. */
+     * memory of the weights again. In a training that continues from a backup, epochs before the
+     * interruption do not count. */
     bool restore_best_weights;
 } gantry_early_stopping_options_t;
 
@@ -35,7 +39,8 @@ GANTRY_API gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_
 typedef struct gantry_reduce_lr_on_plateau_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     const char *monitor;  /**< The value that is watched; copied. NULL: "val_loss". */
-    /** Whether a larger value is better. Of names with "acc" or "auc" it always is. */
+    /** Whether a larger value is better. For a name with "acc" or "auc" in it, larger is always
+     * better. */
     bool is_better_high;
     double factor;            /**< The new rate is the old one times this, below 1. 0: 0.1. */
     int64_t patience;         /**< Epochs without improvement before the rate falls. 0: 10. */
@@ -49,7 +54,8 @@ typedef struct gantry_reduce_lr_on_plateau_options_t {
 GANTRY_API gantry_callback_t *gantry_reduce_lr_on_plateau(
     const gantry_reduce_lr_on_plateau_options_t *options);
 /** ModelCheckpoint: saves the model after each epoch, by gantry_model_save. monitor NULL: always;
- * else only if that value improved. Of names with "acc" or "auc" larger is better, else smaller. */
+ * else only if that value improved. For a name with "acc" or "auc" in it larger is better, for
+ * others smaller. */
 GANTRY_API gantry_callback_t *gantry_model_checkpoint(const char *path, const char *monitor);
 /** CSVLogger: appends a line for each epoch to a file, which gets a head if it is new. */
 GANTRY_API gantry_callback_t *gantry_csv_logger(const char *path);
@@ -61,10 +67,10 @@ typedef double (*gantry_learning_rate_fn)(int64_t epoch, double learning_rate, v
 /** LearningRateScheduler: sets the optimizer's learning rate before each epoch. */
 GANTRY_API gantry_callback_t *gantry_learning_rate_scheduler(gantry_learning_rate_fn rate,
                                                              void *user);
-/** SwapEMAWeights: validations test the averages of the weights, of an optimizer with use_ema. They
- * change places with the weights, and back. With swap_on_epoch they do so between epochs, too, for
- * callbacks after this one: gantry_model_checkpoint then saves the averages. The end of the
- * training leaves them in the weights, as without this callback. */
+/** SwapEMAWeights: with an optimizer that has use_ema, validations test the averages of the
+ * weights. These change places with the weights, and back. With swap_on_epoch they do so between
+ * epochs, too, for callbacks after this one: gantry_model_checkpoint then saves the averages. The
+ * end of the training leaves them in the weights, as without this callback. */
 GANTRY_API gantry_callback_t *gantry_swap_ema_weights(bool swap_on_epoch);
 /** Releases a callback that was made here; NULL does no harm. */
 GANTRY_API void gantry_callback_release(gantry_callback_t *callback);

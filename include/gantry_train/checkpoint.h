@@ -11,8 +11,8 @@
  * elements of all tensors. A checkpoint is trusted in nothing: gantry_checkpoint_open checks the
  * whole header, and the memory it takes is bounded by the header's length.
  *
- * Owner: the caller that opened a checkpoint releases it. Reading from one is thread-safe. A path
- * is UTF-8. */
+ * Owner: the caller that opened a checkpoint must release it. Reading from one is thread-safe. A
+ * path is UTF-8. */
 #ifndef GANTRY_TRAIN_CHECKPOINT_H
 #define GANTRY_TRAIN_CHECKPOINT_H
 
@@ -97,8 +97,8 @@ GANTRY_API gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *che
 GANTRY_API const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
                                                          const gantry_checkpoint_t *checkpoint,
                                                          const char *name);
-/** Assigns a checkpoint's tensors to variables: to all, or to none after a failure. Each entry
- * names a tensor and a variable of its type and shape. All tensors are loaded before the first is
+/** Assigns a checkpoint's tensors to variables: to all, or to none after a failure. Each entry must
+ * name a tensor and a variable of its type and shape. All tensors are loaded before the first is
  * assigned, so that for a moment the variables need twice their memory. Returns the scope's
  * status. */
 GANTRY_API gantry_status_t gantry_checkpoint_restore(gantry_scope_t *scope,

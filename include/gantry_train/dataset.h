@@ -16,8 +16,8 @@
  * gantry_last_message says why. A call with input NULL returns NULL and leaves that text, so that a
  * program checks the end of the chain. gantry_dataset_retain starts a second chain from one input.
  *
- * Owner: the caller releases a data set and each iterator; an iterator keeps its data set alive.
- * Data sets need no runtime: they compute on no device.
+ * Owner: the caller must release a data set and each iterator; an iterator keeps its data set
+ * alive. Data sets need no runtime: they compute on no device.
  *
  * A data set is thread-safe: several threads may iterate one at the same time. An iterator is
  * externally synchronised. Iterators of map and prefetch run threads of their own;
@@ -58,14 +58,14 @@ typedef struct gantry_array_t {
 
 /** The rows of arrays in memory, as Dataset.from_tensor_slices: element i is row i of each array.
  *
- * All arrays have the same first dimension. copy false borrows the memory: it stays as it is until
- * the data set and its iterators are released. copy true copies it now. */
+ * All arrays must have the same first dimension. copy false borrows the memory, which must stay as
+ * it is until the data set and its iterators are released. copy true copies it now. */
 GANTRY_API gantry_dataset_t *gantry_dataset_from_arrays(const gantry_array_t *arrays, size_t count,
                                                         bool copy);
 /** Splits the rows of arrays as the validation_split of Keras's fit: the last part of them, in
  * their order, is for validation. Of n rows, floor(n (1 - validation_split)) stay to train.
- * out_train and out_validation have room for count arrays, and
- * point into the memory of arrays. InvalidArgument if a part has no row. */
+ * out_train and out_validation must have room for count arrays; what is written there points into
+ * the memory of arrays. InvalidArgument if a part has no row. */
 GANTRY_API gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
                                                double validation_split, gantry_array_t *out_train,
                                                gantry_array_t *out_validation);
@@ -78,7 +78,7 @@ GANTRY_API gantry_dataset_t *gantry_dataset_from_npy(gantry_scope_t *scope,
 /** The element that a callback makes. Valid during that call. */
 typedef struct gantry_element_t gantry_element_t;
 /** Gives a component of the element its type and shape, and returns its memory, aligned to 64
- * bytes, for the callback to fill. Returns NULL after a failure; the callback then returns any
+ * bytes, for the callback to fill. Returns NULL after a failure; the callback must then return any
  * status but OK, and the iteration ends with the failure. An empty component is not NULL. */
 GANTRY_API void *gantry_element_component(gantry_element_t *element, size_t index,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape);
@@ -94,8 +94,8 @@ typedef struct gantry_dataset_source_t {
     uint32_t struct_size; /**< Its sizeof. */
     /** Begins an iteration; *out_state is passed to next and end. NULL: the state is user. */
     gantry_status_t (*begin)(void *user, void **out_state);
-    /** Makes the next element: gives each component its memory and fills it, or sets *out_end. Any
-     * status but OK ends the iteration with it. */
+    /** Makes the next element: it must give each component its memory and fill it, or set *out_end.
+     * Any status but OK ends the iteration with it. */
     gantry_status_t (*next)(void *state, gantry_element_t *element, bool *out_end);
     /** Ends an iteration that begin began, also before its end; NULL: nothing is to be done. */
     void (*end)(void *state);
@@ -104,7 +104,7 @@ typedef struct gantry_dataset_source_t {
 } gantry_dataset_source_t;
 
 /** The elements that callbacks make. They run on the thread that asks for elements, which may be
- * the library's. source is read during the call only; user lives as long as the data set. */
+ * the library's. source is read during the call only; user must live as long as the data set. */
 GANTRY_API gantry_dataset_t *gantry_dataset_from_callback(const gantry_dataset_source_t *source);
 
 /* ---- transformations ---- */
@@ -119,7 +119,7 @@ GANTRY_API gantry_dataset_t *gantry_dataset_from_callback(const gantry_dataset_s
 GANTRY_API gantry_dataset_t *gantry_dataset_shuffle(gantry_dataset_t *input, int64_t buffer_size,
                                                     uint64_t seed, bool reshuffle);
 /** Joins batch_size elements along a new first dimension. The last batch is smaller, or is dropped
- * with drop_remainder, and then not checked. Elements of a batch agree in types and shapes;
+ * with drop_remainder, and then not checked. Elements of a batch must agree in types and shapes;
  * gantry_dataset_padded_batch and gantry_pad_sequences give sequences one length. */
 GANTRY_API gantry_dataset_t *gantry_dataset_batch(gantry_dataset_t *input, int64_t batch_size,
                                                   bool drop_remainder);
@@ -128,29 +128,29 @@ GANTRY_API gantry_dataset_t *gantry_dataset_batch(gantry_dataset_t *input, int64
 typedef struct gantry_padded_batch_options_t {
     uint32_t struct_size; /**< Its sizeof, or 0 for all fields of version 0.1. */
     bool drop_remainder;  /**< Leaves out a last batch that is smaller. */
-    /** Of each component the shape of an element, padded; a size of -1 is the largest of the batch.
-     * An element that is larger is InvalidArgument. NULL: all sizes are -1. */
+    /** For each component, the shape of an element after padding; a size of -1 is the largest of
+     * the batch. An element that is larger is InvalidArgument. NULL: all sizes are -1. */
     const gantry_shape_t *shapes;
-    /** Of each component what it is padded with; NULL: 0. Types other than integers, float32 and
-     * float64 must have 0. */
+    /** For each component, the value of the padding; NULL: 0. It must be 0 for types other than
+     * integers, float32 and float64. */
     const double *values;
     size_t count; /**< Entries of shapes and of values: the number of components. */
 } gantry_padded_batch_options_t;
 
 /** Joins batch_size elements of different sizes along a new first dimension, as padded_batch: each
  * dimension gets the largest size of the batch, and smaller elements a padding value after their
- * own. So a batch is as long as its longest sequence. Elements of a batch agree in types and ranks.
- * options may be NULL. */
+ * own. So a batch is as long as its longest sequence. Elements of a batch must agree in types and
+ * ranks. options may be NULL. */
 GANTRY_API gantry_dataset_t *gantry_dataset_padded_batch(
     gantry_dataset_t *input, int64_t batch_size, const gantry_padded_batch_options_t *options);
 
-/** A function of map: makes an element from the input's components. It runs on several threads at
- * the same time. The input is valid during the call. */
+/** A function of map: makes an element from the input's components. It must be thread-safe, because
+ * it runs on several threads at the same time. The input is valid during the call. */
 typedef gantry_status_t (*gantry_dataset_map_fn)(void *user, const gantry_array_t *input,
                                                  size_t input_count, gantry_element_t *output);
 /** A function of each element, on parallel_calls threads (1 to 1024, or GANTRY_AUTOTUNE: one per
  * usable core). The order is the input's. The elements in front of one whose call fails are still
- * delivered; then the iteration ends with its status. user lives as long as the data set. */
+ * delivered; then the iteration ends with its status. user must live as long as the data set. */
 GANTRY_API gantry_dataset_t *gantry_dataset_map(gantry_dataset_t *input, gantry_dataset_map_fn map,
                                                 void *user, int32_t parallel_calls);
 /** Keeps the elements of the first iteration that reaches the end, in memory; later ones get
@@ -173,7 +173,7 @@ GANTRY_API gantry_dataset_t *gantry_dataset_skip(gantry_dataset_t *input, int64_
 typedef gantry_status_t (*gantry_dataset_filter_fn)(void *user, const gantry_array_t *input,
                                                     size_t input_count, bool *out_keep);
 /** The elements that the predicate keeps. It runs on the thread that asks for elements, which may
- * be the library's. The cardinality is unknown. user lives as long as the data set. */
+ * be the library's. The cardinality is unknown. user must live as long as the data set. */
 GANTRY_API gantry_dataset_t *gantry_dataset_filter(gantry_dataset_t *input,
                                                    gantry_dataset_filter_fn predicate, void *user);
 /** Puts the element's number, an int64 scalar, in front of its components. It counts from start,
@@ -181,7 +181,7 @@ GANTRY_API gantry_dataset_t *gantry_dataset_filter(gantry_dataset_t *input,
  * unless start is 2^62 or more. */
 GANTRY_API gantry_dataset_t *gantry_dataset_enumerate(gantry_dataset_t *input, int64_t start);
 /** The elements of the input, then those of the second data set. It takes over both. Their elements
- * agree in number and types of components. */
+ * must agree in number and types of components. */
 GANTRY_API gantry_dataset_t *gantry_dataset_concatenate(gantry_dataset_t *input,
                                                         gantry_dataset_t *second);
 /** Elements with the components of one element of each input, in their order, at most

@@ -22,7 +22,7 @@ typedef enum gantry_init_t {
     GANTRY_INIT_RANDOM_UNIFORM = 3,   /**< Uniform in [minval, maxval). */
     GANTRY_INIT_RANDOM_NORMAL = 4,    /**< Normal with mean and stddev. */
     GANTRY_INIT_TRUNCATED_NORMAL = 5, /**< The same without values 2 stddev or more from mean. */
-    /** Of variance scale / fan, by mode and distribution. */
+    /** Numbers of variance scale / fan, by mode and distribution. */
     GANTRY_INIT_VARIANCE_SCALING = 6,
     GANTRY_INIT_GLOROT_UNIFORM = 7, /**< VARIANCE_SCALING: 1, FAN_AVG, UNIFORM. */
     GANTRY_INIT_GLOROT_NORMAL = 8,  /**< VARIANCE_SCALING: 1, FAN_AVG, TRUNCATED_NORMAL. */

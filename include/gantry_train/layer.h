@@ -6,13 +6,15 @@
  *
  * A constructor returns NULL after a failure, with its text in gantry_last_message: InvalidArgument
  * for a number or an option that is not accepted, or ResourceExhausted. A model takes over the
- * layers that are added to it; what is given a NULL layer fails with that text. Options and names
- * may be NULL, and numbers that are 0 stand for Keras's defaults. Texts and structs are copied.
+ * layers that are added to it; a function that gets a NULL layer fails with that text. Options and
+ * names may be NULL, and numbers that are 0 mean Keras's defaults. Texts and structs are copied.
  *
  * A comment begins with the name of Keras's layer, whose page describes it. Shapes begin with the
  * batch. Inputs are floats of the model's type, and outputs have that type, unless a comment says
  * otherwise; inputs that a layer does not take are InvalidArgument when the model is built. A
- * program adds a layer of its own by gantry_layer_create. */
+ * program adds a layer of its own by gantry_layer_create.
+ *
+ * Threads: a layer is externally synchronised, together with the models that have it. */
 #ifndef GANTRY_TRAIN_LAYER_H
 #define GANTRY_TRAIN_LAYER_H
 
@@ -76,8 +78,8 @@ typedef struct gantry_kernel_options_t {
     int64_t depth_multiplier; /**< Of depthwise and separable ones; 0: 1. */
     int64_t kernel_columns;   /**< Columns of a window of two dimensions; 0: as many as rows. */
     bool causal_padding;      /**< Of Conv1D: "causal"; a window ends at its own place. */
-    /** Of Conv1D and Conv2D: the number of groups of channels, which divides channels and filters.
-     * Each group has filters of its own and is a convolution of its own. 0: 1. */
+    /** For Conv1D and Conv2D, the number of groups of channels, which must divide channels and
+     * filters. Each group has filters of its own and is a convolution of its own. 0: 1. */
     int64_t groups;
     const gantry_regularizer_t *kernel_regularizer; /**< Copied. NULL: none. */
     const gantry_regularizer_t *bias_regularizer;   /**< Copied. NULL: none. */
@@ -204,8 +206,8 @@ GANTRY_API gantry_layer_t *gantry_cropping2d_layer(const int64_t *amounts, const
  * 1 - rate. The draws follow from the model's seed. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
 /** Dropout with noise_shape: the same, with one draw for all elements along the dimensions whose
- * size is 1. noise_shape has the input's rank, with the batch; each size is 1, or the input's, for
- * which -1 stands. GANTRY_SHAPE(-1, 1, -1) is Keras's SpatialDropout1D. */
+ * size is 1. noise_shape must have the input's rank, with the batch; each size must be 1 or the
+ * input's, which -1 means, too. GANTRY_SHAPE(-1, 1, -1) is Keras's SpatialDropout1D. */
 GANTRY_API gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape_t noise_shape,
                                                        const char *name);
 /** Activation: gantry_activate of the input, whose shape stays. */
@@ -278,7 +280,7 @@ typedef struct gantry_recurrent_options_t {
     double dropout;           /**< In training, the rate for the input's elements; [0, 1). */
     double recurrent_dropout; /**< In training, the rate for the state in its product; [0, 1). */
     /** The last state of a batch is the first one of the next batch, in training, tests and
-     * predictions, until gantry_layer_reset_states. All batches have one size:
+     * predictions, until gantry_layer_reset_states. All batches must have one size:
      * gantry_model_options_t.batch_size. Not for several devices or processes. */
     bool stateful;
     /** GANTRY_ON: each step has ops of its own in the trace, at most 3600 steps. GANTRY_OFF: a loop
@@ -298,10 +300,10 @@ typedef struct gantry_recurrent_options_t {
  * gate. */
 GANTRY_API gantry_layer_t *gantry_simple_rnn(int64_t units,
                                              const gantry_recurrent_options_t *options);
-/** LSTM: shapes as of SimpleRNN. A first state is two further inputs, h and c. Gates stand in
+/** LSTM: shapes as of SimpleRNN. A first state is two further inputs, h and c. The gates are in
  * Keras's order: input, forget, candidate, output. */
 GANTRY_API gantry_layer_t *gantry_lstm(int64_t units, const gantry_recurrent_options_t *options);
-/** GRU: shapes as of SimpleRNN. Gates stand in Keras's order: update, reset, candidate. It has a
+/** GRU: shapes as of SimpleRNN. The gates are in Keras's order: update, reset, candidate. It has a
  * second bias, for the recurrent product, unless reset_before is set. */
 GANTRY_API gantry_layer_t *gantry_gru(int64_t units, const gantry_recurrent_options_t *options);
 
@@ -321,9 +323,9 @@ GANTRY_API gantry_layer_t *gantry_bidirectional(gantry_layer_t *layer, gantry_me
                                                 const char *name);
 
 /** TimeDistributed: [batch, steps, ...] to [batch, steps, ...]: each step by a layer that takes
- * [batch, ...], with the same weights. It takes the layer over, also after a failure. The layer has
- * one input and one output, sees no mask, and is not stateful. Steps are samples of a large batch,
- * over which a BatchNormalization takes its statistics. */
+ * [batch, ...], with the same weights. It takes the layer over, also after a failure. The layer
+ * must have one input and one output, and must not be stateful; it gets no mask. Steps are samples
+ * of a large batch, over which a BatchNormalization takes its statistics. */
 GANTRY_API gantry_layer_t *gantry_time_distributed(gantry_layer_t *layer, const char *name);
 
 /** Options of gantry_multi_head_attention. */
@@ -366,9 +368,9 @@ GANTRY_API gantry_layer_t *gantry_maximum_layer(const char *name);
 GANTRY_API gantry_layer_t *gantry_minimum_layer(const char *name);
 /** Dot: the products of two inputs of floats, summed over a dimension of each: [batch, ..., n, ...]
  * and [batch, ..., n, ...] to the other dimensions of the first, then those of the second; of two
- * matrices [batch, 1]. An axis is not the batch; a negative one counts from the end. normalize:
- * inputs are divided by the roots of their sums of squares first, which makes it the cosine. The
- * output has no mask. */
+ * matrices [batch, 1]. An axis must not be the batch; a negative one counts from the end.
+ * normalize: inputs are divided by the roots of their sums of squares first, which makes it the
+ * cosine. The output has no mask. */
 GANTRY_API gantry_layer_t *gantry_dot_layer(int32_t first_axis, int32_t second_axis, bool normalize,
                                             const char *name);
 /** Concatenate: two or more inputs of any type, joined along an axis, the only one in which their
@@ -378,7 +380,7 @@ GANTRY_API gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *na
 /* ---- layers of a program's own ---- */
 
 /** One call of a layer, in a scope that runs or records. The struct may grow; a layer that calls
- * another one hands on a copy. */
+ * another one must pass on a copy. */
 typedef struct gantry_layer_call_t {
     gantry_scope_t *scope;                /**< Where its ops go. */
     const gantry_tensor_t *const *inputs; /**< The inputs. */
@@ -404,29 +406,30 @@ typedef struct gantry_layer_call_t {
 typedef struct gantry_layer_kind_t {
     uint32_t struct_size; /**< Its sizeof. */
     const char *name;     /**< Its class, as Keras writes it: "Dense". */
-    /** Adds the layer's weights, once, by gantry_layer_add_weight. Shapes have batch -1. Returns an
-     * error, with its text by gantry_fail, for inputs that it does not take. NULL: no weights. */
+    /** Adds the layer's weights, once, by gantry_layer_add_weight. Shapes have batch -1. For inputs
+     * that the layer does not take, it must return an error, with its text by gantry_fail. NULL: no
+     * weights. */
     gantry_status_t (*build)(gantry_layer_t *layer, const gantry_shape_t *inputs,
                              size_t input_count, void *user);
-    /** Computes the output, or returns NULL with the scope failed. It must not end the scope:
-     * FailedPrecondition. */
+    /** Returns the output, or NULL, and then it must leave the scope failed. It must not end the
+     * scope: FailedPrecondition. */
     const gantry_tensor_t *(*call)(const gantry_layer_call_t *call, void *user);
     void (*release)(void *user); /**< Ends user; NULL: nothing is to be done. */
     bool passes_masks;           /**< The output's mask is the first input's: supports_masking. */
     size_t output_count;         /**< Outputs of a call; 0: 1. */
 } gantry_layer_kind_t;
 
-/** In call: the generator of this layer's random numbers, of its place in the model and the device.
- * Its numbers follow from the model's seed, and gantry_model_save keeps its state. The model owns
- * it. NULL after a failure, which the scope keeps, and in a call that no model makes. */
+/** Returns, in call, the generator of this layer's random numbers, of its place in the model and
+ * the device. Its numbers follow from the model's seed, and gantry_model_save keeps its state. The
+ * model owns it. NULL after a failure, which the scope keeps, and in a call that no model makes. */
 GANTRY_API gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call);
 
 /** Makes a layer. name NULL: the kind's name in small letters, with a number. NULL after a failure,
  * when user is still the program's. */
 GANTRY_API gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user,
                                                const char *name);
-/** In build: adds a weight of the model's type. initializer NULL: glorot_uniform. A weight that is
- * not trained changes by the call's updates. */
+/** Adds a weight of the model's type; it must be called in build. initializer NULL: glorot_uniform.
+ * A weight that is not trained changes by the call's updates. */
 GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
                                                    gantry_shape_t shape,
                                                    const gantry_initializer_t *initializer,
@@ -437,19 +440,20 @@ GANTRY_API gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const 
  * not trained normalises by its moving means in training, too, and keeps them. */
 GANTRY_API gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable);
 /** Sets the regularizer of all weights of a name, such as "kernel", "recurrent_kernel" or
- * "embeddings", before its model is built. It is copied; NULL: none. The weights' losses are added
- * to the model's own while the layer is trained. A name that the layer does not have fails the
- * build. */
+ * "embeddings". It must be set before the layer's model is built. It is copied; NULL: none. The
+ * weights' losses are added to the model's own while the layer is trained. A name that the layer
+ * does not have fails the build. */
 GANTRY_API gantry_status_t gantry_layer_set_regularizer(gantry_layer_t *layer, const char *weight,
                                                         const gantry_regularizer_t *regularizer);
 /** Sets their constraint in the same way: after each update in gantry_model_fit, weights that have
- * a gradient are replaced by gantry_constrain of them. A program's own loop calls it itself. */
+ * a gradient are replaced by gantry_constrain of them. A loop of a program's own must call
+ * gantry_constrain itself. */
 GANTRY_API gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, const char *weight,
                                                        const gantry_constraint_t *constraint);
 /** Sets the regularizer of a layer's outputs, Keras's activity_regularizer. It is copied; NULL:
  * none. The loss of each output of each call of the layer is divided by the size of its first
- * dimension, the batch, and added to the model's own, also where the layer is not trained. Set it
- * before its model is built. Outputs that are not floats fail the build. */
+ * dimension, the batch, and added to the model's own, also where the layer is not trained. It must
+ * be set before the layer's model is built. Outputs that are not floats fail the build. */
 GANTRY_API gantry_status_t gantry_layer_set_activity_regularizer(
     gantry_layer_t *layer, const gantry_regularizer_t *regularizer);
 /** Sets the kept states of a stateful layer to zeros, as Keras's reset_state. The states of other

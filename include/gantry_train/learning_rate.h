@@ -3,11 +3,11 @@
  * Learning-rate schedules by Keras's formulas. A schedule computes the rate of a step from the
  * number of steps before it, by ops on the device: a captured training step follows it.
  *
- * Reference-counted; the caller that made a schedule releases it, and an optimizer that was given
- * one holds a reference of its own. Immutable and thread-safe.
+ * Reference-counted; the caller that made a schedule must release it, and an optimizer that was
+ * given one holds a reference of its own. Immutable and thread-safe.
  *
- * Numbers of options that are 0 stand for Keras's default, which the field names. Where 0 itself is
- * wanted, a number such as 1e-300 is as good. A rate is a float64, and has no unit. */
+ * Numbers of options that are 0 mean Keras's default, which the field names. For 0 itself, give a
+ * number such as 1e-300, which is as good. A rate is a float64, and has no unit. */
 #ifndef GANTRY_TRAIN_LEARNING_RATE_H
 #define GANTRY_TRAIN_LEARNING_RATE_H
 
@@ -27,8 +27,8 @@ typedef const gantry_tensor_t *(*gantry_schedule_fn)(gantry_scope_t *scope,
                                                      const gantry_tensor_t *step,
                                                      gantry_dtype_t dtype, void *user);
 
-/** Makes a schedule of the caller's own. user lives as long as the schedule. NULL after a failure,
- * with its text in gantry_last_message. */
+/** Makes a schedule of the caller's own. user must live as long as the schedule. NULL after a
+ * failure, with its text in gantry_last_message. */
 GANTRY_API gantry_schedule_t *gantry_schedule_create(gantry_schedule_fn rate, void *user);
 /** Adds a reference and returns the schedule; NULL for NULL. */
 GANTRY_API gantry_schedule_t *gantry_schedule_retain(const gantry_schedule_t *schedule);

@@ -41,12 +41,12 @@ typedef struct gantry_metric_options_t {
     /** gantry_precision, gantry_recall and the counts: only the k largest predictions of each row
      * are positive, of equals the first ones; 0: all. */
     int32_t top_k;
-    /** The same metrics: judges only this class, a place of the last dimension, after top_k.
-     * Copied; NULL: all. */
+    /** For the same metrics, the only class that is judged, a place of the last dimension, after
+     * top_k. Copied; NULL: all. */
     const int32_t *class_id;
-    /** The same metrics: several thresholds, each from 0 to 1, in place of the number. Their result
-     * is a vector, which gantry_model_compile does not take; of one threshold it is a scalar.
-     * Copied; NULL: the number. */
+    /** For the same metrics, several thresholds, each from 0 to 1, in place of the number. Their
+     * result is a vector, which gantry_model_compile does not take; of one threshold it is a
+     * scalar. Copied; NULL: the number. */
     const double *thresholds;
     size_t threshold_count; /**< Entries of thresholds. */
 } gantry_metric_options_t;
@@ -90,13 +90,16 @@ GANTRY_API gantry_metric_t *gantry_recall(double threshold, const gantry_metric_
  * gantry_precision. */
 GANTRY_API gantry_metric_t *gantry_true_positives(double threshold,
                                                   const gantry_metric_options_t *options);
-/** The same of other predictions whose label is not positive, "true_negatives". */
+/** The weight of other predictions whose label is not positive, "true_negatives", as
+ * gantry_precision. */
 GANTRY_API gantry_metric_t *gantry_true_negatives(double threshold,
                                                   const gantry_metric_options_t *options);
-/** The same of positive predictions whose label is not positive, "false_positives". */
+/** The weight of positive predictions whose label is not positive, "false_positives", as
+ * gantry_precision. */
 GANTRY_API gantry_metric_t *gantry_false_positives(double threshold,
                                                    const gantry_metric_options_t *options);
-/** The same of other predictions whose label is positive, "false_negatives". */
+/** The weight of other predictions whose label is positive, "false_negatives", as
+ * gantry_precision. */
 GANTRY_API gantry_metric_t *gantry_false_negatives(double threshold,
                                                    const gantry_metric_options_t *options);
 /** The F1 score, "f1_score": 2 precision recall / (precision + recall) of each class, [n, classes]

@@ -12,14 +12,17 @@
  *
  * A call that fails leaves its text in gantry_last_message. A model that failed while it was put
  * together keeps its first error, and later calls return it, so that one check at the end is
- * enough. A built model keeps none. A failed gantry_model_compile only holds until the next one.
- * A text about an object that is NULL ends with the thread's last failure, which is most often
- * that of its constructor.
+ * enough. A built model keeps none. The error of a failed gantry_model_compile only holds until the
+ * next one. A text about an object that is NULL ends with the thread's last failure, which is most
+ * often that of its constructor.
  *
- * A model keeps its runtime in memory: after gantry_runtime_release, and in a child of fork, it may
- * only be released, and every other call with it that returns a status is FailedPrecondition.
+ * The caller that made a model must release it. A model keeps its runtime in memory: after
+ * gantry_runtime_release, and in a child of fork, it may only be released, and every other call
+ * with it that returns a status is FailedPrecondition.
  *
- * Externally synchronised; models that have layers together are one object in that. */
+ * Threads: a model is externally synchronised, but for gantry_model_stop. Models that share layers
+ * count as one object: a call with one of them must not run at the same time as a call with
+ * another. */
 #ifndef GANTRY_TRAIN_MODEL_H
 #define GANTRY_TRAIN_MODEL_H
 
@@ -41,15 +44,16 @@ typedef struct gantry_model_t gantry_model_t;
 typedef struct gantry_model_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     const char *name;     /**< Its name, which is copied; NULL: "sequential" or "functional". */
-    /** Where its variables live: "/GPU:0"; NULL: where the placement puts them. Not with a
-     * strategy. */
+    /** The device on which its variables live: "/GPU:0"; NULL: where the placement puts them. It
+     * must be NULL with a strategy. */
     const char *device;
     gantry_dtype_t dtype; /**< Of weights; 0: float32. float64 is accepted, too. */
-    /** Of the first values of weights whose initialiser has no seed: they are those of a Keras
-     * model whose layers are made, in the order of the model's, after
+    /** The seed of the first values of weights whose initialiser has no seed: they are those of a
+     * Keras model whose layers are made, in the order of the model's, after
      * keras.utils.set_random_seed(seed). 0: fixed numbers. */
     int64_t seed;
-    const gantry_strategy_t *strategy; /**< Several devices; NULL: one. It outlives the model. */
+    /** Several devices; NULL: one. It must outlive the model. */
+    const gantry_strategy_t *strategy;
     /** The rows of each batch, as Keras's batch_shape: stateful recurrent layers need it. 0: any
      * number. A sequential model that its first batch builds takes that batch's. */
     int64_t batch_size;
@@ -63,8 +67,8 @@ typedef struct gantry_model_options_t {
 GANTRY_API gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model,
                                                             const double *weights, size_t count);
 /** Measures weights and sets them: times forward and backward pass of the first batch on each
- * replica by itself; a weight is the inverse of the time. The model is compiled. It is built if it
- * is not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
+ * replica by itself; a weight is the inverse of the time. The model must be compiled. It is built
+ * if it is not yet, and its variables stay as they are. Writes count weights, whose mean is 1, to
  * out_weights, which may be NULL. */
 GANTRY_API gantry_status_t gantry_model_measure_replicas(gantry_model_t *model,
                                                          gantry_dataset_t *batches,
@@ -94,9 +98,9 @@ GANTRY_API int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtyp
  * return_state, are the values after the returned one: returned + 1 and so on.
  *
  * Several models may have a layer, which then has one set of weights: the first one takes it over,
- * each further one adds a reference, and it ends with the last of them. They have one runtime, one
- * type and the same devices; a strategy's are in one order. A model NULL releases a layer that no
- * model has. */
+ * each further one adds a reference, and it ends with the last of them. These models must have one
+ * runtime, one type and the same devices, with a strategy in one order. With model NULL, the call
+ * releases a layer that no model has. */
 GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer,
                                       const int32_t *values, size_t count);
 /** Applies a whole model as one layer, as Keras's model(x), and writes the values of its outputs to
@@ -115,7 +119,8 @@ GANTRY_API int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *lay
 GANTRY_API gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *block,
                                                     const int32_t *values, size_t count,
                                                     int32_t *out_values, size_t output_count);
-/** The same after the last layer of a sequential model, once; the block is sequential, too. */
+/** Applies a whole model after the last layer of a sequential model, once; the block must be
+ * sequential, too. */
 GANTRY_API gantry_status_t gantry_model_add_model(gantry_model_t *model, gantry_model_t *block);
 /** Says whether the weights of all layers of a model are trained, its blocks' included, as Keras's
  * `model.trainable`: gantry_layer_set_trainable of each. */
@@ -158,8 +163,8 @@ GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size
  * to a temporary file in the same folder, then renamed. */
 GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
 /** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
- * failure. The model is built and has the layers of the one that was saved. A training that goes on
- * from there takes the steps that it would have taken. */
+ * failure. The model must be built, and must have the layers of the one that was saved. A training
+ * that continues from there takes the steps that it would have taken. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
 /** Writes the table of layers as Keras prints it on a terminal of 80 columns, in UTF-8, to `out`,
@@ -175,8 +180,8 @@ GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, cha
 GANTRY_API const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
                                                     const gantry_tensor_t *const *inputs,
                                                     size_t input_count, bool training);
-/** The same of a model with several outputs: writes output_count of them, which is the number that
- * it has, NULLs after a failure. Returns the scope's status. */
+/** Computes the outputs of a model with several outputs: writes output_count of them, which must be
+ * the number that it has, NULLs after a failure. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t *scope,
                                                      const gantry_tensor_t *const *inputs,
                                                      size_t input_count, bool training,
@@ -191,7 +196,7 @@ typedef struct gantry_compile_output_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. The first one's holds for all. */
     gantry_loss_t loss;   /**< The loss; 0: none. */
     const gantry_loss_options_t *loss_options; /**< Copied; NULL: defaults. */
-    /** Not weighted. The model takes them over, also after a failure. */
+    /** The metrics that are not weighted. The model takes them over, also after a failure. */
     gantry_metric_t *const *metrics;
     size_t metric_count;                      /**< Entries of metrics. */
     gantry_metric_t *const *weighted_metrics; /**< Weighted; taken over, too. */
@@ -206,9 +211,10 @@ typedef struct gantry_compile_options_t {
     gantry_optimizer_t *optimizer;
     gantry_loss_t loss;                        /**< The loss. */
     const gantry_loss_options_t *loss_options; /**< Copied; NULL: defaults. */
-    /** Not weighted by the weights of samples. The model takes them over, also after a failure.
-     * They may be given again, and to other models, which count anew in each training and test: a
-     * metric ends with the last model that has it. Each is given once in a call. */
+    /** The metrics that are not weighted by the weights of samples. The model takes them over, also
+     * after a failure. They may be given again, and to other models, which count anew in each
+     * training and test: a metric ends with the last model that has it. Each must be given only
+     * once in a call. */
     gantry_metric_t *const *metrics;
     size_t metric_count; /**< Entries of metrics. */
     /** Runs each step op by op, to look at its values. */
@@ -218,26 +224,26 @@ typedef struct gantry_compile_options_t {
      * backward, the epoch and the step, shapes, counts and the ranges of the op's inputs
      * (gantry_train/numerics.h). Runs each step op by op and waits for each op. */
     bool check_numerics;
-    /** The same as metrics, weighted by the weights of samples and of classes. They come after
+    /** The metrics that are weighted by the weights of samples and of classes. They come after
      * metrics. */
     gantry_metric_t *const *weighted_metrics;
     size_t weighted_metric_count; /**< Entries of weighted_metrics. */
     /** Loss and metrics of each output, in the order of gantry_model_set_outputs; loss,
-     * loss_options, metrics and weighted_metrics are then unset. NULL: loss is that of every
+     * loss_options, metrics and weighted_metrics must then be unset. NULL: loss is that of every
      * output, and metrics are those of the one output. */
     const gantry_compile_output_t *outputs;
     size_t output_count; /**< Entries of outputs. */
-    /** By how much the loss of each output counts in the one that is trained; NULL: all 1. */
+    /** The weight with which the loss of each output counts in the one that is trained; NULL: all
+     * 1. */
     const double *loss_weights;
     size_t loss_weight_count; /**< Entries of loss_weights: the number of outputs. */
 } gantry_compile_options_t;
 
 /** Sets optimizer, loss and metrics. With several outputs that have a loss, "loss" is their
- * weighted sum, and the loss of each, not weighted, stands after it under its output's name:
- * "a_loss". Metrics then have their output's name in front, too: "a_accuracy". A second metric of a
- * name gets a number after it, and a weighted one "weighted_" in front, as in Keras.
- * FailedPrecondition for a number of outputs that the model does not have, and in a callback of
- * gantry_model_fit. */
+ * weighted sum, and the loss of each, not weighted, follows it under its output's name: "a_loss".
+ * Metrics then have their output's name in front, too: "a_accuracy". A second metric of a name gets
+ * a number after it, and a weighted one "weighted_" in front, as in Keras. FailedPrecondition for a
+ * number of outputs that the model does not have, and in a callback of gantry_model_fit. */
 GANTRY_API gantry_status_t gantry_model_compile(gantry_model_t *model,
                                                 const gantry_compile_options_t *options);
 
@@ -250,30 +256,32 @@ typedef struct gantry_logs_t {
     size_t count;         /**< Entries of names and of values. */
 } gantry_logs_t;
 
-/** Functions that a training calls; each may be NULL. Any status but OK ends the training with it,
- * with the text of gantry_fail. */
+/** Functions that a training calls; each may be NULL. Any status but OK ends the training with that
+ * status and the text that the callback left by gantry_fail. */
 typedef struct gantry_callback_t {
     uint32_t struct_size; /**< Its sizeof. */
     void *user;           /**< Their last argument. */
-    /** Before an epoch. */
+    /** Called before an epoch. */
     gantry_status_t (*epoch_begin)(gantry_model_t *model, int64_t epoch, void *user);
-    /** After an epoch; *stop ends the training after it. */
+    /** Called after an epoch; *stop ends the training after it. */
     gantry_status_t (*epoch_end)(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
                                  bool *stop, void *user);
-    /** After a step of the training; *stop ends the training after it. */
+    /** Called after a step of the training; *stop ends the training after it. */
     gantry_status_t (*step_end)(gantry_model_t *model, int64_t step, bool *stop, void *user);
-    /** Writes the callback's state for a backup: a text of less than `bytes`. */
+    /** Writes the callback's state for a backup, as a text, which must have less than `bytes`
+     * bytes. */
     gantry_status_t (*get_state)(char *out, size_t bytes, void *user);
     /** Sets the state that get_state wrote, of a training that goes on. */
     gantry_status_t (*set_state)(const char *text, void *user);
-    /** Before the first epoch of a call of gantry_model_fit. */
+    /** Called before the first epoch of a call of gantry_model_fit. */
     gantry_status_t (*train_begin)(gantry_model_t *model, void *user);
-    /** After its last epoch, also if a callback ended the training; not after a failure, nor after
-     * gantry_model_stop. */
+    /** Called after the last epoch, also if a callback ended the training; not after a failure, nor
+     * after gantry_model_stop. */
     gantry_status_t (*train_end)(gantry_model_t *model, void *user);
-    /** Before the validation of an epoch. */
+    /** Called before the validation of an epoch. */
     gantry_status_t (*test_begin)(gantry_model_t *model, void *user);
-    /** After the validation of an epoch, also if it, or a test_begin, failed or was stopped. */
+    /** Called after the validation of an epoch, also if it, or a test_begin, failed or was
+     * stopped. */
     gantry_status_t (*test_end)(gantry_model_t *model, void *user);
 } gantry_callback_t;
 
@@ -311,8 +319,8 @@ typedef struct gantry_fit_options_t {
      * of samples, nor with several outputs. NULL: all 1. */
     const double *class_weights;
     size_t class_weight_count; /**< Entries of class_weights. */
-    /** With is_terminal: the columns of the terminal, which a line that is drawn again does not
-     * exceed: it then leaves values out, and the line at an epoch's end becomes several. 0: as many
+    /** The columns of the terminal, with is_terminal. A line that is drawn again does not exceed
+     * them: it then leaves values out, and the line at an epoch's end becomes several. 0: as many
      * as standard output has, or standard error; 80 if neither is a terminal. */
     int32_t columns;
 } gantry_fit_options_t;
@@ -344,9 +352,9 @@ GANTRY_API gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_d
  * NULL) is the number of bytes of all. */
 GANTRY_API gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *batches,
                                                 void *out, size_t out_bytes, size_t *out_needed);
-/** The same of a model with several outputs: those of output i of all batches to outs[i] of
- * out_bytes[i]; outs NULL, or an entry: to nowhere. out_needed (may be NULL) has the number of
- * bytes of each. output_count is the number of outputs that the model has. */
+/** Predicts with a model with several outputs: writes those of output i of all batches to outs[i]
+ * of out_bytes[i]; outs NULL, or an entry: to nowhere. out_needed (may be NULL) has the number of
+ * bytes of each. output_count must be the number of outputs that the model has. */
 GANTRY_API gantry_status_t gantry_model_predict_outputs(gantry_model_t *model,
                                                         gantry_dataset_t *batches,
                                                         void *const *outs, const size_t *out_bytes,

@@ -13,9 +13,11 @@
  * handed back, so each machine sends every number once.
  *
  * A watch by TCP, from every process to rank 0, notices a process that has ended: calls that wait
- * for it fail within seconds, with its rank, machine and process number. Each process then ends
+ * for it fail within seconds, with its rank, machine and process number. Each process must then end
  * without MPI_Finalize, which would wait for it. The library itself ends no process.
- * Externally synchronised. */
+ *
+ * The caller that made a communicator must release it, after the strategies and models that use it.
+ * Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_MPI_H
 #define GANTRY_TRAIN_MPI_H
 
@@ -36,26 +38,26 @@ typedef struct gantry_mpi_options_t {
     bool is_unwatched;
     /** How long a call waits for other processes. Then it is DeadlineExceeded in all processes that
      * wait, with the rank, machine and process number of the one that did not come: it is stopped,
-     * its machine does not answer, or it does other work for so long. So it is longer than what one
-     * process may do by itself between two steps: a first trace, a checkpoint on a slow disk. 0:
-     * 600 seconds; negative: without end. gantry_mpi_communicator itself waits so long until all
-     * processes have come to it. */
+     * its machine does not answer, or it does other work for so long. So it must be longer than the
+     * work that one process may do by itself between two steps: a first trace, a checkpoint on a
+     * slow disk. 0: 600 seconds; negative: without end. gantry_mpi_communicator itself waits so
+     * long until all processes have come to it. */
     double timeout_seconds;
 } gantry_mpi_options_t;
 
 /** Whether mpirun, or another starter of MPI, has started this process. */
 GANTRY_API bool gantry_mpi_is_launched(void);
-/** Joins the processes that were started together; all call it with the same options. Initialises
- * MPI, unless the program has done so. options may be NULL. NULL after a failure, with its text in
- * gantry_last_message; it is then NULL in all processes.
+/** Joins the processes that were started together; all of them must call it with the same options.
+ * Initialises MPI, unless the program has done so. options may be NULL. NULL after a failure, with
+ * its text in gantry_last_message; it is then NULL in all processes.
  *
  * DeadlineExceeded if a process does not come within timeout_seconds; rank 0 names it. The process
- * then ends, without MPI_Finalize, which would wait. Two waits have no end but that of the starter,
- * `mpirun --timeout SECONDS`: MPI_Init, in which Open MPI waits until all processes have called it,
- * and a process that is stopped in the middle of this call, after all have met. */
+ * must then end without MPI_Finalize, which would wait. Two waits have no end but that of the
+ * starter, `mpirun --timeout SECONDS`: MPI_Init, in which Open MPI waits until all processes have
+ * called it, and a process that is stopped in the middle of this call, after all have met. */
 GANTRY_API gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options);
 /** Leaves the processes; NULL does no harm. Finalises MPI if gantry_mpi_communicator initialised
- * it, and no process was lost. Models and strategies that use it are released before. */
+ * it, and no process was lost. Models and strategies that use it must be released before. */
 GANTRY_API void gantry_mpi_communicator_release(gantry_communicator_t *communicator);
 
 #ifdef __cplusplus

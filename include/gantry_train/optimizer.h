@@ -8,10 +8,9 @@
  *     gantry_optimizer_apply(adam, scope, variables, gradients, count);
  *     gantry_optimizer_release(adam);
  *
- * An optimizer's state is in variables on the devices of the variables that it updates: the
- * number of steps, the learning rate, and slots, such as Adam's two means. So a step that was
- * captured as a function counts, and follows a schedule or a learning rate that is set between
- * calls.
+ * An optimizer's state is in variables on the devices of the variables that it updates: the number
+ * of steps, the learning rate, and slots, such as Adam's two means. So a step that was captured as
+ * a function is counted, too, and follows a schedule or a learning rate that is set between calls.
  *
  * Small variables of one type on one device share their slots and are updated together, in one pass
  * over memory. All numbers have the variables' type, except that those of float16 and bfloat16 are
@@ -27,13 +26,13 @@
  * averages. gantry_model_fit ends with gantry_optimizer_finalize_variable_values. These are
  * Keras's formulas, its order and its counts.
  *
- * Numbers of options that are 0 stand for Keras's default, which the field names. Where 0 itself is
- * wanted, a number such as 1e-300 is as good. At most one of the three clips may be set.
+ * Numbers of options that are 0 mean Keras's default, which the field names. For 0 itself, give a
+ * number such as 1e-300, which is as good. At most one of the three clips may be set.
  *
  * Constructors return NULL after a failure, with its text in gantry_last_message: InvalidArgument
  * for a number that is negative, not finite or out of its range. A call with an optimizer of NULL
- * fails with InvalidArgument. The caller that made an optimizer releases it. Externally
- * synchronised. */
+ * fails with InvalidArgument. The caller that made an optimizer must release it. Threads:
+ * externally synchronised. */
 #ifndef GANTRY_TRAIN_OPTIMIZER_H
 #define GANTRY_TRAIN_OPTIMIZER_H
 
@@ -65,8 +64,8 @@ typedef struct gantry_sgd_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_sgd_options_t;
 /** SGD: gradient descent, with momentum or without. */
@@ -91,8 +90,8 @@ typedef struct gantry_adam_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adam_options_t;
 /** Adam: means of gradients and of their squares. */
@@ -117,8 +116,8 @@ typedef struct gantry_adamw_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adamw_options_t;
 /** AdamW: Adam with decoupled weight decay. */
@@ -142,8 +141,8 @@ typedef struct gantry_nadam_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_nadam_options_t;
 /** Nadam: Adam with Nesterov momentum. */
@@ -162,14 +161,14 @@ typedef struct gantry_rmsprop_options_t {
     double rho;             /**< Decay of the mean of squared gradients, in [0, 1). 0: 0.9. */
     double momentum; /**< Part of the last update that goes into the next, in [0, 1]. 0: none. */
     double epsilon;  /**< Added to the mean of squares. 0: 1e-7. */
-    bool centered;   /**< Whether the variance of gradients stands for the mean of squares. */
+    bool centered;   /**< Whether the variance of gradients replaces the mean of squares. */
     /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
      * 0: each call changes them. */
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_rmsprop_options_t;
 /** RMSprop: the rate is divided by the root of the mean of squared gradients. */
@@ -192,8 +191,8 @@ typedef struct gantry_adagrad_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adagrad_options_t;
 /** Adagrad: the rate is divided by the root of the sum of squared gradients. */
@@ -217,8 +216,8 @@ typedef struct gantry_adamax_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_adamax_options_t;
 /** Adamax: Adam with the infinity norm. */
@@ -241,8 +240,8 @@ typedef struct gantry_lion_options_t {
     int32_t gradient_accumulation_steps;
     bool use_ema;        /**< Whether moving averages of the weights are kept. */
     double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
-    /** With use_ema: steps after which the weights become their averages, again and again. 0: only
-     * gantry_optimizer_finalize_variable_values does it. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
     int32_t ema_overwrite_frequency;
 } gantry_lion_options_t;
 /** Lion: steps of one size, in the direction of a sign. */
@@ -253,7 +252,7 @@ GANTRY_API gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options)
 GANTRY_API void gantry_optimizer_release(gantry_optimizer_t *optimizer);
 
 /** Makes the optimizer's own variables for `count` variables of floating types. The optimizer
- * refers to these variables, and does not own them. Needed before a trace in which
+ * refers to these variables, and does not own them. It must be called before a trace in which
  * gantry_optimizer_apply is called; elsewhere the first gantry_optimizer_apply does it. Again with
  * the same variables, or some of them, it does nothing.
  *
@@ -266,10 +265,10 @@ GANTRY_API gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer,
                                                   size_t count);
 
 /** Updates variables by their gradients, and counts the step: on each device and for each type of
- * these variables. gradients[i] has the type and the shape of variables[i], or is NULL: variable i
- * then stays as it is. The variables are all those with which the optimizer was built, or some.
- * Works eagerly, and in the scope of a trace if the optimizer is built. Where ops run at once, a
- * step that fails changes no variable.
+ * these variables. gradients[i] must have the type and the shape of variables[i], or be NULL:
+ * variable i then stays as it is. The variables must be those with which the optimizer was built,
+ * all or some of them. Works eagerly, and in the scope of a trace if the optimizer is built. Where
+ * ops run at once, a step that fails changes no variable.
  *
  * InvalidArgument for gradients that do not fit, and if all are NULL. Returns the scope's
  * status. */
@@ -279,12 +278,13 @@ GANTRY_API gantry_status_t gantry_optimizer_apply(gantry_optimizer_t *optimizer,
                                                   const gantry_tensor_t *const *gradients,
                                                   size_t count);
 
-/** The same for gradients of which some are slices, by Keras's formulas on TensorFlow: clips,
- * squares and absolute values are those of each slice, also of slices of one row; see
- * gantry_gradient_sum_rows. SGD without momentum and Adagrad, both without weight_decay, change
- * only the rows that slices name, of variables that are not updated together with others; they do
- * so in the variable's memory where no other owner holds its value: in a function, and eagerly on
- * the CPU. All other optimizers change every row, and make slices dense.
+/** Updates variables as gantry_optimizer_apply does, by gradients of which some are slices, by
+ * Keras's formulas on TensorFlow: clips, squares and absolute values are those of each slice, also
+ * of slices of one row; see gantry_gradient_sum_rows. SGD without momentum and Adagrad, both
+ * without weight_decay, change only the rows that slices name, of variables that are not updated
+ * together with others; they do so in the variable's memory where no other owner holds its value:
+ * in a function, and eagerly on the CPU. All other optimizers change every row, and make slices
+ * dense.
  *
  * Where ops run at once, a step that fails while it changes rows leaves those that it changed
  * before as they then are, and all other variables as they were. InvalidArgument also for slices

@@ -6,7 +6,10 @@
  * Layers take them for their weights: gantry_layer_set_regularizer, gantry_layer_set_constraint,
  * and the options of gantry_dense and of the convolutions. A model then adds the losses of its
  * trained weights to its own, in training and in tests, and bounds what an update changed. With
- * gantry_layer_set_activity_regularizer a layer's outputs have a regularizer, too. */
+ * gantry_layer_set_activity_regularizer a layer's outputs have a regularizer, too.
+ *
+ * Both are structs that the caller owns, and that the library copies. Thread-safe, except for the
+ * scope, which belongs to one thread. */
 #ifndef GANTRY_TRAIN_REGULARIZER_H
 #define GANTRY_TRAIN_REGULARIZER_H
 
@@ -22,7 +25,7 @@ typedef struct gantry_regularizer_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     double l1;            /**< 0 or more. 0: none; Keras's L1() has 0.01. */
     double l2;            /**< 0 or more. 0: none; Keras's L2() has 0.01. */
-    /** 0 or more: of matrices only, Keras's OrthogonalRegularizer(factor), whose default is 0.01.
+    /** 0 or more, for matrices only: Keras's OrthogonalRegularizer(factor), whose default is 0.01.
      * 0: none. */
     double orthogonal;
     bool orthogonal_columns; /**< The columns of a matrix, mode="columns"; else its rows. */

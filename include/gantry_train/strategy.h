@@ -4,7 +4,7 @@
  *
  * Each device, a replica, has a copy of all variables and computes the gradients of its part of
  * each batch. The gradients of all are added, and every copy is updated by the sum. The order of
- * the additions depends on the number of replicas only. Of a model this is an option
+ * the additions depends on the number of replicas only. A model has an option for it
  * (gantry_train/model.h). A loop of a program's own is written with the calls of this header:
  *
  *     gantry_mirrored_variable_t *w = gantry_mirrored_variable(strategy, scope, initial, "w",
@@ -17,9 +17,10 @@
  * at the same time. The runtime's log gets TensorFlow's lines: the devices of a strategy, and how
  * the gradients of a step are reduced.
  *
- * Several processes, on one machine or on many, train one model by gantry_multi_worker_strategy,
- * as TensorFlow's MultiWorkerMirroredStrategy. gantry_train/mpi.h connects them by MPI. The
- * calls for loops of a program's own stay in one process. Externally synchronised. */
+ * Several processes, on one machine or on many, train one model by gantry_multi_worker_strategy, as
+ * TensorFlow's MultiWorkerMirroredStrategy. gantry_train/mpi.h connects them by MPI. The calls for
+ * loops of a program's own work in one process only. The caller that made a strategy or a mirrored
+ * variable must release it. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_STRATEGY_H
 #define GANTRY_TRAIN_STRATEGY_H
 
@@ -39,10 +40,10 @@ typedef struct gantry_strategy_t gantry_strategy_t;
 GANTRY_API gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime,
                                                        const char *const *devices, size_t count);
 /** How the processes of a training reach each other. A program fills it in, or takes that of
- * gantry_train/mpi.h. Every process makes the same calls in the same order, from one thread at
- * a time. A call that fails returns a status with the text of gantry_fail, which names the process
- * that is gone; then all later calls fail, in every process. No call waits for a process that
- * has ended. `what` names the work in such a text: "step 17". */
+ * gantry_train/mpi.h. Every process makes the same calls in the same order, from one thread at a
+ * time. A function that fails must return a status, with a text by gantry_fail that names the
+ * process that is gone; then all later calls must fail, in every process. No function may wait for
+ * a process that has ended. `what` names the work in such a text: "step 17". */
 typedef struct gantry_communicator_t {
     uint32_t struct_size; /**< Its sizeof; 0: that of version 0.1. */
     void *user;           /**< First argument of the functions. */
@@ -62,18 +63,19 @@ typedef struct gantry_communicator_t {
 
 /** Mirrors over the devices of this process, and over those of all other processes. devices as for
  * gantry_mirrored_strategy, but NULL means one device: GPU number local_rank modulo the number of
- * GPUs, or the CPU if there is none. The communicator is copied; its user outlives the strategy.
+ * GPUs, or the CPU if there is none. The communicator is copied; its user must outlive the
+ * strategy.
  *
- * All processes read the same data set, and each takes its part of each batch, as TensorFlow's
+ * All processes must read the same data set, and each takes its part of each batch, as TensorFlow's
  * AutoShardPolicy.DATA: with batches of 32 and 4 processes, 8 rows each. So losses, metrics and
  * weights are those of one process, but for rounding. The first weights are those of process 0.
  *
- * All processes train alike: gantry_model_fit and gantry_model_evaluate compare the layers, what is
- * trained, loss, metrics, optimizer and options before they begin. gantry_model_fit then compares
- * learning rate, number of steps and the bits of all weights after its first step, after each 64th,
- * and after each epoch. A difference is InvalidArgument in all processes, and names the first rank
- * that differs from rank 0, and in what. Of functions of the program's own (layers, losses,
- * schedules, callbacks) only the results are compared. */
+ * All processes must train alike: gantry_model_fit and gantry_model_evaluate compare the layers,
+ * what is trained, loss, metrics, optimizer and options before they begin. gantry_model_fit then
+ * compares learning rate, number of steps and the bits of all weights after its first step, after
+ * each 64th, and after each epoch. A difference is InvalidArgument in all processes, and names the
+ * first rank that differs from rank 0, and in what. Of functions of the program's own (layers,
+ * losses, schedules, callbacks) only the results are compared. */
 GANTRY_API gantry_strategy_t *gantry_multi_worker_strategy(
     gantry_runtime_t *runtime, const char *const *devices, size_t count,
     const gantry_communicator_t *communicator);
@@ -82,10 +84,10 @@ GANTRY_API void gantry_strategy_release(gantry_strategy_t *strategy);
 /** Compares what the processes of a strategy train, for loops of a program's own: the optimizer's
  * kind, settings, learning rate and number of steps, and of each variable the place in the list,
  * the name, the type, the shape and the bits. optimizer may be NULL: it is not compared. All
- * processes call it at the same place, before the first step and now and then; it reads all of the
- * variables. InvalidArgument in all processes names the first rank that differs from rank 0, and in
- * what. A failure of one process is one of all. With one process it only checks the arguments.
- * Returns the scope's status. gantry_model_fit compares by itself. */
+ * processes must call it at the same place, before the first step and now and then; it reads all of
+ * the variables. InvalidArgument in all processes names the first rank that differs from rank 0,
+ * and in what. A failure of one process is one of all. With one process it only checks the
+ * arguments. Returns the scope's status. gantry_model_fit compares by itself. */
 GANTRY_API gantry_status_t gantry_strategy_check_alike(const gantry_strategy_t *strategy,
                                                        gantry_scope_t *scope,
                                                        gantry_optimizer_t *optimizer,
@@ -98,9 +100,9 @@ GANTRY_API const char *gantry_strategy_device(const gantry_strategy_t *strategy,
 
 /* ---- loops of a program's own ---- */
 
-/** Computes for one replica in a scope on its device. The results are the program's to keep:
- * gantry_scope_keep moves a tensor to the scope of gantry_strategy_run. It must not end the scope:
- * FailedPrecondition. */
+/** Computes for one replica in a scope on its device. A result that is needed after the call must
+ * be kept: gantry_scope_keep moves a tensor to the scope of gantry_strategy_run. It must not end
+ * the scope: FailedPrecondition. */
 typedef void (*gantry_replica_fn)(gantry_scope_t *scope, size_t replica, void *user);
 /** Calls a function for each replica, in order, each with a scope of its own in `scope`. The first
  * failure ends it. Returns the scope's status. */
@@ -115,8 +117,8 @@ typedef enum gantry_reduce_op_t {
 } gantry_reduce_op_t;
 /** Reduces a tensor of each replica, all of one type and shape, and writes the result for each
  * replica, on its device. The scope owns the results, which are NULL after a failure. MEAN refuses
- * types that are not floating. Unimplemented for a strategy of several processes: the
- * communicator's all_reduce adds numbers of theirs. Returns the scope's status. */
+ * types that are not floating. Unimplemented for a strategy of several processes, whose numbers the
+ * communicator's all_reduce adds. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_strategy_reduce(const gantry_strategy_t *strategy,
                                                   gantry_scope_t *scope, gantry_reduce_op_t op,
                                                   const gantry_tensor_t *const *values,
@@ -134,8 +136,8 @@ typedef enum gantry_aggregation_t {
 typedef struct gantry_mirrored_variable_t gantry_mirrored_variable_t;
 
 /** Makes a variable on each replica, all with initial's value; they are named "w", "w/replica_1"
- * and so on. The strategy outlives it. NULL after a failure, which the scope keeps: InvalidArgument
- * for MEAN of a type that is not floating. name may be NULL. */
+ * and so on. The strategy must outlive it. NULL after a failure, which the scope keeps:
+ * InvalidArgument for MEAN of a type that is not floating. name may be NULL. */
 GANTRY_API gantry_mirrored_variable_t *gantry_mirrored_variable(const gantry_strategy_t *strategy,
                                                                 gantry_scope_t *scope,
                                                                 const gantry_tensor_t *initial,

@@ -17,9 +17,9 @@
  * or a loop in a trace, and a function that is called, are recorded as one op, and their gradient
  * runs the bodies again:
  *
- *   - The bodies and their user data live until the gradient is computed. A tape keeps the tensors
- *     of the trace that ops made or took while it recorded, and the functions that it recorded,
- *     whose user data lives as long.
+ *   - The bodies and their user data must live until the gradient is computed. A tape keeps the
+ *     tensors of the trace that ops made or took while it recorded, and the functions that it
+ *     recorded, whose user data must live as long.
  *   - A body that draws numbers or assigns a variable has no gradient: Unimplemented, with the name
  *     of the op. Nor has one that reads a variable that was assigned since: FailedPrecondition.
  *   - A branch runs its body once more. A loop runs its n steps twice more, and keeps the loop
@@ -41,8 +41,8 @@
 extern "C" {
 #endif
 
-/** A tape. The caller that began it ends it. After the end of its scope it computes no gradients:
- * FailedPrecondition. */
+/** A tape. The caller that began it must end it. After the end of its scope it computes no
+ * gradients: FailedPrecondition. */
 typedef struct gantry_tape_t gantry_tape_t;
 
 /** Options of a tape. */
@@ -92,7 +92,7 @@ typedef struct gantry_gradient_options_t {
  * depend on data are compared in each call of the function. options may be NULL.
  *
  * Unimplemented for a recorded op that has no gradient here; FailedPrecondition for a second
- * gradient of a tape that is not persistent, for one that a callback of the gradient asks for, and
+ * gradient of a tape that is not persistent, for one that a callback of the gradient requests, and
  * for a variable that was assigned since a body read it. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
                                                 const gantry_tensor_t *target_gradient,
@@ -100,10 +100,10 @@ GANTRY_API gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantr
                                                 const gantry_gradient_options_t *options,
                                                 const gantry_tensor_t **out_gradients);
 
-/** The same, but the gradient of a source from which rows are gathered (Gather along axis 0,
- * EmbeddingLookup) is slices. Slices of several uses are joined. They become dense where another
- * use has a dense gradient, and where the gradient flows on to another source. The scope owns the
- * tensors. */
+/** Computes gradients as gantry_tape_gradient does, but the gradient of a source from which rows
+ * are gathered (Gather along axis 0, EmbeddingLookup) is slices. Slices of several uses are joined.
+ * They become dense where another use has a dense gradient, and where the gradient flows on to
+ * another source. The scope owns the tensors. */
 GANTRY_API gantry_status_t gantry_tape_gradient_slices(
     gantry_tape_t *tape, const gantry_tensor_t *target, const gantry_tensor_t *target_gradient,
     const gantry_source_t *sources, size_t source_count, const gantry_gradient_options_t *options,
@@ -130,26 +130,26 @@ GANTRY_API const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape
                                                              const gantry_tensor_t *target,
                                                              const gantry_tensor_t *source);
 
-/** The tensor, through which no gradient flows. */
+/** Returns the tensor, through which no gradient flows. */
 GANTRY_API const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope,
                                                        const gantry_tensor_t *tensor);
 
 /** Computes gradients of inputs from those of outputs: sets input_gradients[i], to NULL where there
- * is none. An output that nothing depends on has gradient NULL. It must not end the scope:
- * FailedPrecondition. */
+ * is none. The gradient of an output that nothing depends on is NULL. The function must not end the
+ * scope: FailedPrecondition. */
 typedef void (*gantry_backward_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t *const *outputs,
                                    const gantry_tensor_t *const *output_gradients,
                                    const gantry_tensor_t **input_gradients, void *user);
 /** Runs forward, whose own ops no tape records, and gives its outputs the gradient that backward
- * computes. user lives as long as the tapes of the scope. Returns the scope's status. */
+ * computes. user must live as long as the tapes of the scope. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_custom_gradient(
     gantry_scope_t *scope, gantry_function_body_fn forward, gantry_backward_fn backward, void *user,
     const gantry_tensor_t *const *inputs, size_t input_count, const gantry_tensor_t **outputs,
     size_t output_count);
 
-/** Whether a tape has the gradient of an op: "MatMul". Of a composed op also if it has those of its
- * parts. */
+/** Whether a tape has the gradient of an op: "MatMul". It also has that of a composed op if it has
+ * those of its parts. */
 GANTRY_API bool gantry_op_is_differentiable(const char *op);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * Gantry's training library: gradients, layers, losses, optimizers, data sets, and models that are
- * fitted to data. It stands on the public calls of libgantry only. */
+ * fitted to data. It uses only the public calls of libgantry. This header includes all others of
+ * the library but mpi.h; each says who owns what it hands out and how threads may use it. */
 #ifndef GANTRY_TRAIN_TRAIN_H
 #define GANTRY_TRAIN_TRAIN_H
 

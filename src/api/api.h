@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of public calls. */
+/* Checks and look-ups that several files of public calls share.
+ *
+ * Owner: nothing is handed out but devices, which the runtime owns. Threads: thread-safe. */
 #ifndef GANTRY_API_API_H
 #define GANTRY_API_API_H
 
 #include "base/struct_size.h"
 #include "run/runtime_state.h"
 
-/* Checks a list of structs to be filled: if its capacity is not 0, the first struct has the size of
- * each. what: "gantry_get_placements: out_records". */
+/* Checks a list of structs to be filled: if its capacity is not 0, the list must not be NULL, and
+ * its first struct must have the size of each. what names both in messages: "gantry_get_placements:
+ * out_records". */
 gantry_status_t gantry__list_check(size_t capacity, const void *list, const size_t *out_count,
                                    size_t known_bytes, const char *what, uint32_t *out_struct_size);
 
-/* The one logical device that a text names; initialises the runtime. call is the public call's name
- * in messages. */
+/* Finds the one logical device that a text must name, and initialises the runtime. call is the
+ * public call's name in messages. */
 gantry_status_t gantry__find_device(gantry_runtime_t *runtime, const char *name, const char *call,
                                     gantry_logical_device_t **out_device);
 

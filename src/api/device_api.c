@@ -27,7 +27,7 @@ static gantry_status_t device_check_list(size_t capacity, const void *out_device
     return GANTRY_OK;
 }
 
-/* *type becomes the devices' spelling. */
+/* Reads a type; *type becomes the devices' spelling. */
 static gantry_status_t read_type(const char *call, const char **type) {
     if (!*type) return GANTRY_OK;
     size_t length =

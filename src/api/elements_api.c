@@ -16,7 +16,7 @@
 typedef struct elements_t {
     int file;
     const char *path;
-    uint64_t at; /* of the next element */
+    uint64_t at; /* the place of the next element */
     gantry_dtype_t dtype;
     gantry_shape_t shape;
     uint64_t bytes;
@@ -50,7 +50,7 @@ static gantry_status_t check_shape(elements_t *self) {
     return GANTRY_OK;
 }
 
-/* Before memory is taken. */
+/* Checks what can be checked before memory is taken. */
 static gantry_status_t check_file(const elements_t *self, int64_t offset) {
     struct stat info;
     if (!self->path)
@@ -72,7 +72,7 @@ static gantry_status_t check_file(const elements_t *self, int64_t offset) {
                         self->path, size, self->at + self->bytes - size);
 }
 
-/* In host memory, as gantry_constant has it. */
+/* Loads the elements in a trace: into host memory, as gantry_constant does. */
 static gantry_status_t load_traced(gantry_scope_t *scope, elements_t *self,
                                    gantry_tensor_t **out_tensor) {
     gantry_runtime_t *runtime = scope->runtime;

@@ -102,7 +102,7 @@ static gantry_status_t generator_check(const gantry_generator_t *generator) {
     return gantry__runtime_check(generator->runtime);
 }
 
-/* The position of the next `values` values; advances the generator behind them. */
+/* Returns the position of the next `values` values, and advances the generator to after them. */
 static gantry__philox_t generator_take(const gantry_generator_t *generator, uint64_t values) {
     return gantry__draws_take(generator->draws, gantry__random_blocks((int64_t)values));
 }
@@ -146,7 +146,7 @@ gantry_status_t gantry_generator_skip(gantry_generator_t *generator, uint64_t co
     return GANTRY_OK;
 }
 
-/* False, with the scope failed, if scope and generator are of different runtimes. */
+/* Whether scope and generator are of one runtime; else the scope has failed. */
 static bool check_in(gantry_scope_t *scope, const gantry_generator_t *generator) {
     if (gantry__scope_check(scope) != GANTRY_OK) return false;
     gantry_status_t status = generator_check(generator);

@@ -98,7 +98,7 @@ gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const char *name,
 /* One block of memory: the struct, the lists of attributes, their texts. */
 struct gantry_prepared_op_t {
     gantry_runtime_t *runtime; /* held */
-    size_t bytes;              /* of the block */
+    size_t bytes;              /* the size of the block */
     const gantry__op_def_t *op;
     gantry__draws_t **draws; /* &own: a prepared op is const, its draws go on */
     gantry__draws_t *own;    /* NULL: it did not draw */
@@ -123,7 +123,7 @@ static gantry_status_t check_list_lengths(const gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Of the block for the given attributes. */
+/* The bytes of the block for the given attributes. */
 static size_t bytes_of_prepared(const gantry__infer_t *call) {
     size_t bytes = sizeof(gantry_prepared_op_t);
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {

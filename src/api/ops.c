@@ -44,7 +44,7 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
     return GANTRY_OK;
 }
 
-/* In host memory: the function's plan moves it to the devices that need it. */
+/* Makes a constant in host memory: the function's plan moves it to the devices that need it. */
 static gantry_status_t trace_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
                                       const gantry_shape_t *shape, const void *data,
                                       gantry_tensor_t **out_tensor) {

@@ -30,7 +30,7 @@ static const gantry_tensor_t *ops_reduce_one(gantry_scope_t *scope, gantry__op_i
     REDUCE_##form(function, op)
 #include "ops/reduce.def"
 
-/* Composed, so without a row. */
+/* This op is composed, and therefore has no row. */
 REDUCE_AXES(log_sum_exp, LogSumExp)
 REDUCE_AXES(var, Var)
 REDUCE_AXES(std, Std)
@@ -42,7 +42,7 @@ REDUCE_AXES(std, Std)
         const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)}; \
         return gantry__call_op(scope, GANTRY__OP_ID_##op, inputs, 2, NULL, 0, &extras);    \
     }
-/* Along the last axis. */
+/* These go along the last axis. */
 REDUCE_WHOLE(softmax, Softmax)
 REDUCE_WHOLE(log_softmax, LogSoftmax)
 

@@ -22,8 +22,8 @@ static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t 
                             axes ? axes : &none);
 }
 
-/* Without a list each entry is `otherwise`. More entries than an op takes are refused as
- * missing. */
+/* Adds the entries of a list; without a list each entry is `otherwise`. More entries than an op
+ * takes are refused as missing. */
 static const gantry_tensor_t *add_entries(gantry__extras_t *extras, gantry_scope_t *scope,
                                           const int64_t *values, size_t count, int64_t otherwise,
                                           const char *what) {

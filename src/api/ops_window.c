@@ -7,7 +7,7 @@
 
 #define MOST_ATTRS 6
 
-/* The attributes of one call; their lists of four are stored beside them. */
+/* The attributes of one call; their lists of four are stored with them. */
 typedef struct window_call_t {
     gantry_window_options_t options;
     gantry_attr_value_t attrs[MOST_ATTRS];
@@ -47,7 +47,7 @@ static void add_pads(window_call_t *call) {
     call->attrs[call->count++] = gantry__attr_ints("explicit_paddings", list, 8);
 }
 
-/* In the options 0 means 1. */
+/* The number of an option, in which 0 means 1. */
 static int64_t or_one(int64_t value) { return value ? value : 1; }
 
 static void add_strides(window_call_t *call) {

@@ -36,7 +36,7 @@ static gantry_status_t setting_query_find_row(const char *name, size_t *out_inde
                         names);
 }
 
-/* "GANTRY_MEMORY_LIMIT=2G; ..." */
+/* Adds to the list of values that lost: "GANTRY_MEMORY_LIMIT=2G; ...". */
 static void add_overruled(gantry_setting_t *out, const char *by, const char *value) {
     size_t used = strlen(out->overruled);
     (void)snprintf(out->overruled + used, sizeof out->overruled - used, "%s%s=%s", used ? "; " : "",
@@ -159,7 +159,7 @@ static void put_visible_value(gantry__device_table_t *table, gantry_setting_t *o
     gantry__mutex_unlock(&table->lock);
 }
 
-/* Reads TensorFlow's variable behind ours, if it decided the value. */
+/* Reads TensorFlow's variable after ours, if it decided the value. */
 static gantry_status_t setting_query_read_foreign(gantry_runtime_t *runtime,
                                                   gantry__setting_id_t id, gantry_setting_t *out) {
     bool is_pinned = id == GANTRY__SETTING_PINNED_LIMIT, is_used = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What devices do now: telemetry.h over the backends' slots. Every view of a card is asked, the
- * preferred one first, because NVML tells of a card that OpenCL serves, too. A device that computes
- * on the host's processor has the figures of the machine. */
+/* What devices do now: telemetry.h over the backends' slots. Every view of a card is queried, the
+ * preferred one first, because NVML has figures of a card that OpenCL serves, too. A device that
+ * computes on the host's processor has the figures of the machine. */
 #include <gantry/gantry.h>
 
 #include <stdio.h>
@@ -48,7 +48,8 @@ static bool ask_card(const physical_t *card, gantry_device_telemetry_t *out) {
     return false;
 }
 
-/* For a device in host memory: the view whose memory the host addresses tells of the machine. */
+/* Queries, for a device in host memory, the view whose memory the host addresses, because it has
+ * the figures of the machine. */
 static bool telemetry_ask_machine(const physical_t *device, gantry_device_telemetry_t *out) {
     const gantry__device_table_t *table = device->table;
     if (!(device->info.flags & GANTRY_DEVICE_HOST_BACKED)) return false;

@@ -2,7 +2,7 @@
 /* Backends, in this order: the services for a backend (gantry_host_t); the list of items, each with
  * a state and a reason; opening.
  *
- * Opening goes through built-in backends, modules on the paths, and the folder beside the library.
+ * Opening goes through built-in backends, modules on the paths, and the folder next to the library.
  * Names that are excluded or taken are refused; a backend that the build knows but the search did
  * not find gets an item with the reason. backend/module.c handles files and symbols of modules. */
 #include "backend/backend_set.h"
@@ -148,7 +148,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count) 
     return false;
 }
 
-/* Gantry's own backends, present or not, and the others that were found. */
+/* Lists Gantry's own backends, present or not, and the others that were found. */
 static size_t list_names(const gantry__backend_set_t *set, const char *names[MOST_NAMES]) {
     static const char *const own[] = {"cpu", "cuda", "opencl"};
     size_t count = sizeof own / sizeof own[0];

@@ -2,7 +2,7 @@
 /* The backends of one runtime: found, queried, opened, or refused with a reason.
  *
  * The only place that opens modules and reads unchecked backend tables. Built-in backends come
- * first, then modules from the option's path, GANTRY_BACKEND_PATH and the folder "gantry" beside
+ * first, then modules from the option's path, GANTRY_BACKEND_PATH and the folder "gantry" next to
  * the library. The first module of a name wins, and later ones are refused. Backends that the build
  * knows but the search did not find come last, with the reason. Modules stay loaded to the end of
  * the process. Owner: the runtime. Init-only; reading is thread-safe. */
@@ -41,17 +41,17 @@ typedef struct gantry__backend_set_t {
 } gantry__backend_set_t;
 
 /* Opens every usable backend. Fails only if host memory is out or a setting is malformed. settings
- * and log outlive the set. */
+ * and log must outlive the set. */
 gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap,
                                          const gantry__log_t *log, gantry__settings_t *settings,
                                          const char *path, const char *only);
 void gantry__backend_set_deinit(gantry__backend_set_t *set);
 
-/* Why the backend's drivers are opened without a trial (backend/quarantine.h), or "". */
+/* The reason why the backend's drivers are opened without a trial (backend/quarantine.h), or "". */
 const char *gantry__backend_untried(const gantry__backend_set_t *set,
                                     const gantry__backend_t *item);
 
-/* OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
+/* Checks a backend's table: OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
 gantry_status_t gantry__backend_table_check(const gantry_backend_t *table);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backends and kernel packs that are linked into the library; the build writes the lists.
- * Constant data; thread-safe. */
+/* Backends and kernel packs that are linked into the library; the build writes the lists. Owner:
+ * constant data. Threads: thread-safe. */
 #ifndef GANTRY_BACKEND_BUILTIN_H
 #define GANTRY_BACKEND_BUILTIN_H
 

@@ -2,7 +2,9 @@
 /* Backend modules as files: where they may be, and querying one for its table.
  *
  * A module is a shared library named libgantry_backend_<name>.so (.dylib, .dll). Opened modules are
- * never closed: the driver that one opened may have threads. Init-only. */
+ * never closed, because the driver that one opened may have threads. Owner: nobody; a module stays
+ * until the process ends. Threads: the functions must only be called while a runtime is created or
+ * initialised. */
 #ifndef GANTRY_BACKEND_MODULE_H
 #define GANTRY_BACKEND_MODULE_H
 
@@ -28,8 +30,8 @@ gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const c
  * heap text; NULL if unknown. */
 gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder);
 
-/* FailedPrecondition if others may write the library's own folder of modules (base/trust.h), who
- * may not write the library itself. */
+/* Checks the library's own folder of modules: FailedPrecondition if others may write it
+ * (base/trust.h), who may not write the library itself. */
 gantry_status_t gantry__module_check_own_folder(const char *folder);
 
 /* Opens the file and queries its table. Unavailable carries the loader's own text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child reports by a pipe, since a driver may end it with any exit code:
+/* The child reports by a pipe, because a driver may end it with any exit code:
  *
  *     nothing             the command did not begin: the loader, or another program in its place
  *     begun, ended well   the device works, or its driver reported the error
@@ -88,12 +88,12 @@ bool gantry__probe_child_is_there(const gantry__heap_t *heap, char *why, size_t 
 
 #define OWN_VARIABLES 5
 
-/* On the heap, because it is too large for a caller's stack. */
+/* The child's environment, on the heap because it is too large for a caller's stack. */
 typedef struct child_environment_t {
     child_command_t command;
     char texts[OWN_VARIABLES][PATH_MAX + 32];
     size_t own;
-    char **all; /* of count + 1 entries, heap memory */
+    char **all; /* count + 1 entries, heap memory */
     size_t count;
 } child_environment_t;
 

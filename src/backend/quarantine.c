@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a backend in the folder "drivers", beside the compiled kernels:
+/* Files of a backend in the folder "drivers", next to the compiled kernels:
  *
  *   opencl.<number>.try       a note: the version of the drivers that a process opens now. The
  *                             process locks the file before it has this name, and removes it. The
@@ -42,7 +42,7 @@
 
 typedef struct driver_version_t {
     char text[VERSION_DIGITS + 1];
-    char files[FILES_BYTES]; /* of the drivers: "a, b" */
+    char files[FILES_BYTES]; /* the files of the drivers: "a, b" */
 } driver_version_t;
 
 static gantry_status_t say_untried(gantry__quarantine_t *quarantine, const char *why) {
@@ -82,7 +82,8 @@ void gantry__quarantine_deinit(gantry__quarantine_t *quarantine) {
 
 /* ---- the version of a backend's drivers ---- */
 
-/* Where a loader finds a name without a folder, unless it is told another place. */
+/* Finds a file in the places where a loader finds a name without a folder, unless it is given
+ * another place. */
 static bool find_file(const char *name, struct stat *out_info) {
     static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu",
                                           "/usr/lib/aarch64-linux-gnu",
@@ -202,7 +203,8 @@ static bool take_note(const char *path, const char *version, char driver[DRIVER_
     return true;
 }
 
-/* Of a process that ended before it locked its note. Younger ones may still be locked. */
+/* Removes the note of a process that ended before it locked it. Younger ones may still be
+ * locked. */
 static void remove_old(const char *path) {
     struct stat info;
     if (stat(path, &info) == 0 && time(NULL) - info.st_mtime > OLD_SECONDS) (void)unlink(path);

@@ -17,8 +17,9 @@
  *
  * Without a folder of compiled kernels, with one that cannot be written or that others may write
  * (base/trust.h), and without the gantry command there is no quarantine: drivers are opened without
- * a trial, and gantry_backend_status says why. Owner: the runtime's set of backends. Init-only;
- * processes of one user may share the folder. */
+ * a trial, and gantry_backend_status says why. Owner: the runtime's set of backends. Threads: the
+ * functions must only be called while the runtime is initialised; processes of one user may share
+ * the folder. */
 #ifndef GANTRY_BACKEND_QUARANTINE_H
 #define GANTRY_BACKEND_QUARANTINE_H
 
@@ -38,7 +39,7 @@ typedef struct gantry__quarantine_t {
 /* One opening of a backend. */
 typedef struct gantry__driver_trial_t {
     char note[1024], record[1024]; /* files */
-    int lock;                      /* of the note; -1: there is none */
+    int lock;                      /* the lock of the note; -1: there is none */
 } gantry__driver_trial_t;
 
 /* InvalidArgument for a bad GANTRY_DRIVER_QUARANTINE; ResourceExhausted when host memory is out. */
@@ -47,8 +48,9 @@ gantry_status_t gantry__quarantine_init(gantry__quarantine_t *quarantine,
                                         gantry__settings_t *settings);
 void gantry__quarantine_deinit(gantry__quarantine_t *quarantine);
 
-/* Before a backend is opened. module: its file, or "built in". FailedPrecondition, with the reason,
- * when the backend must be left out; gantry__quarantine_end follows any other answer. */
+/* Must be called before a backend is opened. module: its file, or "built in". FailedPrecondition,
+ * with the reason, when the backend must be left out; after any other answer, the caller must call
+ * gantry__quarantine_end. */
 gantry_status_t gantry__quarantine_begin(gantry__quarantine_t *quarantine,
                                          const gantry_host_t *host, const gantry_backend_t *table,
                                          const char *module, gantry__driver_trial_t *out_trial);

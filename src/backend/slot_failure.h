@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The failure of a backend's slot. A backend that keeps no text must not show an earlier failure's.
- * Thread-safe. */
+/* The failure of a backend's slot: the status and the text of a call that failed. A backend that
+ * keeps no text must not show an earlier failure's. Owner: nothing; the text is the thread's.
+ * Threads: thread-safe. */
 #ifndef GANTRY_BACKEND_SLOT_FAILURE_H
 #define GANTRY_BACKEND_SLOT_FAILURE_H
 

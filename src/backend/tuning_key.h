@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of a device in the tuning file: the properties that decide its speed. Thread-safe. */
+/* The name of a device in the tuning file: the properties that decide its speed. Owner: the
+ * caller's array. Threads: thread-safe. */
 #ifndef GANTRY_BACKEND_TUNING_KEY_H
 #define GANTRY_BACKEND_TUNING_KEY_H
 
@@ -7,8 +8,8 @@
 
 #include "base/tuning_text.h"
 
-/* "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes". Texts of info may be NULL; characters that
- * a line cannot hold become blanks. */
+/* Writes a name such as "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes". Texts of info may be
+ * NULL; characters that a line cannot hold become blanks. */
 void gantry__tuning_key(const gantry_device_info_t *info,
                         char out_key[GANTRY__TUNING_DEVICE_BYTES]);
 

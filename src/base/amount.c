@@ -71,7 +71,7 @@ bool gantry__parse_bytes(const char *text, size_t length, uint64_t *out) {
  * double. */
 bool gantry__parse_decimal(const char *text, size_t length, double *out) {
     uint64_t number = 0;
-    int places = -1, digits = 0, scale = 0; /* places behind the point so far, -1: no point yet */
+    int places = -1, digits = 0, scale = 0; /* places after the point so far, -1: no point yet */
     for (size_t i = 0; i < length; ++i) {
         if (text[i] == '.' && places < 0) {
             places = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Amounts as people write them in settings: sizes, fractions, yes and no. Pure functions on text
- * that need not be terminated; no locale, no allocation. Thread-safe. */
+ * that need not be terminated; no locale, no allocation. Owner: nothing. Threads: thread-safe. */
 #ifndef GANTRY_BASE_AMOUNT_H
 #define GANTRY_BASE_AMOUNT_H
 
@@ -11,10 +11,10 @@
 /* Room for any text that the two printers make. */
 #define GANTRY__AMOUNT_BYTES 48
 
-/* True if the text is one of words[0..count), in any case; *out is its index. */
+/* Whether the text is one of words[0..count), in any case; *out is its index. */
 bool gantry__parse_word(const char *text, size_t length, const char *const *words, int count,
                         int *out);
-/* 0, off, false, no, 1, on, true, yes, in any case. */
+/* Accepts 0, off, false, no, 1, on, true, yes, in any case. */
 bool gantry__parse_bool(const char *text, size_t length, bool *out);
 /* Digits whose value is at most `most`. */
 bool gantry__parse_number(const char *text, size_t length, uint64_t most, uint64_t *out);
@@ -24,7 +24,7 @@ bool gantry__parse_signed(const char *text, size_t length, int32_t *out);
 bool gantry__parse_bytes(const char *text, size_t length, uint64_t *out);
 /* Digits with an optional '.' among them; below 1e18, correctly rounded. */
 bool gantry__parse_decimal(const char *text, size_t length, double *out);
-/* 0.25 or 25%: above 0, up to the whole. */
+/* Accepts 0.25 or 25%: above 0, up to the whole. */
 bool gantry__parse_fraction(const char *text, size_t length, double *out);
 
 /* Uses the largest unit that divides the value: 1536M. */

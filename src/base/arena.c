@@ -11,7 +11,7 @@
 
 typedef struct gantry__arena_block_t {
     struct gantry__arena_block_t *next;
-    size_t capacity; /* of bytes */
+    size_t capacity; /* the bytes that it has */
     _Alignas(max_align_t) unsigned char bytes[];
 } arena_block_t;
 

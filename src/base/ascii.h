@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Letters and control characters of ASCII, whatever the program's locale: in Turkish, the C
- * library's "I" has no "i". */
+ * library's "I" has no "i". Owner: nothing. Threads: thread-safe. */
 #ifndef GANTRY_BASE_ASCII_H
 #define GANTRY_BASE_ASCII_H
 

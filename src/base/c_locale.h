@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in texts have a point and are rounded to nearest, whatever the program's locale and
  * floating-point mode: between begin and end, the thread's printf and strtod follow the C locale,
- * and the thread has Gantry's mode. */
+ * and the thread has Gantry's mode. Owner: the caller must end on the same thread what it began.
+ * Threads: thread-safe, because only the calling thread is changed. */
 #ifndef GANTRY_BASE_C_LOCALE_H
 #define GANTRY_BASE_C_LOCALE_H
 

@@ -12,7 +12,7 @@
  * With unit scaled so that 1 <= v / unit < 10, the next digit is floor(v / unit), v becomes the
  * remainder, and v, low and high are multiplied by 10. The digits so far suffice when the remainder
  * is below low (cutting off is safe) or above unit - high (rounding up is safe). The borders
- * themselves belong to the range when the mantissa is even, since reading rounds halves to even.
+ * themselves belong to the range when the mantissa is even, because reading rounds halves to even.
  *
  * Invariant of the loop: v < 10 * unit. Integers stay below 2^1240: float64's smallest number needs
  * 10^324 * 2^53, its unit 2^1076. Cost: one pass over at most 40 words for each digit and each

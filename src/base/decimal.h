@@ -50,7 +50,7 @@ typedef struct gantry__decimal_t {
  * exact ones, even if fewer suffice. */
 void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits,
                                  int32_t min_digits, gantry__decimal_t *out);
-/* Limits the digits behind the point: at most max_fraction (-1: no limit). A value below that place
+/* Limits the digits after the point: at most max_fraction (-1: no limit). A value below that place
  * becomes zero, or a '1' there. */
 void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
                               gantry__decimal_t *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpredictable numbers from the operating system's generator. Thread-safe. */
+/* Unpredictable numbers from the operating system's generator. Owner: the caller's buffer. Threads:
+ * thread-safe. */
 #ifndef GANTRY_BASE_ENTROPY_H
 #define GANTRY_BASE_ENTROPY_H
 

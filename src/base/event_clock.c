@@ -8,7 +8,7 @@
  *     pairs     (ticks, ns)              (ticks, ns)              (ticks, ns)
  *     reading                            ns + (counter - ticks) * rate of the last two pairs
  *
- * So the reading follows a clock that is adjusted. The ticks of a pair are read behind its ns, and
+ * So the reading follows a clock that is adjusted. The ticks of a pair are read after its ns, and
  * the rate is rounded down: a reading is late, by some 50 ns at most, and does not go backwards
  * when the next pair is read. */
 #define _GNU_SOURCE
@@ -31,9 +31,9 @@ enum {
 
 typedef struct clock_pairs_t {
     uint64_t ticks, ns;  /* the last pair; ns 0: none */
-    uint64_t span_ticks; /* readings of the counter so far behind the pair are good; 0: none */
+    uint64_t span_ticks; /* readings of the counter so far after the pair are good; 0: none */
     uint64_t rate;       /* ns a tick, in 2^-RATE_BITS; 0: unknown */
-    uint64_t pair_ticks; /* that the reading of a pair takes; 0: unknown */
+    uint64_t pair_ticks; /* the ticks that the reading of a pair takes; 0: unknown */
     bool is_asked, is_counter;
 } clock_pairs_t;
 

@@ -39,15 +39,15 @@ gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ..
     GANTRY__PRINTF(2, 3);
 
 #if defined(__clang_analyzer__)
-/* The analyser reads one file at a time. This tells it that a failure is returned. */
+/* The analyser reads one file at a time. This shows it that a failure is returned. */
 #define gantry__fail(code, ...) (gantry__fail((code), __VA_ARGS__), (code))
 #endif
 
 /* The kept message; "" when none. Valid until the next failure on this thread. */
 const char *gantry__message(void);
 
-/* Code that goes on after a failure forgets it, so that a call that succeeds leaves no text of a
- * problem that it solved:
+/* Code that goes on after a failure must forget it, so that a call that succeeds leaves no text of
+ * a problem that it solved:
  *     const uint32_t before = gantry__failures();
  *     ...
  *     if (status == GANTRY_OK) gantry__forget_since(before); */
@@ -56,8 +56,8 @@ uint32_t gantry__failures(void); /* so far on this thread, modulo 2^32 */
  * library costs a call per access. */
 const uint32_t *gantry__failure_count(void);
 void gantry__forget_since(uint32_t before);
-/* For work that no caller asked for: its failures never were. text: a copy of the message that the
- * thread had when gantry__failures returned before. */
+/* For work that no caller requested: it undoes the record of its failures. text: a copy of the
+ * message that the thread had when gantry__failures returned before. */
 void gantry__failure_restore(uint32_t before, const char *text);
 
 #define GANTRY__TRY(expression)                           \

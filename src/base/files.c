@@ -79,7 +79,7 @@ int gantry__file_open_retrying(const char *path, int flags, mode_t mode) {
 
 /* ---- reading ---- */
 
-/* Up to size bytes; fewer only at the end. -1 with errno on failure. */
+/* Reads up to size bytes; fewer only at the end. Returns -1 with errno on failure. */
 static ssize_t read_fully(int fd, char *bytes, size_t size) {
     size_t used = 0;
     while (used < size) {

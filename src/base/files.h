@@ -19,7 +19,7 @@
 struct stat;
 /* InvalidArgument for a path that is NULL or empty: "cannot <doing>: the path is ...". */
 gantry_status_t gantry__file_check_path(const char *doing, const char *path);
-/* As open, with O_CLOEXEC, and again after a signal. */
+/* Does what open does, with O_CLOEXEC, and again after a signal. */
 int gantry__file_open_retrying(const char *path, int flags, mode_t mode);
 
 /* The failure of an errno value: "cannot <doing> '<path>': reason". */
@@ -37,9 +37,10 @@ gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, 
 gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset, void *bytes,
                                      size_t size);
 void gantry__file_close(int file);
-/* For paths that another library opens: InvalidArgument if path exists and is no plain file. */
+/* Checks a path that another library will open: InvalidArgument if path exists and is no plain
+ * file. */
 gantry_status_t gantry__file_check_plain(const char *path);
-/* The same of a file that was examined. */
+/* Checks in the same way a file that was examined. */
 gantry_status_t gantry__file_check_kind(const char *path, const struct stat *info);
 
 /* Reads all of an open file, also one that grows, into heap memory of exactly *out_size bytes; free
@@ -60,7 +61,7 @@ ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place
 gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock);
 void gantry__file_unlock(int lock);
 
-/* OK also when there is no such file. */
+/* Removes a file; OK also when there is no such file. */
 gantry_status_t gantry__file_remove(const char *path);
 
 /* Bytes of a plain file; InvalidArgument for anything else. */

@@ -27,17 +27,18 @@ typedef struct gantry__fork_guard_t {
 gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char *what);
 void gantry__fork_guard_deinit(gantry__fork_guard_t *guard);
 
-/* False in a child of fork. Cheap enough for every call. */
+/* Whether this is the process of the guard: false in a child of fork. It is cheap enough for every
+ * call. */
 static inline bool gantry__fork_guard_holds(const gantry__fork_guard_t *guard) {
     return *guard->mark != 0;
 }
 
-/* The same even if the kernel does not clear the mark, then by a system call. For calls that begin
- * something or wait. */
+/* Whether the same holds even if the kernel does not clear the mark, then by a system call. It is
+ * for calls that begin something or wait. */
 bool gantry__fork_guard_ask(const gantry__fork_guard_t *guard);
 
-/* FailedPrecondition "the runtime was created in process 123; a child of fork must create its
- * own". */
+/* Fails with FailedPrecondition "the runtime was created in process 123; a child of fork must
+ * create its own". */
 gantry_status_t gantry__fork_guard_fail(const gantry__fork_guard_t *guard);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core's use of host/fp_mode.h, which says what it is about. Thread-safe. */
+/* The core's use of host/fp_mode.h, which explains what a floating-point mode is and why the
+ * library has its own. Owner: each thread has a slot of its own. Threads: thread-safe. */
 #ifndef GANTRY_BASE_FP_MODE_H
 #define GANTRY_BASE_FP_MODE_H
 
@@ -13,7 +14,8 @@ static inline void gantry__fp_end(gantry__fp_call_t *call) {
 }
 
 /* GANTRY__OWN_FP_MODE(fp); at the top of a block: the block runs in Gantry's mode. Every public
- * call has it that computes, reads, formats or parses numbers, or calls a driver or a library. */
+ * call must have it that computes, reads, formats or parses numbers, or calls a driver or a
+ * library. */
 #define GANTRY__OWN_FP_MODE(name)                                    \
     __attribute__((cleanup(gantry__fp_end))) gantry__fp_call_t name; \
     gantry__fp_call_begin(&name, gantry__fp_slot)

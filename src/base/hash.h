@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 64- and 128-bit hashes of bytes (xxHash 3): tables and cache keys, not security. Thread-safe. */
+/* 64- and 128-bit hashes of bytes (xxHash 3), for tables and cache keys, not for security. Owner:
+ * plain values of the caller. Threads: thread-safe for different hashers. */
 #ifndef GANTRY_BASE_HASH_H
 #define GANTRY_BASE_HASH_H
 
@@ -12,7 +13,7 @@ typedef struct gantry__hash128_t {
 
 uint64_t gantry__hash64(const void *bytes, size_t size, uint64_t seed);
 
-/* Running 128-bit hash over several pieces; each piece's length is hashed too, so that pieces do
+/* A running 128-bit hash over several pieces; each piece's length is hashed too, so that pieces do
  * not run together. */
 typedef struct gantry__hasher_t {
     gantry__hash128_t state;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory by one function, so that an embedder can replace it and a test can make it fail.
  *
- * A heap is a plain value that the runtime owns; it outlives everything allocated from it. Knows no
- * devices. Thread-safe if its function is. */
+ * A heap is a plain value that the runtime owns; it must outlive everything allocated from it.
+ * Knows no devices. Thread-safe if its function is. */
 #ifndef GANTRY_BASE_HEAP_H
 #define GANTRY_BASE_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ptr NULL: allocate; new_bytes 0: free, returns NULL; else resize. Returns NULL and leaves ptr
- * alone on failure. Memory is aligned for any type. */
+/* ptr NULL: allocate; new_bytes 0: free, returns NULL; else resize. On failure it returns NULL, and
+ * ptr must be as before. Memory must be aligned for any type. */
 typedef void *(*gantry__reallocate_fn)(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
 
 typedef struct gantry__heap_t {
@@ -33,7 +33,7 @@ void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_coun
 char *gantry__heap_strdup(const gantry__heap_t *heap, const char *text);
 /* ptr may be NULL. bytes is the size that was requested. */
 void gantry__heap_free(const gantry__heap_t *heap, void *ptr, size_t bytes);
-/* For text from gantry__heap_strdup. */
+/* Frees a text, which must come from gantry__heap_strdup. */
 void gantry__heap_free_text(const gantry__heap_t *heap, char *text);
 
 /* Makes room for one more item in a growing array (doubling); false, with the last message set,

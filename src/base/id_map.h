@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table from 64-bit keys, of which 0 is none, to 32-bit numbers. Nothing is removed.
  *
- * Externally synchronised. */
+ * Owner: the caller must end what it began; the table owns its entries. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_BASE_ID_MAP_H
 #define GANTRY_BASE_ID_MAP_H
 

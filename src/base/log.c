@@ -4,9 +4,9 @@
  *
  *     gantry[4711] warning: Op Add runs on /CPU:0: ...
  *
- * A control character would make a second line, or reach a terminal as a command; a "?" stands in
- * its place. A line that the system refuses (a full disk, a pipe without a reader) is lost, since
- * the program must not stop for its log; the callback gets one warning. */
+ * A control character would make a second line, or reach a terminal as a command; a "?" takes its
+ * place. A line that the system refuses (a full disk, a pipe without a reader) is lost, because the
+ * program must not stop for its log; the callback gets one warning. */
 #define _XOPEN_SOURCE 700
 #include "base/log.h"
 
@@ -96,7 +96,7 @@ static void write_line(const gantry__log_t *log, gantry_log_level_t level, const
     if (error) warn_of_loss(log, error);
 }
 
-/* Who reads a line: the callback, the file, both or none. */
+/* The readers of a line: the callback, the file, both or none. */
 typedef struct readers_t {
     bool callback, file;
 } readers_t;

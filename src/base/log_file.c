@@ -30,7 +30,7 @@ struct gantry__log_file_t {
     int descriptor;
     bool is_own;   /* a plain file that this runtime opened */
     bool is_cut;   /* it ends in a part of a line */
-    bool was_told; /* that a line was lost */
+    bool was_told; /* the caller knows that a line was lost */
     unsigned long lost;
     int error; /* why the last one was lost */
 };

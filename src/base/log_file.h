@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file that GANTRY_LOG names. It gets whole lines: what the system refuses is counted, and the
- * file says how many lines it lacks as soon as it can be written again. Thread-safe between open
- * and close. */
+ * file says how many lines it lacks as soon as it can be written again. Owner: the log that opened
+ * it. Threads: thread-safe between open and close. */
 #ifndef GANTRY_BASE_LOG_FILE_H
 #define GANTRY_BASE_LOG_FILE_H
 

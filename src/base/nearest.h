@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The name most similar to a misspelt one. Pure functions on text, of linear memory and no
- * allocation. Thread-safe. */
+ * allocation. Owner: nothing; the result is one of the caller's names. Threads: thread-safe. */
 #ifndef GANTRY_BASE_NEAREST_H
 #define GANTRY_BASE_NEAREST_H
 

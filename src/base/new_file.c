@@ -14,7 +14,7 @@
  *     lock N            N is another file, or gone      A takes another
  *
  * On a file system without locks nothing is removed. The lock is held until the file has its name,
- * so close cannot tell the last errors: a copy of the descriptor is closed before. */
+ * so close cannot report the last errors; therefore a copy of the descriptor is closed before. */
 #define _XOPEN_SOURCE 700
 
 #include "base/new_file.h"
@@ -66,7 +66,7 @@ static void remove_stale(const char *name) {
     (void)close(fd);
 }
 
-/* False: another writer took it for one that was left. */
+/* Locks a new file; false: another writer took it for one that was left. */
 static bool lock_new(int fd, const char *name) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return has_name(fd, name);
     return errno != EWOULDBLOCK; /* there are no locks here */
@@ -132,7 +132,7 @@ static gantry_status_t copy_link(const char *path, gantry_new_file_t *file) {
     return gantry__file_fail("write", path, ELOOP);
 }
 
-/* *out_directly: the path is no plain file. */
+/* Finds the file to write; *out_directly: the path is no plain file. */
 static gantry_status_t find_target(const char *path, gantry_new_file_t *file, bool *out_directly) {
     const bool is_own = file->flags & GANTRY__FILE_OWN;
     struct stat info;
@@ -185,7 +185,7 @@ gantry_status_t gantry__new_file_write(gantry_new_file_t *file, const void *byte
 
 /* ---- end ---- */
 
-/* What close would tell. Returns 0 or errno. */
+/* Reports what close would report: 0 or errno. */
 static int settle(int fd) {
     const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (copy < 0) return errno;
@@ -237,7 +237,7 @@ gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t 
 
 /* ---- what killed writers left ---- */
 
-/* NAME.N.tmp, where NAME has this ending. */
+/* Whether the name is NAME.N.tmp, where NAME has this ending. */
 static bool is_temporary(const char *name, const char *ending) {
     static const char end[] = ".00000000.tmp";
     const size_t length = strlen(name), of_end = sizeof end - 1, of_ending = strlen(ending);
@@ -267,7 +267,8 @@ void gantry__new_file_sweep(const gantry__heap_t *heap, const char *folder, cons
 
 /* ---- appending ---- */
 
-/* Anybody who may read the file can lock it: it is written without the lock after two seconds. */
+/* Locks the file. Anybody who may read the file can lock it; therefore it is written without the
+ * lock after two seconds. */
 static bool lock_for_append(int fd) {
     const struct timespec pause = {.tv_nsec = 10000000};
     for (int i = 0; i < 200; ++i) {

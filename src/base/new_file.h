@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that is being written: the one way in which the library, the training library and the
- * programs around them write files. gantry/file.h says what holds. Owns the open file.
- * Externally synchronised; different files are independent, also those of one path. */
+ * programs around them write files. gantry/file.h says what holds.
+ *
+ * Owner: it owns the open file. Threads: externally synchronised; different files are independent,
+ * also those of one path. */
 #ifndef GANTRY_BASE_NEW_FILE_H
 #define GANTRY_BASE_NEW_FILE_H
 
@@ -20,7 +22,7 @@ enum {
     GANTRY__FILE_SHOWN = 1 << 2
 };
 
-/* Abandon also after a failure. */
+/* Begins a file. The caller must abandon it also after a failure. */
 gantry_status_t gantry__new_file_begin(const char *path, unsigned flags,
                                        gantry_new_file_t *out_file);
 gantry_status_t gantry__new_file_write(gantry_new_file_t *file, const void *bytes, size_t size);

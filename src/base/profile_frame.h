@@ -6,8 +6,8 @@
  *                 Mean ......  Sub ......
  *   steps         scope|placement|copy|allocation|kernel|scope
  *
- * Frames nest: while an inner frame is open, the clock of the outer one stands. The code that does
- * the work enters its step, and afterwards returns to the previous step.
+ * Frames nest: while an inner frame is open, the clock of the outer one is stopped. The code that
+ * does the work must enter its step, and must afterwards return to the previous step.
  *
  * Knows no device and keeps nothing: the numbers go to the code that closes the frame
  * (run/profile.h). The innermost frame is a thread variable, because waits, copies and allocations
@@ -44,11 +44,11 @@ typedef struct gantry__profile_numbers_t {
 typedef struct gantry__profile_frame_t {
     struct gantry__profile_frame_t *outer; /* the call that this one is a part of, or NULL */
     gantry__step_t step;
-    bool has_steps;      /* false: a timeline needs its beginning and end alone */
-    bool times_launches; /* the timeline asks for launched_ns */
+    bool has_steps;      /* false: a timeline needs only its beginning and end */
+    bool times_launches; /* the timeline needs launched_ns */
     uint64_t since_ns;
     uint64_t begun_ns;
-    uint64_t launched_ns; /* its first launch; 0: none, or nobody asks */
+    uint64_t launched_ns; /* its first launch; 0: none, or not needed */
     gantry__profile_numbers_t numbers;
 } gantry__profile_frame_t;
 

@@ -25,7 +25,7 @@ static bool begins_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* GANTRY_NPU_... of backend npu. */
+/* Whether a name is one of the backend: GANTRY_NPU_... of backend npu. */
 static bool is_of_backend(const char *name, const char *backend) {
     if (!begins_with(name, PREFIX)) return false;
     name += strlen(PREFIX);

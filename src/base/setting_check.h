@@ -11,7 +11,7 @@
 #include "base/settings.h"
 
 /* Logs one warning for each unknown name in extra options and in the environment. Call it after the
- * backends are open, since they have names of their own. */
+ * backends are open, because they have names of their own. */
 void gantry__settings_warn_of_unknown(gantry__settings_t *settings, const gantry__log_t *log,
                                       const char *const *backends, size_t backend_count);
 

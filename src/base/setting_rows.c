@@ -80,7 +80,7 @@ static gantry_status_t put_choices(gantry__settings_t *settings,
     return GANTRY_OK;
 }
 
-/* 0 in a field means that it is not set. */
+/* Puts a number; 0 in a field means that it is not set. */
 static gantry_status_t put_number(gantry__settings_t *settings, gantry__setting_id_t id,
                                   uint64_t number) {
     char text[GANTRY__AMOUNT_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fixed list of settings: the name of each in code, as an option and in the environment.
- * Constant data. */
+/* The fixed list of settings: the name of each in code, as an option and in the environment. Owner:
+ * constant data. Threads: thread-safe. */
 #ifndef GANTRY_BASE_SETTING_ROWS_H
 #define GANTRY_BASE_SETTING_ROWS_H
 

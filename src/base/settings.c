@@ -4,10 +4,10 @@
  *
  *   put    options in code, each with the words by which messages name it; twice is refused unless
  *          both mean the same
- *   find   the entry; the environment is asked here, once for each name. In a program that runs
+ *   find   the entry; the environment is read here, once for each name. In a program that runs
  *          with more rights than its caller (set-user-ID), it has no value: a caller could choose
  *          files that the program loads or writes
- *   call   values that a call changes later; former texts are kept, since threads may read them
+ *   call   values that a call changes later; former texts are kept, because threads may read them
  *
  * At the end, typed readers: a bad text is InvalidArgument with setting, text and what is accepted.
  * base/setting_rows.h lists the settings. */
@@ -58,13 +58,13 @@ static gantry__setting_t *settings_find(const gantry__settings_t *settings, cons
     return NULL;
 }
 
-/* text may be NULL; false when memory is out. */
+/* Copies a text, which may be NULL; false when memory is out. */
 static bool settings_copy(const gantry__heap_t *heap, const char *text, char **out) {
     *out = text ? gantry__heap_strdup(heap, text) : NULL;
     return *out || !text;
 }
 
-/* option and by are NULL for a name that no option sets. */
+/* Adds a setting; option and by are NULL for a name that no option sets. */
 static gantry__setting_t *settings_add(gantry__settings_t *settings, const char *name,
                                        const char *option, const char *by) {
     const gantry__heap_t *heap = settings->heap;
@@ -247,7 +247,7 @@ static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
     return ok;
 }
 
-/* What else counts as the word off or on, unless the list has it. */
+/* The other words that count as the word off or on, unless the list has it. */
 static const char *other_words_of(const kind_t *kind, const char *word) {
     if (strcmp(kind->words[0], "0") == 0) return "";
     if (strcmp(word, "off") == 0) return " (0, false, no)";

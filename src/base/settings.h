@@ -24,10 +24,10 @@ typedef enum gantry__setting_source_t {
 
 typedef struct gantry__setting_t {
     char *name;
-    char *value;                     /* from option or environment; NULL: known to be unset */
-    char *by;                        /* "option memory_limit_bytes"; NULL: not an option */
-    char *environment;               /* the value that an option overrules; NULL: none */
-    gantry__setting_source_t source; /* of value */
+    char *value;       /* the value from option or environment; NULL: known to be unset */
+    char *by;          /* "option memory_limit_bytes"; NULL: not an option */
+    char *environment; /* the value that an option overrules; NULL: none */
+    gantry__setting_source_t source; /* the source of value */
     /* the call that changed it since, static text; NULL: no call */
     const char *call;
     bool is_read; /* the setting was read */
@@ -45,7 +45,7 @@ typedef struct gantry__setting_text_t {
 typedef struct gantry__settings_t {
     const gantry__heap_t *heap;
     gantry__mutex_t lock;
-    gantry__setting_t **entries; /* pointers, since callers hold values while the table grows */
+    gantry__setting_t **entries; /* pointers, because callers hold values while the table grows */
     size_t count, capacity;
 } gantry__settings_t;
 
@@ -57,10 +57,10 @@ void gantry__settings_deinit(gantry__settings_t *settings);
  * with one meaning (1 and on, 1G and 1024M) are equal. */
 gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char *name,
                                         const char *value, const char *by);
-/* The same by "option <name>". */
+/* Does the same; by is "option <name>". */
 gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *name,
                                      const char *value);
-/* "NAME=VALUE" texts, NULL-terminated; InvalidArgument for one without '='. */
+/* Puts "NAME=VALUE" texts, NULL-terminated; InvalidArgument for one without '='. */
 gantry_status_t gantry__settings_put_all(gantry__settings_t *settings,
                                          const char *const *assignments);
 
@@ -71,7 +71,7 @@ const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, con
  * be NULL. */
 const char *gantry__settings_get(gantry__settings_t *settings, const char *name,
                                  gantry__setting_source_t *out_source);
-/* Who gave the value: "option memory_limit_bytes", else the name itself. */
+/* The giver of the value: "option memory_limit_bytes", else the name itself. */
 const char *gantry__setting_by(const gantry__setting_t *setting);
 
 /* Visits the settings that were given but never read: options, then the environment's variables
@@ -82,7 +82,7 @@ void gantry__settings_visit_unread(gantry__settings_t *settings, const char *pre
 
 /* Notes that a call (static text) changed the setting. The caller keeps the value itself. */
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call);
-/* The same, and puts a value in front of option and environment, for later readers of the
+/* Does the same, and puts a value in front of option and environment, for later readers of the
  * setting. */
 gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const char *name,
                                           const char *value, const char *call);
@@ -93,14 +93,14 @@ const char *gantry__settings_call(gantry__settings_t *settings, const char *name
  * variable, value and what is accepted. */
 gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const char *name,
                                           bool *out);
-/* One of words[0..count); *out is its place. Where off or on is a word, 0, false and no, or 1, true
- * and yes, stand for it. */
+/* Reads one of words[0..count); *out is its place. Where off or on is a word, 0, false and no, or
+ * 1, true and yes, mean it, too. */
 gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name,
                                           const char *const *words, int count, int *out);
-/* Bytes: digits with an optional K, M, G or T (powers of 1024). */
+/* Reads bytes: digits with an optional K, M, G or T (powers of 1024). */
 gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const char *name,
                                            uint64_t *out);
-/* Digits, 0 to most. what: its meaning, for the message ("milliseconds"). */
+/* Reads digits, 0 to most. what: its meaning, for the message ("milliseconds"). */
 gantry_status_t gantry__settings_get_number(gantry__settings_t *settings, const char *name,
                                             uint64_t most, const char *what, uint64_t *out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The most elements of a shape, as a number and in the words of messages. */
+/* The most elements of a shape, as a number and in the words of messages. Owner: constants.
+ * Threads: thread-safe. */
 #ifndef GANTRY_BASE_SHAPE_LIMIT_H
 #define GANTRY_BASE_SHAPE_LIMIT_H
 

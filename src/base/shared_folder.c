@@ -14,7 +14,7 @@ static int shared_folder_look(const char *path) {
     return gantry__file_open_retrying(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }
 
-/* For a folder of this user only. */
+/* Mends the mode of a folder if it is this user's. */
 static void mend_mode(int folder) {
     struct stat info;
     if (fstat(folder, &info) == 0 && info.st_uid == geteuid() &&

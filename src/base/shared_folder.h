@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folders in which every user makes files of his own, as in /tmp: mode 1777. Whoever comes first
- * makes the folder and owns it, so nothing is believed that stands in it.
+ * makes the folder and owns it, so nothing that is written in it is believed.
  *
- * Not here: folders that only one user may write (trust.h). Owner: the caller closes the
+ * Not here: folders that only one user may write (trust.h). Owner: the caller must close the
  * descriptor. Thread-safe. */
 #ifndef GANTRY_BASE_SHARED_FOLDER_H
 #define GANTRY_BASE_SHARED_FOLDER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A growing text with a sticky error: append freely, check once.
  *
- * Owns its bytes; begin with gantry__text_init, end with gantry__text_deinit. Externally
- * synchronised. */
+ * Owner: the text owns its bytes. It must begin with gantry__text_init and end with
+ * gantry__text_deinit. Threads: externally synchronised. */
 #ifndef GANTRY_BASE_TEXT_H
 #define GANTRY_BASE_TEXT_H
 
@@ -29,7 +29,7 @@ void gantry__text_append(gantry__text_t *text, const char *format, ...) GANTRY__
 void gantry__text_append_bytes(gantry__text_t *text, const char *bytes, size_t length);
 /* The text so far, "" when empty or failed. */
 const char *gantry__text_get(const gantry__text_t *text);
-/* OK, or ResourceExhausted when an append failed. */
+/* Returns OK, or ResourceExhausted when an append failed. */
 gantry_status_t gantry__text_status(const gantry__text_t *text);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, conditions and the clock: the few thread services that Gantry uses. Thread-safe. */
+/* Locks, conditions and the clock: the few thread services that Gantry uses. Owner: whoever has
+ * initialised a lock or a condition must end it. Threads: thread-safe. */
 #ifndef GANTRY_BASE_THREAD_H
 #define GANTRY_BASE_THREAD_H
 
@@ -16,7 +17,7 @@ static inline void gantry__mutex_deinit(gantry__mutex_t *mutex) {
     (void)pthread_mutex_destroy(mutex);
 }
 static inline void gantry__mutex_lock(gantry__mutex_t *mutex) { (void)pthread_mutex_lock(mutex); }
-/* False: another thread holds it. */
+/* Locks the mutex if it is free; false: another thread holds it. */
 static inline bool gantry__mutex_try_lock(gantry__mutex_t *mutex) {
     return pthread_mutex_trylock(mutex) == 0;
 }
@@ -27,7 +28,7 @@ static inline void gantry__mutex_unlock(gantry__mutex_t *mutex) {
 /* Waits on the clock of gantry__now_ns. */
 typedef pthread_cond_t gantry__condition_t;
 
-/* 0, or an errno value. */
+/* Returns 0, or an errno value. */
 int gantry__condition_init(gantry__condition_t *condition);
 static inline void gantry__condition_deinit(gantry__condition_t *condition) {
     (void)pthread_cond_destroy(condition);
@@ -35,14 +36,15 @@ static inline void gantry__condition_deinit(gantry__condition_t *condition) {
 static inline void gantry__condition_wake_all(gantry__condition_t *condition) {
     (void)pthread_cond_broadcast(condition);
 }
-/* Returns when woken, at deadline_ns, or spuriously; the caller checks its condition again. */
+/* Returns when woken, at deadline_ns, or spuriously; therefore the caller must check its condition
+ * again. */
 void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex,
                             uint64_t deadline_ns);
 
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t gantry__now_ns(void);
-/* The same for the times of events, at half the cost where the processor has such a clock: a
- * reading is up to 50 ns late. */
+/* Reads the time for events, at half the cost where the processor has such a clock: a reading is up
+ * to 50 ns late. */
 uint64_t gantry__event_ns(void);
 
 #endif

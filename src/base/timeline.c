@@ -21,8 +21,8 @@
  * before the writer has come to the other one writes that itself. So do all calls where no thread
  * can be made. The events of a slot stay in order.
  *
- * The lock of a slot is taken before those of the queue and of the file. The log is told without
- * any: its function may run ops. */
+ * The lock of a slot is taken before those of the queue and of the file. The log gets its lines
+ * without any of them, because its function may run ops. */
 #define _GNU_SOURCE /* syscall, the program's name */
 
 #include "base/timeline.h"
@@ -67,8 +67,8 @@ typedef struct timeline_slot_t {
     char *memory; /* GANTRY__TIMELINE_SLOT_BYTES for both buffers; NULL until the first event */
     char *events;
     char *full;               /* to be written while full_bytes is not 0 */
-    size_t used;              /* of events */
-    uint64_t first_ns;        /* of the oldest event */
+    size_t used;              /* the used bytes of events */
+    uint64_t first_ns;        /* the time of the oldest event */
     atomic_size_t full_bytes; /* set with the slot's lock, to 0 with that of the file */
 } timeline_slot_t;
 
@@ -87,16 +87,16 @@ struct gantry__timeline_t {
     gantry__mutex_t lock;
     /* under lock */
     gantry__timeline_kept_t *kept;
-    char *lines; /* of GANTRY__TIMELINE_LINES_BYTES */
+    char *lines; /* GANTRY__TIMELINE_LINES_BYTES bytes */
     bool is_started;
     int file;     /* -1: not open */
-    uint64_t end; /* of the last event in the file */
+    uint64_t end; /* the end of the last event in the file */
     gantry_status_t status;
     char failure[GANTRY__TIMELINE_PATH_BYTES + 256];
     char path[GANTRY__TIMELINE_PATH_BYTES];
 };
 
-/* ---- the file; timeline->lock is held ---- */
+/* ---- the file; the caller must hold timeline->lock ---- */
 
 static bool write_at(int file, const char *bytes, size_t size, uint64_t at) {
     while (size > 0) {
@@ -120,7 +120,7 @@ static gantry_status_t keep_timeline_failure(gantry__timeline_t *timeline, gantr
     return status;
 }
 
-/* bytes has room for the closing behind size. */
+/* Writes a block. bytes must have room for the closing after size. */
 static gantry_status_t write_block(gantry__timeline_t *timeline, char *bytes, size_t size) {
     memcpy(bytes + size, closing, CLOSING_BYTES);
     if (write_at(timeline->file, bytes, size + CLOSING_BYTES, timeline->end)) {
@@ -262,9 +262,9 @@ static void end_writer(gantry__timeline_t *timeline) {
     gantry__mutex_unlock(&timeline->queue);
 }
 
-/* ---- buffers; the slot's lock is held ---- */
+/* ---- buffers; the caller must hold the slot's lock ---- */
 
-/* False: there is no writer. */
+/* Wakes the writer; false: there is none. */
 static bool wake_writer(gantry__timeline_t *timeline) {
     gantry__mutex_lock(&timeline->queue);
     const bool has_writer = timeline->has_writer;
@@ -273,7 +273,7 @@ static bool wake_writer(gantry__timeline_t *timeline) {
     return has_writer;
 }
 
-/* The first events open the file, before there is a writer: the call that follows tells a
+/* The first events open the file, before there is a writer: the call that follows reports a
  * failure. */
 static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
     if (slot->used == 0) return;
@@ -288,7 +288,7 @@ static void flush_slot(gantry__timeline_t *timeline, timeline_slot_t *slot) {
     if (atomic_load(&timeline->is_on)) start_writer(timeline);
 }
 
-/* False: no memory. */
+/* Makes the slot's buffer; false: there is no memory. */
 static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot) {
     const uint32_t before = gantry__failures();
     slot->memory = gantry__heap_alloc(timeline->heap, GANTRY__TIMELINE_SLOT_BYTES);
@@ -299,7 +299,7 @@ static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot)
     return true;
 }
 
-/* Copies a text to `at`, cut, and moves `at` behind it. */
+/* Copies a text to `at`, cut, and moves `at` to after it. */
 static const char *copy_text(char **at, const char *text) {
     char *const copy = *at;
     const size_t bytes = strnlen(text, COPY_BYTES - 1);
@@ -309,7 +309,7 @@ static const char *copy_text(char **at, const char *text) {
     return copy;
 }
 
-/* Puts the event's texts, which may change, behind it; returns their end. */
+/* Puts the event's texts, which may change, after it; returns their end. */
 static char *copy_texts(kept_event_t *kept, char *at) {
     kept->event.name = copy_text(&at, kept->event.name);
     for (uint32_t i = 0; i < kept->event.arg_count; ++i)

@@ -2,10 +2,9 @@
 /* The writer of a timeline: one file of trace events as Chrome and Perfetto read them, one event on
  * a line.
  *
- * Knows no device. docs/profile.md says which events there are.
- * Memory is bounded: threads share GANTRY__TIMELINE_SLOTS buffers of fixed size, each behind a lock
- * of its own, and a thread writes full ones to the file. Owner: the runtime. Thread-safe; destroy
- * is externally synchronised. */
+ * Knows no device. docs/profile.md says which events there are. Memory is bounded: threads share
+ * GANTRY__TIMELINE_SLOTS buffers of fixed size, each with a lock of its own, and a thread writes
+ * full ones to the file. Owner: the runtime. Thread-safe; destroy is externally synchronised. */
 #ifndef GANTRY_BASE_TIMELINE_H
 #define GANTRY_BASE_TIMELINE_H
 
@@ -26,7 +25,7 @@ typedef struct gantry__timeline_t gantry__timeline_t;
 
 gantry_status_t gantry__timeline_create(const gantry__heap_t *heap, const gantry__log_t *log,
                                         gantry__timeline_t **out_timeline);
-/* NULL does no harm. No thread writes any more. */
+/* Ends the timeline; NULL does no harm. No thread may write to it any more. */
 void gantry__timeline_destroy(gantry__timeline_t *timeline);
 
 /* Takes events for this file from now on; "%p" in path is the process's number. The file is opened

@@ -2,7 +2,7 @@
 /* The text of a timeline's event, in this order: numbers and texts, an event, its pieces that are
  * kept.
  *
- * A function writes at `at`, which always has room, and returns the end of its text. Most events
+ * A function writes at `at`, which must have room, and returns the end of its text. Most events
  * come here by thousands, so it copies few bytes at a time and divides rarely. */
 #include "base/timeline_line.h"
 
@@ -33,7 +33,7 @@ static inline unsigned count_digits(uint64_t number) {
     return count + (number >= 10);
 }
 
-/* Exactly so many digits, with zeros before the number. */
+/* Writes exactly so many digits, with zeros before the number. */
 static inline char *put_exactly(char *at, uint64_t number, unsigned digits) {
     char *const end = at + digits;
     for (; digits >= 2; digits -= 2) {
@@ -50,7 +50,7 @@ static inline char *put_digits(char *at, uint64_t number) {
 
 char *gantry__timeline_put_number(char *at, uint64_t number) { return put_digits(at, number); }
 
-/* Nanoseconds behind the point of microseconds. */
+/* Writes nanoseconds after the point of microseconds. */
 static inline char *put_rest(char *at, uint32_t ns) {
     at[0] = '.';
     at[1] = (char)('0' + ns / 100);
@@ -87,12 +87,12 @@ static inline char *put_time(char *at, uint64_t ns, second_t *second) {
     return put_rest(at + 6, rest % 1000);
 }
 
-/* Copied as it is: printable ASCII but the quote and the backslash. */
+/* Whether a character is copied as it is: printable ASCII but the quote and the backslash. */
 static inline bool timeline_is_plain(char c) {
     return (unsigned char)(c - 0x20) < 0x5f && c != '"' && c != '\\';
 }
 
-/* One character of a string that needs more than a copy; returns its bytes in the text. */
+/* Writes one character of a string that needs more than a copy; returns its bytes in the text. */
 static size_t put_character(char **at, const char *text) {
     const unsigned char first = (unsigned char)*text;
     const size_t bytes = first > 0x7f ? gantry__utf8_bytes(text) : 0;
@@ -130,7 +130,7 @@ static inline bool is_left_out(const gantry__timeline_event_t *event,
     return arg->text ? !*arg->text : arg->number == 0 && event->phase != 'C';
 }
 
-/* Args from `first` on; is_behind: others stand before them. */
+/* Writes args from `first` on; is_behind: others come before them. */
 static inline char *put_args(char *at, const gantry__timeline_event_t *event, uint32_t first,
                              bool is_behind) {
     for (uint32_t i = first; i < event->arg_count && i < GANTRY__TIMELINE_ARGS; ++i) {
@@ -180,7 +180,7 @@ static char *put_event(char *at, const gantry__timeline_event_t *event, second_t
 
 /* ---- pieces of lines ----
  *
- * Most lines differ from an earlier one in their numbers alone:
+ * Most lines differ from an earlier one only in their numbers:
  *
  *     ,\n{"name":"Add","cat":"op","ph":"X","pid":1,"tid":7,"ts":  1.500  ,"dur":  0.250
  *     |----------------------- head --------------------------|
@@ -200,7 +200,7 @@ typedef struct form_t {
         const char *name, *text;
     } texts[FORM_TEXTS];
     char phase;
-    bool has_args; /* in the tail */
+    bool has_args; /* there are args in the tail */
     uint16_t head_bytes, tail_bytes;
     char head[FORM_HEAD], tail[FORM_TAIL];
 } form_t;
@@ -233,7 +233,8 @@ static inline uint32_t hash_event(const gantry__timeline_event_t *event, uint32_
 }
 _Static_assert(FORMS == 1 << (64 - 57), "hash_event gives the position of a form");
 
-/* False: the line's pieces are too long to be kept. text has room for a line. */
+/* Makes the form of a line; false: the line's pieces are too long to be kept. text must have room
+ * for a line. */
 static bool make_form(form_t *form, const gantry__timeline_event_t *event, uint32_t text_count,
                       char *text) {
     form->name = NULL;
@@ -279,8 +280,8 @@ static inline const form_t *find_form(form_t *forms, const gantry__timeline_even
     return make_form(form, event, text_count, text) ? form : NULL;
 }
 
-/* The piece lies in an array of whole steps, and the line has room for one step more: copies of a
- * constant size need no call. */
+/* The piece is in an array of whole steps, and the line has room for one step more, so that copies
+ * of a constant size need no call. */
 static inline char *put_piece(char *at, const char *piece, unsigned bytes) {
     enum { STEP = 32 };
     for (unsigned i = 0; i < bytes; i += STEP) memcpy(at + i, piece + i, STEP);

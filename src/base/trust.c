@@ -45,7 +45,7 @@ typedef struct walk_t {
     const gantry__trust_t *others;
     const char *asked; /* the caller's path, for messages */
     int at;            /* the folder that was reached */
-    struct stat info;  /* of it */
+    struct stat info;  /* what stat says of it */
     bool is_shared;    /* others may write it; it has the sticky bit */
     uid_t root;        /* the owner of "/" */
     unsigned links;
@@ -131,7 +131,7 @@ static gantry_status_t fail_mode(const gantry__trust_t *others, const char *aske
         asked, what, mode, group, user, is_group ? "g-w" : "go-w", what);
 }
 
-/* Of the file or folder that is asked for. */
+/* Checks the file or folder that the caller named. */
 static gantry_status_t trust_check_last(const gantry__trust_t *others, const char *asked,
                                         const char *what, int file, const struct stat *info) {
     if (!is_trusted_user(others, info->st_uid)) return fail_owner(asked, what, info);
@@ -152,7 +152,7 @@ static gantry_status_t walk_enter(walk_t *walk, int folder, const struct stat *i
     return GANTRY_OK;
 }
 
-/* In the folder that was reached, which passed. */
+/* Makes a folder in the one that was reached, which passed the checks. */
 static gantry_status_t walk_make(const walk_t *walk, const char *name) {
     char path[PATH_MAX + NAME_MAX + 2];
     /* another process may have made it just now; the walk then examines what it made */
@@ -320,7 +320,7 @@ static gantry_status_t open_reached(const walk_t *walk, int *out_folder) {
     return *out_folder >= 0 ? GANTRY_OK : gantry__file_fail("open", walk->asked, errno);
 }
 
-/* out_folder may be NULL. Ends the walk. */
+/* Walks the path, opens what it reached, and ends the walk. out_folder may be NULL. */
 static gantry_status_t trust_open_walked(walk_t *walk, int *out_folder) {
     char name[NAME_MAX + 2];
     if (out_folder) *out_folder = -1;
@@ -376,7 +376,8 @@ gantry_status_t gantry__trust_check(const char *path) {
     return GANTRY_OK;
 }
 
-/* Of the program itself the loader knows only the first argument, which is anybody's. */
+/* The file of the library. For the program itself the loader knows only the first argument, which
+ * anybody can choose. */
 static const char *file_of_library(void) {
     static const char here;
     Dl_info found;

@@ -16,7 +16,8 @@
 
 #define GANTRY__TRUST_PATH_BYTES 4096
 
-/* Trusted, too, with root and the process's user: who may write a file that runs already. */
+/* Users that are trusted, too, with root and the process's user: those who may write a file that
+ * runs already. */
 typedef struct gantry__trust_t {
     bool has_user, has_group;
     uid_t user;
@@ -37,12 +38,12 @@ gantry_status_t gantry__trust_make_folder(const char *path, int *out_folder);
 gantry_status_t gantry__trust_open_entry(int folder, const char *path, const char *name,
                                          int *out_file);
 
-/* OK for a file or folder that others may not write, and for a path that does not exist and whose
- * folders pass. */
+/* Checks a path: OK for a file or folder that others may not write, and for a path that does not
+ * exist and whose folders pass. */
 gantry_status_t gantry__trust_check(const char *path);
 
-/* Who may write this library's file, or the program that it is linked into, as others to be
- * trusted; its path without symbolic links. False if it is unknown. */
+/* Finds those who may write this library's file, or the program that it is linked into, as others
+ * to be trusted; its path without symbolic links. False if it is unknown. */
 bool gantry__trust_of_library(gantry__trust_t *out_others, char out_path[GANTRY__TRUST_PATH_BYTES]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of tuning records: init, reading, writing, in this order.
  *
- * The first look-up reads the file and warns of bad lines. Writing takes the lock beside the file,
+ * The first look-up reads the file and warns of bad lines. Writing takes the lock next to the file,
  * reads the file again, drops the replaced and the bad lines, appends the new record and replaces
  * the file. base/tuning_text.c parses lines. */
 #define _POSIX_C_SOURCE 200809L
@@ -58,7 +58,7 @@ void gantry__tuning_store_deinit(gantry__tuning_store_t *store) {
 
 /* ---- reading ---- */
 
-/* All of the file, unless others may write it. */
+/* Reads all of the file, unless others may write it. */
 static gantry_status_t read_file(const gantry__tuning_store_t *store, void **out_bytes,
                                  size_t *out_size) {
     int file;
@@ -93,7 +93,7 @@ static gantry_status_t add_record(const gantry__tuning_store_t *store,
     return GANTRY_OK;
 }
 
-/* log NULL: the warnings were given already. */
+/* Reads the lines; log NULL: the warnings were given already. */
 static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gantry__log_t *log,
                                   size_t at, gantry__tuning_table_t *table) {
     char reason[GANTRY__TUNING_REASON_BYTES];
@@ -113,7 +113,7 @@ static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gan
     return GANTRY_OK;
 }
 
-/* *out_table is empty after a failure, and if there is no file. */
+/* Reads the table; *out_table is empty after a failure, and if there is no file. */
 static gantry_status_t read_table(const gantry__tuning_store_t *store, const gantry__log_t *log,
                                   gantry__tuning_table_t *out_table) {
     char reason[GANTRY__TUNING_REASON_BYTES];
@@ -133,7 +133,7 @@ static gantry_status_t read_table(const gantry__tuning_store_t *store, const gan
     return status;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static void read_once(gantry__tuning_store_t *store) {
     if (store->is_read) return;
     const uint32_t before = gantry__failures();
@@ -227,7 +227,7 @@ static gantry_status_t compose(const gantry__tuning_store_t *store, const char *
     return gantry__text_status(text);
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static gantry_status_t rewrite_locked(const gantry__tuning_store_t *store, change_t *change) {
     void *old = NULL;
     size_t size = 0;

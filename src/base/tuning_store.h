@@ -4,7 +4,7 @@
  *
  * A record is (device, what) and its values. The store interprets none of them and knows a device
  * only by its text. Several machines and processes may share a file: writers take turns by a lock
- * beside it and replace it whole, so that no record is lost, and a killed writer leaves the old
+ * next to it and replace it whole, so that no record is lost, and a killed writer leaves the old
  * file. A bad line is skipped with a warning that names file, line and reason; it is never an error
  * of the program that reads. Owner: the set of backends. Thread-safe after init. */
 #ifndef GANTRY_BASE_TUNING_STORE_H
@@ -24,12 +24,12 @@
 typedef struct gantry__tuning_record_t {
     const char *device, *what, *values, *measured;
     uint32_t line;
-    bool is_told; /* the user was told that it is another device's */
+    bool is_told; /* the user was informed that it is another device's */
 } gantry__tuning_record_t;
 
 /* The records of a file at one time. */
 typedef struct gantry__tuning_table_t {
-    char *bytes; /* of the file; records point into them */
+    char *bytes; /* the bytes of the file; records point into them */
     size_t size; /* bytes allocated from the heap */
     gantry__tuning_record_t *records;
     size_t count, capacity;
@@ -59,8 +59,8 @@ const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t 
 
 /* Visits a record of the present file. Returns false to end. */
 typedef bool (*gantry__tuning_visit_fn)(void *user, const gantry__tuning_record_t *record);
-/* OK also without a file; FailedPrecondition for a file that is no tuning file; else the error of
- * reading. */
+/* Lists the records: OK also without a file; FailedPrecondition for a file that is no tuning file;
+ * else the error of reading. */
 gantry_status_t gantry__tuning_store_list(gantry__tuning_store_t *store,
                                           gantry__tuning_visit_fn visit, void *user);
 

@@ -57,7 +57,7 @@ static bool is_name(gantry__part_t part) {
     return part.length > 0;
 }
 
-/* 2026-11-22T01:02:03Z */
+/* Whether the part is a time such as 2026-11-22T01:02:03Z. */
 static bool is_time(gantry__part_t part) {
     static const char form[GANTRY__TUNING_TIME_BYTES] = "0000-00-00T00:00:00Z";
     if (part.length != sizeof form - 1) return false;

@@ -36,18 +36,18 @@ typedef enum gantry__tuning_kind_t {
     GANTRY__TUNING_WRONG = 2
 } gantry__tuning_kind_t;
 
-/* True if the file begins as a tuning file of this version; *out_first is the offset of its second
+/* Whether the file begins as a tuning file of this version; *out_first is the offset of its second
  * line. An empty file is valid and has no records. Otherwise *out_reason says why not. */
 bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first,
                               char reason[GANTRY__TUNING_REASON_BYTES]);
 
-/* Reads the line at *at and moves *at behind it. *out points into text. A bad line gets a
+/* Reads the line at *at and moves *at to after it. *out points into text. A bad line gets a
  * reason. */
 gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, size_t *at,
                                                gantry__tuning_line_t *out,
                                                char reason[GANTRY__TUNING_REASON_BYTES]);
 
-/* Why these texts cannot be a record, or NULL. */
+/* The reason why these texts cannot be a record, or NULL. */
 const char *gantry__tuning_fault(gantry__part_t device, gantry__part_t what, gantry__part_t values);
 
 bool gantry__part_is(gantry__part_t part, const char *text);

@@ -59,7 +59,7 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
 /* Two numbers of so many bits have a product below the limit. */
 #define SMALL_BITS (SIZE_MAX > UINT32_MAX ? 31 : 13)
 
-/* True if a * b, of numbers > 0, exceeds the limit; divides only if one of them is large. */
+/* Whether a * b, of numbers > 0, exceeds the limit; divides only if one of them is large. */
 static bool overflows(int64_t a, int64_t b) {
     return (a | b) >> SMALL_BITS != 0 && a > GANTRY__MOST_ELEMENTS / b;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of files that Gantry keeps for a user. Creates nothing. Thread-safe. */
+/* The folder of files that Gantry keeps for a user. It creates nothing. Owner: the caller must free
+ * the path. Threads: thread-safe. */
 #ifndef GANTRY_BASE_USER_FOLDER_H
 #define GANTRY_BASE_USER_FOLDER_H
 

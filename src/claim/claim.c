@@ -12,8 +12,8 @@
  * Invariants: only who has the turn takes a place, the one above the highest locked place, so that
  * nobody comes before a waiting claimant. Who has no place may choose only while no place is
  * locked. A device is exclusive by its own lock, whatever the queue says. Nothing is stored:
- * counting asks the kernel for locks. Any user may lock any bytes of a file here, so a range counts
- * once, and the number of questions is bounded. */
+ * counting queries the locks of the kernel. Any user may lock any bytes of a file here, so a range
+ * counts once, and the number of queries is bounded. */
 #define _GNU_SOURCE
 #include "claim/claim.h"
 
@@ -54,7 +54,7 @@ gantry_status_t gantry__claim_open(const char *folder, const char *command,
     return status; /* a failed claim is closed already, and may be closed again */
 }
 
-/* Closing unlocks, but a child of fork may have the queue's descriptor, too. */
+/* Unlocks and closes: closing unlocks, too, but a child of fork may have the queue's descriptor. */
 void gantry__claim_close(gantry__claim_t *claim) {
     if (claim->queue >= 0) {
         (void)gantry__claim_end_turn(claim, false);
@@ -89,7 +89,7 @@ static size_t count_locks(int file, int64_t from, int64_t end) {
     return count;
 }
 
-/* PLACES_END if the last place is taken, or nothing is known. */
+/* The next place; PLACES_END if the last place is taken, or nothing is known. */
 static int64_t next_place(int file) {
     int64_t place = FIRST_PLACE;
     gantry__claim_range_t range;
@@ -136,7 +136,7 @@ static void drop_turn(gantry__claim_t *claim) {
     claim->has_turn = false;
 }
 
-/* With a place, the queue is asked before the turn, which only its head then takes. */
+/* With a place, the queue is read before the turn, which only its head then takes. */
 gantry_status_t gantry__claim_begin_turn(gantry__claim_t *claim, bool queue, size_t *out_before) {
     size_t before = 0;
     if (claim->place) before = count_locks(claim->queue, FIRST_PLACE, claim->place);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A claimant: its turn, its place in the queue, the devices that it holds. include/gantry/claim.h
- * tells how it is used.
+ * says how it is used.
  *
- * Owner: the caller closes it. Externally synchronised; processes synchronise by the locks. */
+ * Owner: the caller must close it. Threads: externally synchronised; processes synchronise by the
+ * locks. */
 #ifndef GANTRY_CLAIM_CLAIM_H
 #define GANTRY_CLAIM_CLAIM_H
 
@@ -24,7 +25,7 @@ typedef struct gantry__claim_t {
     int files[GANTRY__CLAIM_MOST];
     size_t count;
     bool is_inherited; /* other programs may hold the devices, too */
-    int64_t process;   /* that took them: a child of fork does not give them back */
+    int64_t process;   /* the process that took them: a child of fork does not give them back */
 } gantry__claim_t;
 
 /* folder as for gantry__claim_folder_open. */

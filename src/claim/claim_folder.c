@@ -3,8 +3,8 @@
  *
  * Kernels refuse open(O_CREAT) of another user's file in a folder with the sticky bit
  * (fs.protected_regular), so an existing file is opened without O_CREAT, and a new one is made with
- * O_EXCL. systemd-tmpfiles removes old files of /tmp, but leaves a folder alone while someone holds
- * a lock of it (flock). */
+ * O_EXCL. systemd-tmpfiles removes old files of /tmp, but keeps a folder while someone holds a lock
+ * of it (flock). */
 #define _GNU_SOURCE
 #include "claim/claim_folder.h"
 
@@ -50,7 +50,7 @@ gantry_status_t gantry__claim_fail(const gantry__claim_folder_t *folder, const c
                         error == ELOOP ? "it is a symbolic link" : strerror(error));
 }
 
-/* Out of the way of a program that inherits it. */
+/* Moves the descriptor out of the way of a program that inherits it. */
 static int move_up(int file) {
     int high = fcntl(file, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
     if (high < 0 && file <= STDERR_FILENO) high = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -131,7 +131,7 @@ static int open_or_make(int directory, const char *name) {
     int file = openat(directory, name, flags);
     if (file >= 0 || errno != ENOENT) return file;
     make_whole(directory, name);
-    file = openat(directory, name, flags); /* opened by name, so that /proc tells the name */
+    file = openat(directory, name, flags); /* opened by name, so that /proc shows the name */
     if (file >= 0 || errno != ENOENT) return file;
     file = openat(directory, name, flags | O_CREAT | O_EXCL, 0600);
     if (file >= 0) (void)fchmod(file, 0666); /* whatever the mask of the process is */

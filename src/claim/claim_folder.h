@@ -2,7 +2,7 @@
 /* The folder of claims and the files in it. Every user of the machine may write there, so nothing
  * in it is trusted: no symbolic link is followed, and only plain files with one name are opened.
  *
- * Owner: the caller closes the folder and the files. Thread-safe. */
+ * Owner: the caller must close the folder and the files. Threads: thread-safe. */
 #ifndef GANTRY_CLAIM_CLAIM_FOLDER_H
 #define GANTRY_CLAIM_CLAIM_FOLDER_H
 
@@ -35,13 +35,13 @@ bool gantry__claim_file_look(const gantry__claim_folder_t *folder, const char *n
 bool gantry__claim_file_is_current(const gantry__claim_folder_t *folder, const char *name,
                                    int file);
 
-/* "cannot <doing> '<folder>/<name>': <reason of errno>". */
+/* Fails with "cannot <doing> '<folder>/<name>': <reason of errno>". */
 gantry_status_t gantry__claim_fail(const gantry__claim_folder_t *folder, const char *name,
                                    const char *doing, int error);
 
 /* ---- locks on bytes of a file: they end with the last descriptor of the open file ---- */
 
-/* 0, EAGAIN if another open file has the lock, or another errno. */
+/* Returns 0, EAGAIN if another open file has the lock, or another errno. */
 int gantry__claim_lock(int file, int64_t byte);
 void gantry__claim_unlock(int file, int64_t byte);
 typedef struct gantry__claim_range_t {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a claim's file: who holds it. Information for people; only the lock is the claim.
- * Thread-safe. */
+/* The text of a claim's file, which says who holds it. It is information for people; only the lock
+ * is the claim. Owner: the file is the caller's. Threads: thread-safe for different files. */
 #ifndef GANTRY_CLAIM_CLAIM_RECORD_H
 #define GANTRY_CLAIM_CLAIM_RECORD_H
 
@@ -11,7 +11,8 @@
 void gantry__claim_record_write(int file, const char *command);
 /* Reads all fields but held and device, from a text that any user may have written. */
 void gantry__claim_record_read(int file, gantry_claim_info_t *out_info);
-/* "process 123 (user 1000, host a): python train.py, since 2026-11-26T12:00:00Z". */
+/* Describes a claim: "process 123 (user 1000, host a): python train.py, since
+ * 2026-11-26T12:00:00Z". */
 void gantry__claim_record_describe(const gantry_claim_info_t *info, char *out, size_t out_bytes);
 
 #endif

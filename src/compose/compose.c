@@ -85,8 +85,8 @@ static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t
     return GANTRY_OK;
 }
 
-/* In a trace: the op becomes a constant, which keeps no request. A request that cannot be met is
- * refused, as it is outside a trace. */
+/* Checks the request in a trace, where the op becomes a constant, which keeps no request. A request
+ * that cannot be met is refused, as it is outside a trace. */
 static gantry_status_t check_traced_request(gantry_scope_t *scope, const gantry__infer_t *call) {
     const gantry__place_request_t rules =
         gantry__dispatch_request(scope->runtime, NULL, NULL, NULL, NULL);
@@ -96,8 +96,8 @@ static gantry_status_t check_traced_request(gantry_scope_t *scope, const gantry_
                                 call->dtypes[0], false, NULL, &kept);
 }
 
-/* Of an op that the core computes: leaves its record. *out_host: the placed device, if its memory
- * is the host's; else the host. */
+/* Leaves the record of an op that the core computes. *out_host: the placed device, if its memory is
+ * the host's; else the host. */
 static gantry_status_t place_on_host(gantry_scope_t *scope, const gantry__infer_t *call,
                                      gantry_logical_device_t **out_host) {
     gantry_logical_device_t *placed;

@@ -8,7 +8,8 @@
  * composed op's name in front of the message.
  *
  * To add one: a line in op/composed.def and in a family's definitions (flag GANTRY__OP_COMPOSED),
- * and its function in compose_<family>.c. The scope belongs to the calling thread. */
+ * and its function in compose_<family>.c. The function must set every output, unless it leaves the
+ * scope failed, and must not end the scope. Threads: the scope belongs to the calling thread. */
 #ifndef GANTRY_COMPOSE_COMPOSE_H
 #define GANTRY_COMPOSE_COMPOSE_H
 
@@ -22,7 +23,7 @@ typedef struct gantry__compose_t {
     gantry__infer_t *call; /* types, attributes, shapes of inputs and results: checked */
     const gantry_tensor_t *const *inputs;
     gantry_logical_device_t *host; /* where gantry__compose_host makes tensors */
-    /* to be set: tensors of that scope, or inputs; NULL after a failure */
+    /* the function must set them: to tensors of that scope, or inputs; NULL after a failure */
     const gantry_tensor_t **outputs;
 } gantry__compose_t;
 
@@ -34,22 +35,22 @@ typedef struct gantry__compose_t {
 
 /* ---- for the functions ---- */
 
-/* Whether a Reshape to this shape finds all sizes: one is open at most, and none is 0 beside it. */
+/* Whether a Reshape to this shape finds all sizes: at most one is open, and then none is 0. */
 bool gantry__takes_reshape(const gantry_shape_t *shape);
 
-/* A tensor on the host, whatever the scope requests: for results that programs read at once
- * (Shape), and for inputs that describe a part. The result of an op that is placed on a CPU is
- * made there. */
+/* Makes a tensor on the host, whatever the scope requests: for results that programs read at once
+ * (Shape), and for inputs that describe a part. The result of an op that is placed on a CPU is made
+ * there. */
 const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype,
                                             gantry_shape_t shape, const void *data);
-/* from, from + step, ... below limit: int64. */
+/* Makes the int64 tensor from, from + step, ... below limit. */
 const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from,
                                              int64_t limit, int64_t step);
-/* A scalar of this type, floating or an integer, on the scope's device. */
+/* Makes a scalar of this type, which must be floating or an integer, on the scope's device. */
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
                                               double value);
-/* float16 and bfloat16 as float32, for parts between which nothing may be rounded; and back to a
- * result's type. Other types stay unchanged. */
+/* Converts float16 and bfloat16 to float32, for parts between which nothing may be rounded; and
+ * back to a result's type. Other types stay unchanged. */
 const gantry_tensor_t *gantry__compose_widen(const gantry__compose_t *c, const gantry_tensor_t *x);
 const gantry_tensor_t *gantry__compose_narrow(const gantry__compose_t *c, const gantry_tensor_t *x,
                                               gantry_dtype_t dtype);

@@ -37,7 +37,8 @@ typedef struct conv_t {
     const gantry__compose_t *c;
     gantry_scope_t *scope;
     bool channels_first;
-    int64_t rows, columns, channels, outputs; /* of the filter; channels of one group */
+    /* sizes of the filter; channels are those of one group */
+    int64_t rows, columns, channels, outputs;
     int64_t groups;
     gantry_shape_t image, places; /* [batch, height, width, channels] before and after */
     int64_t strides[4], rates[4], pads[8];
@@ -135,7 +136,7 @@ static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4])
     return conv->has_pads ? 4 : 3;
 }
 
-/* [places, window, groups, x] as [groups, places, window * x]. */
+/* Turns [places, window, groups, x] into [groups, places, window * x]. */
 static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
                                            gantry_shape_t four, const int32_t *order, int64_t rows,
                                            int64_t columns) {
@@ -161,7 +162,7 @@ static const gantry_tensor_t *filter_groups(const conv_t *conv, const gantry_ten
                         order, window * conv->channels, each);
 }
 
-/* [places, outputs] as [groups, places, outputs of a group]. */
+/* Turns [places, outputs] into [groups, places, outputs of a group]. */
 static const gantry_tensor_t *result_groups(const conv_t *conv, const gantry_tensor_t *result,
                                             int64_t places) {
     static const int32_t order[] = {1, 0, 2};
@@ -171,7 +172,7 @@ static const gantry_tensor_t *result_groups(const conv_t *conv, const gantry_ten
         order);
 }
 
-/* [groups, a * b, x] as [a, b, groups, x]. */
+/* Turns [groups, a * b, x] into [a, b, groups, x]. */
 static const gantry_tensor_t *compose_conv_join_groups(const conv_t *conv,
                                                        const gantry_tensor_t *parts, int64_t a,
                                                        int64_t b, int64_t x) {
@@ -301,7 +302,7 @@ static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t re
 
 /* With steps of 1 the images are themselves a convolution, of the result with the filter after half
  * a turn. False with other steps, and if the padding exceeds the window's reach, so that some
- * windows lie in the padding only. */
+ * windows are only in the padding. */
 static bool compose_conv_turn(const conv_t *conv, conv_t *out) {
     *out = *conv;
     out->channels = conv->outputs;
@@ -572,7 +573,7 @@ static const gantry_tensor_t *count_elements(const conv_t *conv, gantry_dtype_t 
         gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
 }
 
-/* Whether the windows lie side by side and fill the image. */
+/* Whether the windows are adjacent and fill the image. */
 static bool windows_tile_image(const conv_t *conv) {
     return conv->strides[1] == conv->rows && conv->strides[2] == conv->columns &&
            conv->places.dims[1] * conv->rows == conv->image.dims[1] &&

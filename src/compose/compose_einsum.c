@@ -10,8 +10,8 @@
  *     left, right    [batch, free, contracted] x [batch, contracted, free], where a plain reshape
  *                    will do without a transpose
  *     product        MatMul or BatchMatMul; nothing contracted: Mul, broadcasting
- *     output         [batch, left free, right free], transposed to the order asked for; a label
- *                    twice: put on the diagonal, zeros beside it
+ *     output         [batch, left free, right free], transposed to the requested order; a label
+ *                    twice: put on the diagonal, with zeros elsewhere
  *
  * Dimensions under an ellipsis are batch dimensions; if one input lacks them or has size 1,
  * BatchMatMul broadcasts. */
@@ -31,7 +31,7 @@ typedef struct operand_t {
     gantry_shape_t shape;
 } operand_t;
 
-/* In a trace, where sizes depend on data: a Reshape finds one of them. */
+/* Reshapes a tensor. In a trace, where sizes depend on data, a Reshape finds one of them. */
 static const gantry_tensor_t *compose_einsum_reshape(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_shape_t *shape) {

@@ -24,7 +24,7 @@ static const gantry_tensor_t *donate(const gantry__compose_t *c, const gantry_te
 
 /* ---- activations: gradients, and features or outputs ---- */
 
-/* gradients times 1 where `kept` is true, times 0 elsewhere. */
+/* Gives gradients times 1 where `kept` is true, times 0 elsewhere. */
 static void give_kept(const gantry__compose_t *c, const gantry_tensor_t *kept) {
     const gantry_tensor_t *factor = gantry_cast(c->scope, kept, c->call->out_dtypes[0]);
     c->outputs[0] = gantry_mul(c->scope, c->inputs[0], donate(c, factor));
@@ -48,7 +48,7 @@ void gantry__compose_leaky_relu_grad(const gantry__compose_t *c) {
                       donate(c, gantry_mul(c->scope, c->inputs[0], number(c, (double)alpha))));
 }
 
-/* gradients * (outputs + shift) where outputs < 0, `above` elsewhere. */
+/* Gives gradients * (outputs + shift) where outputs < 0, `above` elsewhere. */
 static void give_elu(const gantry__compose_t *c, double shift, const gantry_tensor_t *above) {
     const gantry_tensor_t *slope = gantry_add(c->scope, c->inputs[1], number(c, shift)),
                           *below = gantry_mul(c->scope, c->inputs[0], donate(c, slope));
@@ -79,7 +79,7 @@ void gantry__compose_softsign_grad(const gantry__compose_t *c) {
 
 /* ---- functions: their result y, and dy ---- */
 
-/* dy with y's shape, which it need not have. */
+/* Returns dy with y's shape, which it need not have. */
 static const gantry_tensor_t *shaped_dy(const gantry__compose_t *c) {
     const gantry_shape_t *shape = &c->inputs[0]->shape;
     const bool is_alike = gantry_shape_equal(&c->inputs[1]->shape, shape);

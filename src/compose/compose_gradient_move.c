@@ -99,9 +99,9 @@ void gantry__compose_strided_slice_grad(const gantry__compose_t *c) {
 typedef struct fold_t {
     const gantry__compose_t *c;
     const gantry_tensor_t *x;
-    gantry_shape_t shape; /* of x */
+    gantry_shape_t shape; /* the shape of x */
     int32_t axis;
-    int64_t before, after, size; /* of the borders and of the middle */
+    int64_t before, after, size; /* sizes of the borders and of the middle */
     int64_t apart;               /* elements between a border and the first that it mirrors */
 } fold_t;
 
@@ -121,7 +121,7 @@ static const gantry_tensor_t *add_mirrored(const fold_t *fold, const gantry_tens
     return gantry_add(scope, sum, gantry_tensor_donate(scope, mirrored));
 }
 
-/* Elements of the result that lie side by side, of which a border mirrors all or none. */
+/* Makes adjacent elements of the result, of which a border mirrors all or none. */
 static const gantry_tensor_t *fold_part(const fold_t *fold, int64_t from, int64_t to) {
     const int64_t count = to - from, last = fold->size - fold->apart;
     const gantry_tensor_t *sum = cut(fold, fold->before + from, count);

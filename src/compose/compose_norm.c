@@ -33,7 +33,7 @@ static moments_t moments(const gantry__compose_t *c, const gantry_tensor_t *x,
     return m;
 }
 
-/* scale / sqrt(variance + epsilon) */
+/* Computes scale / sqrt(variance + epsilon). */
 static const gantry_tensor_t *factor(const gantry__compose_t *c, const gantry_tensor_t *scale,
                                      const gantry_tensor_t *variance, double epsilon) {
     const gantry_dtype_t dtype = variance ? variance->dtype : GANTRY_FLOAT32;
@@ -57,8 +57,8 @@ void gantry__compose_moments(const gantry__compose_t *c) {
     }
 }
 
-/* As tf.nn.batch_normalization: x * factor + (offset - mean * factor), so that x is read twice, not
- * three times. */
+/* Computes as tf.nn.batch_normalization does: x * factor + (offset - mean * factor), so that x is
+ * read twice, not three times. */
 void gantry__compose_batch_norm(const gantry__compose_t *c) {
     gantry_scope_t *scope = c->scope;
     const gantry_tensor_t *in[5];
@@ -97,7 +97,7 @@ static fused_t read_fused(const gantry__compose_t *c) {
     };
 }
 
-/* y = (x - mean) * factor + offset; mean and variance are vectors. */
+/* Gives y = (x - mean) * factor + offset; mean and variance are vectors. */
 static void give_normalised(const gantry__compose_t *c, const fused_t *f,
                             const gantry_tensor_t *mean, const gantry_tensor_t *variance) {
     gantry_scope_t *scope = c->scope;
@@ -110,7 +110,7 @@ static void give_normalised(const gantry__compose_t *c, const fused_t *f,
                                            c->call->out_dtypes[0]);
 }
 
-/* (1 - exponential_avg_factor) * former + exponential_avg_factor * present */
+/* Computes (1 - exponential_avg_factor) * former + exponential_avg_factor * present. */
 static const gantry_tensor_t *average(const gantry__compose_t *c, const gantry_tensor_t *former,
                                       const gantry_tensor_t *present) {
     const double share = float_attr(c, "exponential_avg_factor");
@@ -163,7 +163,7 @@ typedef struct norm_grad_t {
     const gantry_tensor_t *axes;
 } norm_grad_t;
 
-/* -1 if a size is open. */
+/* The product of the sizes; -1 if a size is open. */
 static int64_t product_of(const int64_t *sizes, int32_t count) {
     int64_t product = 1;
     for (int32_t i = 0; i < count; ++i)
@@ -171,7 +171,7 @@ static int64_t product_of(const int64_t *sizes, int32_t count) {
     return product;
 }
 
-/* NHWC as [rows, channels], NCHW as [images, channels, points]. */
+/* Reads the inputs: NHWC as [rows, channels], NCHW as [images, channels, points]. */
 static norm_grad_t read_norm_grad(const gantry__compose_t *c) {
     const bool is_nchw = strcmp(gantry__infer_attr(c->call, "data_format")->s, "NCHW") == 0;
     const gantry_shape_t *shape = &c->call->out_shapes[0];
@@ -214,7 +214,7 @@ static const gantry_tensor_t *sum_channels(const gantry__compose_t *c, const nor
     return gantry__call_op(c->scope, GANTRY__OP_ID_Sum, inputs, 2, &keep, 1, NULL);
 }
 
-/* scale * r * (dy - sum(dy) / n - (x - mean) * sum(dy * (x - mean)) / n * r * r) */
+/* Computes scale * r * (dy - sum(dy) / n - (x - mean) * sum(dy * (x - mean)) / n * r * r). */
 static const gantry_tensor_t *train_grad(const gantry__compose_t *c, const norm_grad_t *g,
                                          const gantry_tensor_t *centred, const gantry_tensor_t *r,
                                          const gantry_tensor_t *sum,
@@ -252,8 +252,8 @@ void gantry__compose_fused_batch_norm_grad(const gantry__compose_t *c) {
 
 /* ---- LayerNorm ---- */
 
-/* For rows that are one chunk of the tree of sums: the same operations in the same order, and so
- * the same bits. */
+/* Normalises rows that are one chunk of the tree of sums: the same operations in the same order,
+ * and so the same bits. */
 static const gantry_tensor_t *layer_norm_rows(const gantry__compose_t *c) {
     const gantry_tensor_t *inputs[3];
     for (int i = 0; i < 3; ++i) inputs[i] = gantry__compose_widen(c, c->inputs[i]);

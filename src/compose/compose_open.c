@@ -2,7 +2,7 @@
 /* Which composed ops have parts that do without sizes that depend on data.
  *
  * Their functions use no size, or pass one that is not known to Reshape as -1: there may be one,
- * and no size of 0 beside it. */
+ * and then no size of 0. */
 #include "op/einsum.h"
 #include "op/op_infer.h"
 #include "compose/compose.h"

@@ -12,7 +12,7 @@
 
 /* ---- with a state ---- */
 
-/* In a trace the op is a node that draws in each call. */
+/* Takes counter steps of a stream. In a trace the op is a node that draws in each call. */
 static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
                                 gantry__draw_t *out_draw) {
     gantry_runtime_t *runtime = c->scope->runtime;
@@ -72,7 +72,7 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
     c->outputs[0] = draw_and_end(c, GANTRY__OP_ID_StatelessMultinomialV2, &draw, 2, 2, &attr);
 }
 
-/* True if there is only one order. */
+/* Whether there is only one order. */
 static bool is_fixed(const gantry_tensor_t *value) {
     return value->elements <= 1 || value->shape.dims[0] <= 1;
 }

@@ -24,7 +24,7 @@ static void compose_reduce_finish(const gantry__compose_t *c, const gantry_tenso
     c->outputs[0] = gantry__compose_narrow(c, result, c->call->out_dtypes[0]);
 }
 
-/* log(sum(exp(x - m))) + m, with m the maximum if it is finite, else 0. */
+/* Computes log(sum(exp(x - m))) + m, with m the maximum if it is finite, else 0. */
 void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
     gantry_scope_t *s = c->scope;
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
@@ -40,7 +40,7 @@ void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
     compose_reduce_finish(c, gantry_add(s, sum, gantry_reshape(s, most, c->call->out_shapes[0])));
 }
 
-/* Two passes: the mean, then the mean of the squared distances from it. */
+/* Computes the variance in two passes: the mean, then the mean of the squared distances from it. */
 static const gantry_tensor_t *variance(const gantry__compose_t *c) {
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
     const gantry_tensor_t *apart =

@@ -33,8 +33,8 @@
 
 typedef struct formula_t {
     uint16_t op;      /* gantry__op_id_t */
-    char text[80];    /* with update_slots off, the part behind '|' */
-    char variant[80]; /* of use_nesterov and the like, in place of the part behind '|' */
+    char text[80];    /* with update_slots off, the part after '|' */
+    char variant[80]; /* of use_nesterov and the like, in place of the part after '|' */
 } formula_t;
 
 static const formula_t formulas[] = {
@@ -192,7 +192,8 @@ static void read_step(step_t *step, const gantry__compose_t *c) {
 
 /* ---- running it ---- */
 
-/* Variables that an update holds alone are overwritten, if the next part makes their values. */
+/* Variables whose values only the update holds are overwritten, if the next part makes their
+ * values. */
 static void overwrite(const gantry__compose_t *c) {
     c->scope->overwritten = c->scope->parent->overwritten;
 }
@@ -248,7 +249,7 @@ static int64_t input_of(const gantry_tensor_t **inputs, uint32_t *count,
     return i;
 }
 
-/* Runs the instructions on numbers alone, which a program would repeat for each element. The
+/* Runs the instructions that need only numbers, which a program would repeat for each element. The
  * results that others use become inputs, up to four. False after a failure. */
 static bool run_numbers(step_t *step, const gantry_tensor_t **inputs, uint32_t *input_count) {
     const gantry_tensor_t *numbers[MOST_INSTRUCTIONS] = {NULL};

@@ -30,8 +30,8 @@ static void note_completed(const gantry_logical_device_t *device, uint32_t first
     }
 }
 
-/* No pool, however empty, has a region for more than the device's largest allocation: the error
- * begins with that fact. */
+/* Explains a failure to allocate: no pool, however empty, has a region for more than the device's
+ * largest allocation, so the error begins with that fact. */
 static gantry_status_t buffer_explain(gantry_status_t status, const gantry_logical_device_t *device,
                                       uint64_t size_bytes) {
     uint64_t largest = device->info.largest_allocation_bytes;

@@ -20,8 +20,8 @@ typedef struct gantry__buffer_t {
     atomic_uint references;
     gantry_logical_device_t *device;
     gantry__bfc_chunk_t *chunk;
-    gantry_span_t span; /* of the requested bytes */
-    void *data;         /* on a host-addressable device, else NULL */
+    gantry_span_t span; /* the span of the requested bytes */
+    void *data;         /* the bytes on a host-addressable device, else NULL */
     atomic_uint_fast64_t last_use[GANTRY__STREAMS];
 } gantry__buffer_t;
 
@@ -43,7 +43,7 @@ uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stre
 /* Makes later work of the device's compute stream wait for the other streams' uses. */
 gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer);
 /* Whether a result may begin at this byte of the buffer: at the device's alignment, and at a cache
- * line, since kernels write whole lines. */
+ * line, because kernels write whole lines. */
 bool gantry__buffer_is_aligned(const gantry__buffer_t *buffer, uint64_t offset_bytes);
 /* Marks that work with this count on the stream uses the buffer. */
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count);

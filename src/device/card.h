@@ -41,10 +41,10 @@ typedef struct gantry__card_t {
     /* the note with numerics at its end; constant once has_full_note is set */
     atomic_bool has_full_note;
     char full_note[1024];
-    /* Opened with the first logical device, closed with the last. The lock orders the openings of
-     * this card, and guards the fields below and nothing else. Apart from a stream's, it is the
-     * only lock that is held while the driver is called, so no thread that holds another lock may
-     * take it. */
+    /* The card is opened with the first logical device, and closed with the last. The lock orders
+     * the openings of this card, and guards the fields below and nothing else. Apart from a
+     * stream's, it is the only lock that is held while the driver is called, so no thread that
+     * holds another lock may take it. */
     gantry__mutex_t open_lock;
     gantry_backend_device_t *handle;
     uint32_t open_count;

@@ -24,8 +24,9 @@
  *
  * So a share of a card includes the context, and processes whose shares add up to 1 fit on it
  * together. A limit in bytes is for memory taken through Gantry, as TensorFlow's memory_limit is,
- * and only pays for the part of the context that has no room beside it. There is one context,
- * however many parts are opened in whatever order: the charges of all parts add up to it. */
+ * and only pays for the part of the context for which the card has no other room. There is one
+ * context, however many parts are opened in whatever order: the charges of all parts add up to
+ * it. */
 #include "device/card_limit.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of a card's logical devices, and the memory that the driver took for itself when the
- * card was opened.
+ * card was opened. The functions read settings and query drivers; they keep no books.
  *
- * Reads settings and queries drivers; keeps no books. The caller holds the card's open_lock, unless
- * a function says that it takes the lock. */
+ * Owner: the card and its logical devices, whose fields the functions fill. Threads: the caller
+ * must hold the card's open_lock, unless a function says that it takes the lock. */
 #ifndef GANTRY_DEVICE_CARD_LIMIT_H
 #define GANTRY_DEVICE_CARD_LIMIT_H
 
@@ -26,7 +26,7 @@ void gantry__logical_limit_find(gantry_logical_device_t *device);
  * it has room. Takes the card's open_lock. */
 void gantry__card_limit_grow(gantry_logical_device_t *device, uint64_t bytes);
 
-/* ResourceExhausted if the context leaves nothing of the limit. */
+/* Checks the limit: ResourceExhausted if the context leaves nothing of it. */
 gantry_status_t gantry__logical_limit_check(const gantry_logical_device_t *device);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct gantry__config_item_t {
     /* "": the value is for all devices; "*": for the rest */
     char device[GANTRY__CONFIG_DEVICE_BYTES];
     const char *at, *value; /* where the item and its value begin in the text */
-    size_t length;          /* of the value */
+    size_t length;          /* the length of the value */
 } gantry__config_item_t;
 
 /* Takes the next item off *cursor, which begins at the text; *out_has is false at its end. The
@@ -70,7 +70,7 @@ gantry_status_t gantry__config_parts(const gantry__config_text_t *text,
                                      const gantry__config_item_t *item,
                                      gantry_logical_device_config_t *out_parts, size_t *out_count);
 
-/* As the environment would spell them, cut to fit. */
+/* Writes a limit as the environment would spell it, cut to fit. */
 void gantry__format_limit(const gantry__limit_t *limit, char *out, size_t out_bytes);
 void gantry__format_parts(const gantry_logical_device_config_t *parts, size_t count, char *out,
                           size_t out_bytes);

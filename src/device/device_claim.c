@@ -20,7 +20,7 @@ void gantry__device_claim_name(const physical_t *device, char out_name[GANTRY__C
     }
 }
 
-/* The free part of its memory, in 1/1000; half if nothing tells. */
+/* The free part of its memory, in 1/1000; half if nothing is known. */
 static uint32_t free_share(const physical_t *device) {
     uint64_t free_bytes, total_bytes;
     if (!gantry__card_memory(device, NULL, &free_bytes, &total_bytes) || total_bytes < 1000)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device's name in claims, and the claims of GANTRY_VISIBLE_DEVICES=auto. Thread-safe with the
- * table's lock held. */
+/* A device's name in claims, and the claims of GANTRY_VISIBLE_DEVICES=auto. Owner: the device table
+ * has the claims. Threads: thread-safe; the caller must hold the table's lock. */
 #ifndef GANTRY_DEVICE_DEVICE_CLAIM_H
 #define GANTRY_DEVICE_DEVICE_CLAIM_H
 
 #include "claim/claim.h"
 #include "device/device_table.h"
 
-/* Equal for every backend's view of a card, in every process: the PCI address, since not every view
- * knows the UUID. The UUID names a part of a card, and a card without address. */
+/* Writes a name that is equal for every backend's view of a card, in every process: the PCI
+ * address, because not every view knows the UUID. The UUID names a part of a card, and a card
+ * without address. */
 void gantry__device_claim_name(const struct gantry_physical_device_t *device,
                                char out_name[GANTRY__CLAIM_NAME_BYTES]);
 

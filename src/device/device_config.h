@@ -19,7 +19,7 @@ gantry_status_t gantry__memory_policy_read(gantry__device_table_t *table);
  * names a device of the environment that this machine lacks; in an option it is InvalidArgument. */
 gantry_status_t gantry__device_settings_read(gantry__device_table_t *table);
 
-/* ---- setters beside those of device_table.h ---- */
+/* ---- setters other than those of device_table.h ---- */
 
 gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
                                             const gantry_physical_device_t *device,
@@ -41,11 +41,11 @@ gantry_status_t gantry__device_get_logical(gantry__device_table_t *table,
 /* ---- shared by the files of settings ---- */
 
 bool gantry__device_table_is_frozen(const gantry__device_table_t *table);
-/* FailedPrecondition "<what> cannot be modified after being initialized (initialized by
+/* Fails with FailedPrecondition "<what> cannot be modified after being initialized (initialized by
  * gantry_matmul)". */
 gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table, const char *what);
-/* Makes next the device's settings if the table allows it; the lock is held. what: for the
- * refusal. */
+/* Makes next the device's settings if the table allows it. The caller must hold the lock. what: for
+ * the refusal. */
 gantry_status_t gantry__device_commit(gantry__device_table_t *table,
                                       const gantry_physical_device_t *device,
                                       gantry__device_settings_t *next, const char *what,

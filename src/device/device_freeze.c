@@ -103,7 +103,7 @@ gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const
     return status;
 }
 
-/* ---- what was found, told once ---- */
+/* ---- what was found, logged once ---- */
 
 static void announce_device(const gantry__device_table_t *table, const logical_t *device) {
     const struct gantry_physical_device_t *physical = device->physical;

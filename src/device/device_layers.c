@@ -33,7 +33,7 @@ static gantry_status_t tell_unusable(const reader_t *reader, const gantry__confi
     return GANTRY_OK;
 }
 
-/* *out_device is NULL if the item is to be left out. */
+/* Finds the device of an item; *out_device is NULL if the item is to be left out. */
 static gantry_status_t find_device(const reader_t *reader, const gantry__config_item_t *item,
                                    physical_t **out_device) {
     gantry__device_reference_t reference;

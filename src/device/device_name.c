@@ -49,7 +49,7 @@ static const char *const keywords[] = {"job",  "replica", "task", "device", "phy
                                        "uuid", "pci"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* ASCII only, whatever the locale. */
+/* Whether c is a digit of ASCII, whatever the locale. */
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static char device_name_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 static bool is_letter(char c) { return device_name_lower(c) >= 'a' && device_name_lower(c) <= 'z'; }
@@ -498,7 +498,7 @@ size_t gantry__device_reference_format(const gantry__device_reference_t *referen
 
 static int hex_value(char c) { return is_digit(c) ? c - '0' : device_name_lower(c) - 'a' + 10; }
 
-/* Reads one to max_digits hexadecimal digits; moves *text behind them. */
+/* Reads one to max_digits hexadecimal digits; moves *text to after them. */
 static bool read_hex(const char **text, int max_digits, unsigned *out_value) {
     unsigned value = 0;
     int digits = 0;

@@ -72,14 +72,14 @@ typedef struct gantry__device_reference_t {
 gantry_status_t gantry__device_name_parse_full(const char *text, gantry__device_name_t *out_name);
 /* The same without a message: false if text is NULL or malformed. */
 bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name);
-/* TYPE:N alone. */
+/* Reads only TYPE:N. */
 gantry_status_t gantry__device_name_parse_local(const char *text, gantry__device_name_t *out_name);
 gantry_status_t gantry__device_name_parse_full_or_local(const char *text,
                                                         gantry__device_name_t *out_name);
 
-/* Every text that a user may write for a device. backends: the names of all known backends, usable
- * or not (a letter, then letters, digits, _; NULL if count is 0); they decide which words are
- * aliases, in any case. The words of the grammar win over a backend of the same name: cpu:0 is
+/* Reads every text that a user may write for a device. backends: the names of all known backends,
+ * usable or not (a letter, then letters, digits, _; NULL if count is 0); they decide which words
+ * are aliases, in any case. The words of the grammar win over a backend of the same name: cpu:0 is
  * CPU:0. */
 gantry_status_t gantry__device_reference_parse(const char *text, const char *const *backends,
                                                size_t backend_count,
@@ -88,17 +88,17 @@ gantry_status_t gantry__device_reference_parse(const char *text, const char *con
 bool gantry__device_reference_try(const char *text, const char *const *backends,
                                   size_t backend_count, gantry__device_reference_t *out_reference);
 
-/* "GPU" for gpu, Gpu...; NULL for a word that is no type that can stand alone. */
+/* "GPU" for gpu, Gpu...; NULL for a word that is not a type by itself. */
 const char *gantry__device_type_standard(const char *word);
 
 /* ---- Printing. All return the length that the whole text has, as snprintf does; the text is cut
  * to fit. ---- */
 
-/* Canonical: /job:localhost/replica:0/task:0/device:GPU:0; set fields only; a type without index
- * prints GPU:*. */
+/* Writes the canonical form: /job:localhost/replica:0/task:0/device:GPU:0; set fields only; a type
+ * without index prints GPU:*. */
 size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_text,
                                   size_t text_bytes);
-/* The device part alone: /device:GPU:0. */
+/* Writes only the device part: /device:GPU:0. */
 size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text,
                                         size_t text_bytes);
 /* A text that gantry__device_reference_parse turns back into the same reference. */
@@ -120,35 +120,36 @@ bool gantry__uuid_has_prefix(const char *uuid, const char *prefix);
 /* /job:localhost/replica:0/task:0/device:TYPE:INDEX; a type that is too long is cut. */
 gantry__device_name_t gantry__device_name_local(const char *type, int32_t index);
 bool gantry__device_name_is_equal(const gantry__device_name_t *a, const gantry__device_name_t *b);
-/* Job, replica, task, type and index are all set. */
+/* Whether job, replica, task, type and index are all set. */
 bool gantry__device_name_is_complete(const gantry__device_name_t *name);
-/* Every field set in pattern is equal in device, which must be complete (else false). */
+/* Whether every field set in pattern is equal in device, which must be complete (else false). */
 bool gantry__device_name_is_complete_specification(const gantry__device_name_t *pattern,
                                                    const gantry__device_name_t *device);
-/* Every field set in less is set and equal in more. */
+/* Whether every field set in less is set and equal in more. */
 bool gantry__device_name_is_specification(const gantry__device_name_t *less,
                                           const gantry__device_name_t *more);
-/* Job, replica and task are set on both sides and equal. */
+/* Whether job, replica and task are set on both sides and equal. */
 bool gantry__device_name_is_same_address_space(const gantry__device_name_t *a,
                                                const gantry__device_name_t *b);
-/* No field is set on both sides with different values. */
+/* Whether no field is set on both sides with different values. */
 bool gantry__device_name_is_compatible(const gantry__device_name_t *a,
                                        const gantry__device_name_t *b);
-/* Below, at or above zero. Field by field in canonical order; a missing field comes first, numbers
- * compare as numbers. */
+/* Compares two names: below, at or above zero. It goes field by field in canonical order; a missing
+ * field comes first, numbers compare as numbers. */
 int gantry__device_name_compare(const gantry__device_name_t *a, const gantry__device_name_t *b);
 /* The same on full names as text (not NULL); texts that do not parse come first, in byte order. */
 int gantry__device_name_compare_texts(const char *a, const char *b);
 
 /* ---- Merging. A backend belongs to a type as an index does. */
 
-/* Union of a and b. Conflict: InvalidArgument "Cannot merge devices with incompatible jobs: 'A' and
- * 'B'" (replicas, tasks, types, ids, backends), and *out_name stays unchanged. soft: a conflict of
- * types drops type, index and backend; one of indices or backends drops that field. */
+/* Makes the union of a and b. A conflict is InvalidArgument "Cannot merge devices with incompatible
+ * jobs: 'A' and 'B'" (replicas, tasks, types, ids, backends), and *out_name stays unchanged. soft:
+ * a conflict of types drops type, index and backend; one of indices or backends drops that
+ * field. */
 gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a,
                                           const gantry__device_name_t *b, bool soft,
                                           gantry__device_name_t *out_name);
-/* As merge, but type, index and backend of b win. A new type clears the index of a. */
+/* Merges, but type, index and backend of b win. A new type clears the index of a. */
 gantry_status_t gantry__device_name_merge_override(const gantry__device_name_t *a,
                                                    const gantry__device_name_t *b,
                                                    gantry__device_name_t *out_name);

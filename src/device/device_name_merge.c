@@ -32,7 +32,7 @@ static bool has(const gantry__device_name_t *name, field_t field) {
 
 static int compare_numbers(int32_t a, int32_t b) { return (a > b) - (a < b); }
 
-/* For fields set on both sides. */
+/* Compares a field that is set on both sides. */
 static int compare_field(const gantry__device_name_t *a, const gantry__device_name_t *b,
                          field_t field) {
     switch (field) {
@@ -98,7 +98,7 @@ static void fill_unset_fields(gantry__device_name_t *to, const gantry__device_na
         if (!has(to, f)) copy_field(to, from, f);
 }
 
-/* Called before another type replaces the one in name. */
+/* Must be called before another type replaces the one in name. */
 static void clear_for_new_type(gantry__device_name_t *name, const gantry__device_name_t *over) {
     if (!over->has_type || (name->has_type && !conflicts(name, over, TYPE))) return;
     clear_field(name, INDEX);

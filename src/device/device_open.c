@@ -26,8 +26,8 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
-/* If device memory is host memory, the kernel would kill a process rather than refuse it memory:
- * check first. */
+/* Checks that the host has the memory, if device memory is host memory: the kernel would kill a
+ * process rather than refuse it memory. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
     uint64_t free_bytes, total_bytes;
     if (!gantry__logical_is_host_backed(device) ||
@@ -56,7 +56,7 @@ static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_
     return gantry__point_wait((gantry__point_t){stream, count});
 }
 
-/* The driver's refusal, with the card's free memory, since other processes use the card too. */
+/* The driver's refusal, with the card's free memory, because other processes use the card too. */
 static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t status) {
     uint64_t free_bytes, total_bytes;
     char why[GANTRY__MESSAGE_BYTES]; /* the query may change the message */
@@ -109,7 +109,7 @@ static uint64_t release_staging(void *user) {
     return device->staging ? gantry__staging_release_idle(device) : 0;
 }
 
-/* Memory that is allocated while the device is opened is asked for before the device has any. */
+/* Memory that is allocated while the device is opened is requested before the device has any. */
 static uint64_t take_kept_memory(void *user) {
     const logical_t *device = user;
     return gantry__keepers_ask_all(&device->table->keepers, device);
@@ -123,7 +123,7 @@ static void show_memory(void *user) {
 
 static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize(user); }
 
-/* ---- open and close: the card's open_lock is held ---- */
+/* ---- open and close: the caller must hold the card's open_lock ---- */
 
 static gantry_status_t logical_open_driver(logical_t *device) {
     gantry__card_t *card = device->card;

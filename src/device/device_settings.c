@@ -52,7 +52,7 @@ static int find_winner(const gantry__device_settings_t *settings, gantry__device
     return layer;
 }
 
-/* At least one byte: 0 would mean no limit. */
+/* The part in bytes, at least one, because 0 would mean no limit. */
 static uint64_t device_settings_part_of(uint64_t total_bytes, long double part) {
     uint64_t bytes = (uint64_t)((long double)total_bytes * part);
     if (bytes > total_bytes) bytes = total_bytes;

@@ -11,7 +11,8 @@
  * the whole device: the one from the higher source holds; from one source, the smaller. A fraction
  * and a split exclude each other, and so do a limit and a split whose parts need more: of two
  * sources the higher one's setting holds, within one it is an error. Layers own their parts.
- * Externally synchronised: the table's lock. */
+ *
+ * Threads: externally synchronised; the caller must hold the table's lock. */
 #ifndef GANTRY_DEVICE_DEVICE_SETTINGS_H
 #define GANTRY_DEVICE_DEVICE_SETTINGS_H
 
@@ -54,7 +55,7 @@ typedef struct gantry__device_settings_t {
     int winner[GANTRY__DEVICE_SETTINGS]; /* the layer, -1: the default */
     bool growth;
     gantry_wait_policy_t wait;
-    uint64_t limit_bytes; /* of the whole device, including the fraction; 0: no limit */
+    uint64_t limit_bytes; /* the limit of the whole device, including the fraction; 0: no limit */
     /* that limit is a share of the device's memory, by fraction or percentage */
     bool is_share;
 } gantry__device_settings_t;
@@ -78,7 +79,7 @@ void gantry__device_setting_format(const gantry__device_settings_t *settings, in
 
 bool gantry__parts_equal(const gantry_logical_device_config_t *a, size_t a_count,
                          const gantry_logical_device_config_t *b, size_t b_count);
-/* Sum of the limits; UINT64_MAX if it overflows. */
+/* The sum of the limits; UINT64_MAX if it overflows. */
 uint64_t gantry__parts_sum(const gantry_logical_device_config_t *parts, size_t count);
 
 #endif

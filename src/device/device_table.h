@@ -65,13 +65,13 @@ struct gantry__device_table_t {
     gantry__device_settings_t defaults; /* the settings of devices without a value of their own */
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
-    /* shows other processes the memory of the devices; NULL: nobody asked. Constant while there are
-     * devices. */
+    /* shows other processes the memory of the devices; NULL: not requested. Constant while there
+     * are devices. */
     struct gantry__status_file_t *status_file;
     /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
     atomic_uint_fast64_t pinned_bytes;
     gantry__pinned_piece_t *pinned; /* programs' pieces, see device/pinned.h */
-    gantry__keepers_t keepers;      /* of device memory between calls */
+    gantry__keepers_t keepers;      /* those that keep device memory between calls */
     /* a gantry_profile_mode_t, and GANTRY__TRACING while a timeline is written; while it is 0, no
      * thread has a frame of this runtime's calls */
     atomic_int profiling;
@@ -90,10 +90,11 @@ struct gantry__device_table_t {
     atomic_bool frozen;
     char frozen_by[64]; /* the call or op that initialised it */
     struct gantry_logical_device_t **logical;
-    size_t logical_count; /* of all devices, with those reached only by alias at the end */
+    /* the number of all devices, with those reached only by alias at the end */
+    size_t logical_count;
     size_t logical_capacity;
     size_t listed_count;
-    const char *const *backend_names; /* for the name parser */
+    const char *const *backend_names; /* names for the name parser */
     size_t backend_name_count;
 };
 
@@ -105,7 +106,7 @@ void gantry__device_table_deinit(gantry__device_table_t *table);
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
 gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const char *by);
 
-/* The bit of table->profiling beside the mode. */
+/* The bit of table->profiling next to the mode. */
 enum { GANTRY__TRACING = 4 };
 
 /* The timeline that is written; NULL: none, for the cost of reading the flag. */
@@ -115,7 +116,7 @@ static inline gantry__timeline_t *gantry__device_timeline(const gantry__device_t
                : NULL;
 }
 
-/* How a profile is recorded now. */
+/* The mode in which a profile is recorded now. */
 static inline gantry_profile_mode_t gantry__device_profile_mode(
     const gantry__device_table_t *table) {
     return (gantry_profile_mode_t)(atomic_load_explicit(&table->profiling, memory_order_relaxed) &
@@ -159,7 +160,7 @@ void gantry__physical_device_release(gantry_physical_device_t *device);
 /* Finds the list that environment and options make visible. */
 gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table);
 /* Makes one logical device per part of each visible device, and one per other view that can be
- * reached. The table's lock is held. */
+ * reached. The caller must hold the table's lock. */
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table);
 /* Frees the closed logical devices. */
 void gantry__logical_devices_forget(gantry__device_table_t *table);
@@ -175,8 +176,8 @@ gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t 
  * not. */
 bool gantry__device_reference_names(const gantry__device_reference_t *reference,
                                     const gantry_physical_device_t *device);
-/* The only card or view that the text names. GPU:N is the card behind that logical device; before
- * there are logical devices, the visible card of that number. NotFound "<text> unknown device.";
+/* The only card or view that the text names. GPU:N is the card of that logical device; before there
+ * are logical devices, the visible card of that number. NotFound "<text> unknown device.";
  * InvalidArgument if several match. */
 gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, const char *text,
                                              const gantry_physical_device_t **out_device);
@@ -195,7 +196,7 @@ gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
                                               const gantry__device_reference_t *reference,
                                               const char *text,
                                               gantry_logical_device_t **out_device);
-/* "CPU:0 /device..., ...": full names of the listed devices, cut to fit. */
+/* Writes "CPU:0 /device..., ...": full names of the listed devices, cut to fit. */
 void gantry__device_table_format_names(const gantry__device_table_t *table, char *out,
                                        size_t out_bytes);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a device worked. A synchronous device works while its call runs, so its events lie on the
- * threads that call. Of the others, events of the driver tell:
+/* When a device worked. A synchronous device works while its call runs, so its events are on the
+ * threads that call. For the others, events of the driver say it:
  *
  *   host     submit A    submit B             wait
  *   stream   |begin? AAAAAAAA end|BBBBBB end|
  *
- * Work is given an event behind it. It begins when the work before it on its stream ends, or when
- * it is submitted, whichever is later. A stream that was made to wait for another one begins later
+ * Work is given an event after it. It begins when the work before it on its stream ends, or when it
+ * is submitted, whichever is later. A stream that was made to wait for another one begins later
  * than that, so such work is given an event in front of it, too. The times are read once the stream
- * is known to have passed, without asking the driver; a ring of submissions bounds what is unread.
+ * is known to have passed, without a call of the driver; a ring of submissions bounds what is
+ * unread.
  *
  * A device's clock is tied to the host's by one event that the host waits for, and again once a
- * second when the device has nothing to do, since clocks drift. A backend without times, or an
+ * second when the device has nothing to do, because clocks drift. A backend without times, or an
  * event without one, leaves the time of the submission on the host. The event's args and the
  * device's head in the file say so.
  *
@@ -27,15 +28,15 @@ enum { RING = 128 }; /* unread submissions of a stream */
 
 typedef struct submission_t {
     gantry__timed_t timed; /* its begin is NULL if the work before is its begin */
-    uint64_t count;        /* behind the event */
+    uint64_t count;        /* after the event */
     uint64_t returned_ns, bytes;
 } submission_t;
 
 typedef struct stream_times_t {
     submission_t ring[RING];
-    gantry_backend_event_t *ends[RING]; /* behind each submission; kept for the next ones */
+    gantry_backend_event_t *ends[RING]; /* after each submission; kept for the next ones */
     uint32_t first, used;
-    uint64_t ended_ns; /* of the last one written */
+    uint64_t ended_ns; /* the end of the last one written */
     uint64_t waited;   /* changes when the stream is made to wait for another */
 } stream_times_t;
 
@@ -92,15 +93,16 @@ static gantry_backend_event_t *make_timed_event(const gantry_logical_device_t *d
     return code == GANTRY_OK ? event : NULL;
 }
 
-/* A thing that changes with each wait of the stream for another; the stream's lock is held. */
+/* A number that changes with each wait of the stream for another. The caller must hold the stream's
+ * lock. */
 static uint64_t waited_of(const gantry__stream_t *stream) {
     uint64_t sum = atomic_load(&stream->waited_for);
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) sum += stream->waited[i];
     return sum;
 }
 
-/* *out_count names the record; false: there is none. A record behind flushed work is flushed, too:
- * else its time would be that of the next flush. */
+/* *out_count names the record; false: there is none. A record after flushed work is flushed, too,
+ * because otherwise its time would be that of the next flush. */
 static bool record_timed(gantry__stream_t *stream, gantry_backend_event_t *event,
                          uint64_t *out_count) {
     gantry__stream_begin(stream);
@@ -120,7 +122,8 @@ static bool host_time_of(const gantry_logical_device_t *device, const times_t *t
     return true;
 }
 
-/* False: the device has no times. The second attempt counts: the first one wakes the device up. */
+/* Reads both clocks; false: the device has no times. The second attempt counts, because the first
+ * one wakes the device up. */
 static bool sample_clock(gantry_logical_device_t *device, times_t *times) {
     if (!times->base) times->base = make_timed_event(device);
     uint64_t count, ns;
@@ -168,7 +171,7 @@ static void write_device_head(gantry__timeline_t *timeline, const gantry_logical
                          &(gantry__timeline_arg_t){"name", streams[i], 0}, 1);
 }
 
-/* thread 0: the calling one. has_times: begin and end are the device's. */
+/* Writes an event of work. thread 0: the calling one. has_times: begin and end are the device's. */
 static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t thread,
                        uint64_t begin_ns, uint64_t end_ns, bool has_times) {
     const gantry__timeline_arg_t args[] = {{"times", has_times ? "" : "launch", 0},
@@ -187,9 +190,9 @@ static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t th
                                     .has_constant_texts = true});
 }
 
-/* ---- submissions; the lock is held ---- */
+/* ---- submissions; the caller must hold the lock ---- */
 
-/* end NULL: the driver has no event for it. */
+/* Writes a submission; end NULL: the driver has no event for it. */
 static void write_submission(times_t *times, submission_t *work, gantry_backend_event_t **end) {
     const gantry__timed_t *timed = &work->timed;
     gantry_logical_device_t *device = timed->device;
@@ -255,7 +258,7 @@ static void prepare_times(gantry__timeline_t *timeline, gantry_logical_device_t 
     write_device_head(timeline, device, times);
 }
 
-/* The device's times, with the lock held; NULL: no memory for them. */
+/* The device's times; NULL: there is no memory for them. The caller must hold the lock. */
 static times_t *enter_times(gantry__timeline_t *timeline, gantry_logical_device_t *device) {
     times_t *times = atomic_load_explicit(&device->times, memory_order_acquire);
     if (!times) {
@@ -339,7 +342,7 @@ void gantry__timed_begin_slowly(gantry__timed_t *timed, gantry_logical_device_t 
     timed->since_ns = gantry__event_ns();
 }
 
-/* False: the driver has no event for it. */
+/* Keeps a submission; false: the driver has no event for it. */
 static bool keep_submission(times_t *times, submission_t *work) {
     gantry_logical_device_t *device = work->timed.device;
     const uint32_t index = work->timed.stream;

@@ -32,8 +32,8 @@ GANTRY__RECORDING void gantry__timed_begin_slowly(gantry__timed_t *timed,
                                                   gantry__timed_kind_t kind, const char *op);
 GANTRY__RECORDING void gantry__timed_end_slowly(const gantry__timed_t *timed, uint64_t bytes);
 
-/* Around the submissions of an op or a copy to one stream, whose lock is not held: one branch
- * while no timeline is written. op: its name, a constant text; else NULL. */
+/* Must be called around the submissions of an op or a copy to one stream, without its lock. It
+ * costs one branch while no timeline is written. op: its name, a constant text; else NULL. */
 static inline void gantry__timed_begin(gantry__timed_t *timed, gantry_logical_device_t *device,
                                        gantry__timed_kind_t kind, const char *op) {
     timed->timeline = gantry__device_timeline(device->table);
@@ -48,7 +48,7 @@ void gantry__device_times_level(gantry_logical_device_t *device, gantry__timelin
                                 uint64_t now_ns);
 /* Writes what is not written yet, after waiting for it. No timed work begins any more. */
 void gantry__device_times_finish(gantry_logical_device_t *device);
-/* Before the streams are closed. */
+/* Releases the device's times. It must be called before the streams are closed. */
 void gantry__device_times_release(gantry_logical_device_t *device);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Free and total memory according to a driver. Thread-safe. */
+/* Free and total memory according to a driver. Owner: nothing. Threads: thread-safe. */
 #ifndef GANTRY_DEVICE_DRIVER_MEMORY_H
 #define GANTRY_DEVICE_DRIVER_MEMORY_H
 
@@ -8,9 +8,9 @@
 
 #include <gantry/device.h>
 
-/* False, and both are 0, if no figures are known. If the driver of a host-backed device has none
- * (PoCL), the CPU backend reports the machine's: both use the same memory. The device's driver is
- * open. */
+/* Reads the driver's figures; false, and both are 0, if no figures are known. If the driver of a
+ * host-backed device has none (PoCL), the CPU backend reports the machine's, because both use the
+ * same memory. The device's driver must be open. */
 bool gantry__driver_memory(const gantry_logical_device_t *device, uint64_t *out_free_bytes,
                            uint64_t *out_total_bytes);
 

@@ -19,7 +19,7 @@
  * machine, for a program that uses one of them or none. A card that only one backend sees is never
  * probed like this: there is no alternative, and its first op reports the same error. Other cost:
  * one small program, from the binary cache except for the first time, a launch and a copy of four
- * bytes; no tensor lies on the card yet.
+ * bytes; no tensor is on the card yet.
  *
  * The arithmetic of every card is probed, once for a device and its driver: a view is vetted before
  * it is opened, and an unknown one is probed once it is open (kernel/view_probe.c). A driver that
@@ -39,11 +39,11 @@
  *
  * Both plan again because their plans hold cuda's kernels, and another view serves now.
  *
- * The parts that stay behind. The failed view's alias names nothing any more, and a look-up says
- * why. The other view had a logical device of its own, reached by its alias: from now on the alias
- * means the card's numbered device, and a thread that opened the former before keeps it, with a
- * driver handle of its own. If no other view works either, the first one serves as well as it can,
- * like a card with one view. Short memory is no reason to change: the next try may find it. */
+ * The parts that are left. The failed view's alias names nothing any more, and a look-up says why.
+ * The other view had a logical device of its own, reached by its alias: from now on the alias means
+ * the card's numbered device, and a thread that opened the former before keeps it, with a driver
+ * handle of its own. If no other view works either, the first one serves as well as it can, like a
+ * card with one view. Short memory is no reason to change: the next try may find it. */
 #include "device/fail_over.h"
 
 #include <stdio.h>
@@ -183,7 +183,7 @@ static void fail_over_take(const physical_t *listed, const physical_t *view, con
 }
 
 /* The first other view that works takes over. Otherwise Unavailable, with the error of each view
- * behind reason. */
+ * after reason. */
 static gantry_status_t try_others(const physical_t *listed, bool needs_programs, const char *name,
                                   char *reason, size_t reason_bytes) {
     const physical_t *before = listed;

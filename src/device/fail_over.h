@@ -11,11 +11,12 @@
 
 #include "base/failure.h"
 
-/* Opens the driver's device of the view that serves the card, and sets handle. open_lock is held,
- * the card is not open. name is for messages. Decides, once, which view serves: if the serving view
- * fails and another one works, that one takes over. */
+/* Opens the driver's device of the view that serves the card, and sets handle. The caller must hold
+ * open_lock, and the card must not be open. name is for messages. Decides, once, which view serves:
+ * if the serving view fails and another one works, that one takes over. */
 gantry_status_t gantry__card_open(const struct gantry_physical_device_t *listed, const char *name);
-/* Warns of the result of the card's opening: later_note. No lock is held, the card is open. */
+/* Warns of the result of the card's opening: later_note. The caller must hold no lock, and the card
+ * must be open. */
 void gantry__fail_over_tell(const struct gantry_physical_device_t *listed);
 
 /* Whether a serves a card rather than b: by the backend's rank, then the maker's driver, then the

@@ -25,7 +25,7 @@ typedef struct gantry_logical_device_t logical_t;
 typedef struct slot_t {
     uint32_t code, input;
     int64_t position;
-    /* from the first bad position to the block's end; 0: none */
+    /* the positions from the first bad one to the block's end; 0: none */
     uint32_t left[GANTRY__FAULT_BLOCKS];
 } slot_t;
 
@@ -58,7 +58,7 @@ void gantry__fault_table_deinit(logical_t *device) {
     device->faults = NULL;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) {
     table->buffer = buffer;
     table->span = buffer->span;
@@ -68,8 +68,8 @@ static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) 
     table->is_ready = true;
 }
 
-/* Called and returns with the lock held, and releases it while memory is allocated; a second thread
- * that does the same frees its own slots. */
+/* Makes the slots. The caller must hold the lock, which is released while memory is allocated and
+ * held again on return; a second thread that does the same frees its own slots. */
 static gantry_status_t make_slots(logical_t *device) {
     gantry__fault_table_t *table = device->faults;
     gantry__buffer_t *buffer;
@@ -126,8 +126,8 @@ static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     return status;
 }
 
-/* Only the compute stream uses a slot again, behind the launch that may still write it. The lock is
- * held. */
+/* Only the compute stream uses a slot again, after the launch that may still write it. The caller
+ * must hold the lock. */
 static void return_slot(gantry__fault_t *fault) {
     gantry__fault_table_t *table = fault->device->faults;
     if (fault->slot == GANTRY__FAULT_SLOTS) return;
@@ -176,8 +176,8 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
     return fault;
 }
 
-/* Only the table still waits for the slot, and no tensor depends on it: the values for a text are
- * not worth their memory. */
+/* Takes the values of a fault that only the table still waits for, and on which no tensor depends:
+ * the values for a text are not worth their memory. */
 static gantry__buffer_t *take_values(gantry__fault_t *fault) {
     gantry__buffer_t *values = NULL;
     gantry__mutex_lock(&fault->device->faults->lock);
@@ -215,7 +215,7 @@ void gantry__fault_submit(gantry__fault_t *fault, gantry__point_t point) {
     gantry__mutex_unlock(&table->lock);
 }
 
-/* Reads the slots behind the points that the stream for reads waits for. */
+/* Reads the slots after the points that the stream for reads waits for. */
 static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t count, slot_t *out) {
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = slot_span(device, first);
@@ -231,7 +231,7 @@ static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t c
     return status != GANTRY_OK ? status : waited;
 }
 
-/* Called after the launch has ended well. */
+/* Reads a slot. The launch must have ended well. */
 static gantry_status_t fetch_slot(const gantry__fault_t *fault, uint32_t place, slot_t *out) {
     logical_t *device = fault->device;
     GANTRY__TRY(gantry__loss_check(device));
@@ -248,7 +248,8 @@ static int64_t first_position(const slot_t *slot) {
     return slot->position;
 }
 
-/* Takes the fault out of the list; the table's reference goes to the caller. The lock is held. */
+/* Takes the fault out of the list; the table's reference goes to the caller, which must hold the
+ * lock. */
 static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
     *(fault->previous ? &fault->previous->next : &table->oldest) = fault->next;
     *(fault->next ? &fault->next->previous : &table->newest) = fault->previous;
@@ -322,7 +323,7 @@ static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *o
     return count;
 }
 
-/* Of two faults that no call reported, keeps the earlier op's. */
+/* Keeps the earlier op's of two faults that no call reported. */
 static void keep_first_bad(gantry__fault_table_t *table, gantry__fault_t *fault) {
     gantry__fault_t *other = fault;
     gantry__mutex_lock(&table->lock);
@@ -367,7 +368,7 @@ static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint3
     return fetch_slots(device, first, slot_count, out);
 }
 
-/* kept has room for `most`. */
+/* kept must have room for `most`. */
 static gantry_status_t settle_in(logical_t *device, uint32_t most, kept_t *kept) {
     const gantry__heap_t *heap = device->table->heap;
     gantry__fault_table_t *table = device->faults;

@@ -7,7 +7,7 @@
  * of 2^31, as a 32-bit maximum (kernels/common/launch.cl). The creator of the slot holds a fault,
  * and so does every tensor that depends on the result. From its submission on the table holds one,
  * too, until a thread has fetched the slot and settled the fault, which frees the slot: so errors
- * of unread results are not lost. Faults are counted. Thread-safe. */
+ * of unread results are not lost. Owner: faults are counted. Threads: thread-safe. */
 #ifndef GANTRY_DEVICE_FAULT_H
 #define GANTRY_DEVICE_FAULT_H
 
@@ -33,11 +33,11 @@
 
 struct gantry_logical_device_t;
 
-/* Where an op stands that has more than its number. */
+/* The place of an op that has more than its number. */
 typedef struct gantry__fault_place_t {
     /* writes the text in front of an error's words, at most GANTRY__FAULT_PLACE_BYTES */
     void (*print)(const struct gantry__fault_place_t *place, char *out);
-    bool names_op; /* else it names the function alone */
+    bool names_op; /* else it names only the function */
 } gantry__fault_place_t;
 
 typedef struct gantry__fault_t {
@@ -51,15 +51,16 @@ typedef struct gantry__fault_t {
     uint64_t order;        /* among all faults of the runtime: ops of functions have no number */
     atomic_int settled;    /* 0: not yet; 1: good; 2: bad */
     atomic_bool told;      /* a call has reported the text */
-    bool is_kept;          /* in the table's list; under its lock, as are the links and the slot */
+    /* the fault is in the table's list; under its lock, as are the links and the slot */
+    bool is_kept;
     struct gantry__fault_t *next, *previous;
     gantry_fault_words_t words; /* the kernel's; without a text: there are none */
-    /* of words.value_input; NULL: not needed, or no longer needed */
+    /* the elements of words.value_input; NULL: not needed, or no longer needed */
     struct gantry__buffer_t *values;
     uint64_t values_offset;
     int32_t values_dtype;
-    /* at first "" or where the op stands, as "function f: node a (Gather) of float32[3], int32[2]
-     * on /device:GPU:0: "; when bad the whole */
+    /* at first "" or the place of the op, such as "function f: node a (Gather) of float32[3],
+     * int32[2] on /device:GPU:0: "; when the fault is bad, the whole text */
     char text[GANTRY__FAULT_PLACE_BYTES + 512];
 } gantry__fault_t;
 
@@ -73,7 +74,7 @@ typedef struct gantry__fault_table_t {
     uint32_t free_count;
     uint32_t kept_count;
     gantry__fault_t *oldest, *newest; /* submitted and not yet settled */
-    /* of the settled ones that no call reported: the earliest op's; NULL: there is none */
+    /* of the settled faults that no call reported, that of the earliest op; NULL: there is none */
     gantry__fault_t *first_bad;
 } gantry__fault_table_t;
 

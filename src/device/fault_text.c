@@ -32,7 +32,7 @@ void gantry__fault_keep_values(gantry__fault_t *fault, gantry__buffer_t *buffer,
     fault->values_dtype = dtype;
 }
 
-/* ---- what stands at a place ---- */
+/* ---- what is at a place ---- */
 
 static int64_t read_number(const unsigned char *at, int32_t dtype) {
     union {
@@ -154,7 +154,7 @@ void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t inpu
         print_code(code, what, sizeof what);
         (void)snprintf(element, sizeof element, ", element %" PRId64, position);
     }
-    if (used > 0) { /* op and device stand in front, and the kernel's words name the input */
+    if (used > 0) { /* op and device are in front, and the kernel's words name the input */
         char numbers[96] = "";
         if (!fault->words.text)
             (void)snprintf(numbers, sizeof numbers, ": input %" PRIu32 "%s", input, element);

@@ -2,8 +2,9 @@
 /* The text of bad data that a kernel found: the words that the CPU backend would use at the call,
  * and the op's name and number, because the error is reported later.
  *
- * Fetching waits for the device and takes no lock of the faults; describing is pure. Externally
- * synchronised. */
+ * Fetching waits for the device and takes no lock of the faults; describing is pure.
+ *
+ * Owner: the values are plain; the text is the fault's. Threads: externally synchronised. */
 #ifndef GANTRY_DEVICE_FAULT_TEXT_H
 #define GANTRY_DEVICE_FAULT_TEXT_H
 
@@ -18,9 +19,9 @@ typedef struct gantry__fault_values_t {
     char cause[160]; /* why they cannot be fetched; "" if none were kept */
 } gantry__fault_values_t;
 
-/* The launch has ended. */
+/* Reads the values at the position. The launch must have ended. */
 gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, int64_t position);
-/* Completes fault->text: a place is in front of it, or the op's number is in it. */
+/* Completes fault->text, which has a place in front, or the op's number in it. */
 void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position,
                             const gantry__fault_values_t *values);
 

@@ -34,10 +34,10 @@ void gantry__keepers_deinit(gantry__keepers_t *keepers);
 /* give_up is set; with: NULL, or a listed keeper. */
 void gantry__keepers_add(gantry__keepers_t *keepers, gantry__keeper_t *keeper,
                          const gantry__keeper_t *with);
-/* Afterwards, give_up does not run and is not called again. */
+/* Removes a keeper. Afterwards, give_up does not run and is not called again. */
 void gantry__keepers_remove(gantry__keepers_t *keepers, gantry__keeper_t *keeper);
 
-/* All keepers give up what they keep on the device. Returns the bytes. */
+/* Lets all keepers give up what they keep on the device, and returns the bytes. */
 uint64_t gantry__keepers_ask_all(gantry__keepers_t *keepers, const gantry_logical_device_t *device);
 /* The keeper and all that were made for it, directly or not, give up what they keep on all
  * devices. */

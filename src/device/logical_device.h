@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a logical device: a card or a part of one, with everything that an op on it needs.
+ * It is made when the device table freezes (device/logical_make.c), and opened on first use
+ * (device/device_open.h).
  *
- * Made when the device table freezes (device/logical_make.c), opened on first use
- * (device/device_open.h). Owner: the device table. Constant, except for fields that say
- * otherwise. */
+ * Owner: the device table. Threads: constant, except for fields that say otherwise, so that any
+ * thread may read it. */
 #ifndef GANTRY_DEVICE_LOGICAL_DEVICE_H
 #define GANTRY_DEVICE_LOGICAL_DEVICE_H
 
@@ -17,7 +18,7 @@ struct gantry_logical_device_t {
     /* gantry__logical_view: the view that serves it */
     const struct gantry_physical_device_t *physical;
     gantry__card_t *card; /* physical's */
-    /* of the card's configuration; NULL: the card is not configured */
+    /* its part of the card's configuration; NULL: the card is not configured */
     const gantry_logical_device_config_t *part;
     /* decided by the view that serves the card: set when the device is made, and again when it is
      * opened */
@@ -30,13 +31,13 @@ struct gantry_logical_device_t {
     bool host_addressable;
     bool waits_for_pageable;
     int32_t index;     /* N of GPU:N; -1: reached by alias only */
-    uint32_t position; /* in the table */
+    uint32_t position; /* the position in the table */
     char name[80];     /* "/device:GPU:0" */
     char full_name[128];
     /* valid once is_open */
     atomic_bool is_open;
     gantry_backend_device_t *handle;
-    uint64_t limit_bytes;   /* of all memory taken on it */
+    uint64_t limit_bytes;   /* the limit of all memory taken on it */
     uint64_t context_bytes; /* the part of it that is charged for the driver's context */
     gantry__allocator_t allocator;
     atomic_uint_fast64_t freed_regions; /* counts them: numbers of regions may come again */
@@ -45,7 +46,7 @@ struct gantry_logical_device_t {
     struct gantry__staging_t *staging;    /* see device/staging.h */
     /* the placer's request for this device; NULL until a scope begins on it */
     _Atomic(const struct gantry__wish_t *) wish;
-    /* NULL until a timeline has an event of the device, see device/device_times.h */
+    /* NULL until a timeline has an event of the device (device/device_times.h) */
     _Atomic(struct gantry__device_times_t *) times;
 };
 
@@ -71,8 +72,8 @@ static inline bool gantry__logical_device_is_sibling(const gantry_logical_device
     return a->physical == b->physical;
 }
 
-/* Takes over the fields that the view that serves the card decides. The card's open_lock is held,
- * or the table is being made. */
+/* Takes over the fields that the view that serves the card decides. The caller must hold the card's
+ * open_lock, or be making the table. */
 void gantry__logical_device_bind(gantry_logical_device_t *device);
 
 #endif

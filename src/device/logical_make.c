@@ -22,7 +22,7 @@ static size_t logical_make_parts_of(const physical_t *physical) {
     return physical->card->part_count > 0 ? physical->card->part_count : 1;
 }
 
-/* 0 means unknown on either side. */
+/* The smaller of two limits; 0 means unknown on either side. */
 static uint64_t smaller(uint64_t own, uint64_t imitated) {
     if (imitated == 0 || (own > 0 && own < imitated)) return own;
     return imitated;

@@ -21,7 +21,7 @@ void gantry__loss_print_uses(gantry_logical_device_t *device, char *out, size_t 
     if (*names) (void)snprintf(out, out_bytes, "%s%s", uses_text, names);
 }
 
-/* The first cause stays. Earlier plans are not found again, since their key contains the count of
+/* The first cause stays. Earlier plans are not found again, because their key contains the count of
  * losses. */
 static void lose(gantry_logical_device_t *device) {
     gantry__card_t *card = device->card;

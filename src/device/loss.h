@@ -15,7 +15,7 @@ static inline bool gantry__device_is_lost(const gantry_logical_device_t *device)
     return gantry__card_is_lost(device->card);
 }
 
-/* Unavailable "<full name> was lost: <cause>". The device is lost. */
+/* Fails with Unavailable "<full name> was lost: <cause>". The device must be lost. */
 gantry_status_t gantry__loss_fail(const gantry_logical_device_t *device);
 
 /* The failure of a lost device, else OK. */

@@ -71,7 +71,7 @@ gantry_status_t gantry__device_set_wait(gantry__device_table_t *table,
 }
 
 /* A split by a call has limits of its own; a split from option or environment is dropped if needed.
- * The lock is held. */
+ * The caller must hold the lock. */
 static gantry_status_t refuse_on_split(const physical_t *device, const char *what) {
     if (!device->card->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS])
         return GANTRY_OK;
@@ -188,7 +188,7 @@ static gantry_status_t read_pinned(gantry__device_table_t *table) {
     return status;
 }
 
-/* 0 keeps the default. */
+/* Reads a number of bytes; 0 keeps the default. */
 static gantry_status_t read_bytes(gantry__device_table_t *table, const char *name, uint64_t *out) {
     uint64_t bytes = 0;
     GANTRY__TRY(gantry__settings_get_bytes(table->settings, name, &bytes));

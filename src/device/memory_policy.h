@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory policy of all devices of one runtime: the settings as numbers. Plain values, filled
- * when the device table is made and constant after that. */
+/* The memory policy of all devices of one runtime: the settings as numbers.
+ *
+ * Owner: the device table, which holds them as plain values. Threads: filled when the device table
+ * is made, constant after that. */
 #ifndef GANTRY_DEVICE_MEMORY_POLICY_H
 #define GANTRY_DEVICE_MEMORY_POLICY_H
 

@@ -138,8 +138,8 @@ gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table
 
 /* ---- calls ---- */
 
-/* Takes the parts into next and commits it; the lock is held. *parts is then the memory to free
- * after it. */
+/* Takes the parts into next and commits it. The caller must hold the lock. *parts is then the
+ * memory to free after it. */
 static gantry_status_t commit_parts(gantry__device_table_t *table, const physical_t *device,
                                     gantry__device_settings_t *next, part_t **parts, size_t *count,
                                     bool *out_changed) {

@@ -5,17 +5,17 @@
  * highest rank serves the card (with equal ranks the maker's driver, then the view found first),
  * and the others stay reachable by alias. Two views of different drivers are one card if
  *
- *   both have a PCI address   it is the same, function included, and on each side one device alone
+ *   both have a PCI address   it is the same, function included, and on each side only one device
  *                             has it; where several do (partitions of a card), the UUID must be the
  *                             same, too
  *   one has none              the UUID is the same ("GPU-" and case do not matter), and on each
- *                             side one device alone has it
+ *                             side only one device has it
  *
  * So a value that two devices of one driver share identifies neither, and a card never has two
  * views of one driver, not even through a third view. A backend may have several drivers (OpenCL's
  * platforms). A UUID of zeros is no UUID. If drivers disagree about a card's memory, its note says
  * so. Cost: n^4 at worst for n devices, of which there are few, once. An OpenCL device of type CPU
- * is listed only if the user asked for it, as a GPU. Listed devices are numbered per type: discrete
+ * is listed only if the user requested it, as a GPU. Listed devices are numbered per type: discrete
  * before integrated before CPU-type, then by PCI address, then in the backends' order. A device
  * without UUID gets a synthetic one from platform, name and position, stable from run to run. */
 #include "device/device_table.h"

@@ -24,10 +24,10 @@ struct gantry_physical_device_t {
     struct gantry__card_t *card; /* owned */
     const gantry__backend_t *backend;
     uint32_t backend_index; /* position among the backend's devices */
-    uint32_t position;      /* in the table */
+    uint32_t position;      /* the position in the table */
     gantry_device_info_t info;
     char type[16];  /* "CPU", "GPU", ...: the type that the user sees */
-    int32_t number; /* in its type's namespace; -1 when unlisted */
+    int32_t number; /* the number in its type's namespace; -1 when unlisted */
     char name[64];  /* "/physical_device:GPU:0"; the alias when unlisted */
     char alias[48]; /* "opencl:0" */
     char uuid[64];
@@ -39,7 +39,7 @@ struct gantry_physical_device_t {
     const struct gantry_physical_device_t *served_by;
     /* see device/vendor_visible.h; NULL: no vendor with a row */
     const struct gantry__vendor_t *vendor;
-    bool hidden_by_vendor; /* by the vendor's variable */
+    bool hidden_by_vendor; /* the vendor's variable hides it */
     /* its index in that variable's order; UINT32_MAX: the variable gives none */
     uint32_t vendor_place;
 };

@@ -17,16 +17,17 @@
 
 struct gantry__device_table_t;
 
-/* NULL beyond the limit, or if there is no memory. The device's driver is open. */
+/* Allocates pinned memory; NULL beyond the limit, or if there is no memory. The device's driver
+ * must be open. */
 void *gantry__pinned_take(gantry_logical_device_t *device, uint64_t bytes);
 void gantry__pinned_give(gantry_logical_device_t *device, void *data, uint64_t bytes);
 
-/* For programs: lists the memory. call is the public call's name in messages. */
+/* Allocates for programs, and lists the memory. call is the public call's name in messages. */
 gantry_status_t gantry__pinned_alloc(gantry_logical_device_t *device, uint64_t bytes,
                                      const char *call, void **out_data);
 gantry_status_t gantry__pinned_free(struct gantry__device_table_t *table, void *data,
                                     const char *call);
-/* Whether the bytes lie in memory that a program took on this card. */
+/* Whether the bytes are in memory that a program took on this card. */
 bool gantry__pinned_has(const gantry_logical_device_t *device, const void *data, uint64_t bytes);
 /* Frees the memory that programs did not free. The devices are still open. */
 void gantry__pinned_forget(struct gantry__device_table_t *table);

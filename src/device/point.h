@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A point in the order of one stream: (stream, count), see device/stream.h. A plain value. */
+/* A point in the order of one stream: (stream, count); device/stream.h explains it. A plain value,
+ * which owns nothing and which any thread may copy; the stream must outlive it. */
 #ifndef GANTRY_DEVICE_POINT_H
 #define GANTRY_DEVICE_POINT_H
 

@@ -114,8 +114,8 @@ bool gantry__device_reference_names(const gantry__device_reference_t *reference,
     }
 }
 
-/* The number of the card behind GPU:index: among the visible ones, or, once there are logical
- * devices, among these. -1: there is none. */
+/* The number of the card of GPU:index: among the visible ones, or, once there are logical devices,
+ * among these. -1: there is none. */
 static int32_t card_behind(gantry__device_table_t *table, const gantry__device_name_t *name) {
     int32_t number = -1, index = 0;
     gantry__mutex_lock(&table->lock);
@@ -150,7 +150,7 @@ const char *gantry__device_tell_unused(const gantry__device_table_t *table,
     return out;
 }
 
-/* why: that the device's view gave a card up; or "". */
+/* Fails; why: that the device's view gave a card up; or "". */
 static gantry_status_t fail_unknown(const gantry__device_table_t *table,
                                     const gantry__device_reference_t *reference, const char *text,
                                     const char *names, const char *why) {
@@ -193,7 +193,7 @@ gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, cons
 
 /* ---- logical devices ---- */
 
-/* Why an alias names nothing: its view gave a card up; "" otherwise. */
+/* The reason why an alias names nothing: its view gave a card up; "" otherwise. */
 static const char *why_gone(const gantry__device_table_t *table,
                             const gantry__device_reference_t *reference) {
     const gantry__device_name_t *name = &reference->name;

@@ -42,7 +42,7 @@ static void staging_reserve(logical_t *device) {
     if (wanted > 0 && staging_charge(device, wanted * BLOCK_BYTES)) staging->reserved = wanted;
 }
 
-/* ---- making: no lock is held ---- */
+/* ---- making: the caller must hold no lock ---- */
 
 /* The entry is BUSY. is_reserved: it was charged to the device's limit before. */
 static bool make_block(logical_t *device, block_t *block, bool is_reserved) {
@@ -112,7 +112,8 @@ void gantry__staging_deinit(logical_t *device) {
     device->staging = NULL;
 }
 
-/* The oldest idle block, with its work done or pending; NULL if there is none. The lock is held. */
+/* The oldest idle block, with its work done or pending; NULL if there is none. The caller must hold
+ * the lock. */
 static block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
     for (uint32_t i = 0; i < staging->count; ++i) {
         block_t *block = &staging->blocks[(staging->next + i) % staging->count];
@@ -123,7 +124,8 @@ static block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
     return NULL;
 }
 
-/* An entry for one more block, BUSY from now on; NULL if no more may be made. The lock is held. */
+/* An entry for one more block, BUSY from now on; NULL if no more may be made. The caller must hold
+ * the lock. */
 static block_t *take_empty(gantry__staging_t *staging) {
     uint32_t i = 0;
     while (i < staging->count && staging->blocks[i].state != GANTRY__STAGING_NONE) ++i;
@@ -133,8 +135,9 @@ static block_t *take_empty(gantry__staging_t *staging) {
     return &staging->blocks[i];
 }
 
-/* Called and returns with the lock held; NULL if the block cannot be charged or made. A full device
- * stays full for a while: after a refusal, the next few requests do not try. */
+/* Makes one more block; NULL if it cannot be charged or made. The caller must hold the lock, which
+ * is released meanwhile and held again on return. A full device stays full for a while: after a
+ * refusal, the next few requests do not try. */
 static block_t *make_one_more(logical_t *device) {
     gantry__staging_t *staging = device->staging;
     if (staging->patience > 0) {

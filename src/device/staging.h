@@ -6,7 +6,7 @@
  * for all devices. A block returned with a point is used again once the point has passed. A caller
  * without a block transfers from its own memory and waits; that is no failure. In addition the
  * device keeps one pair of large blocks, for copies to it through the host: pinned by the first
- * such copy, since pinning takes longer than copying, and lent to one copy at a time. The pair
+ * such copy, because pinning takes longer than copying, and lent to one copy at a time. The pair
  * counts only against the limit of pinned memory. Owner: the logical device. Thread-safe; the lock
  * is not held while the driver makes or frees a block. */
 #ifndef GANTRY_DEVICE_STAGING_H
@@ -23,7 +23,7 @@ struct gantry_logical_device_t;
 /* A larger transfer goes directly from or to the caller's memory, and is waited for. */
 #define GANTRY__STAGING_BLOCK_BYTES (UINT64_C(64) << 10)
 #define GANTRY__STAGING_BLOCKS 64
-/* Each block of the pair: large enough that the driver's cost of a transfer is small beside it,
+/* Each block of the pair: large enough that the driver's cost of a transfer is small in comparison,
  * small enough to overlap. */
 #define GANTRY__STAGING_LARGE_BYTES (UINT64_C(4) << 20)
 /* The divisor of a device's limit that gives the limit of staging, so that staging does not fill a

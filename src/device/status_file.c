@@ -96,7 +96,7 @@ static gantry_status_t write_open_devices(const gantry__device_table_t *table,
     return status_file_put(file, "]}\n");
 }
 
-/* Of the folder of all users, a link is no folder. */
+/* Examines the folder. For the folder of all users, a link is no folder. */
 static bool examine_folder(const gantry__status_file_t *file, struct stat *out_info) {
     return (file->is_common ? lstat(file->folder, out_info) : stat(file->folder, out_info)) == 0;
 }
@@ -106,7 +106,8 @@ static bool has_folder(const gantry__status_file_t *file) {
     return examine_folder(file, &info) && info.st_dev == file->device && info.st_ino == file->inode;
 }
 
-/* Nobody hears of a failure: the next writing may succeed. The thread's message stays. */
+/* Writes the file. A failure is not reported, because the next writing may succeed. The thread's
+ * message stays. */
 static void status_file_write(const gantry__device_table_t *table, gantry__status_file_t *file) {
     const uint32_t before = gantry__failures();
     if (file->process != getpid() || !has_folder(file)) return;
@@ -155,7 +156,7 @@ static gantry_status_t take_folder(gantry__status_file_t *file, const char *fold
     return GANTRY_OK;
 }
 
-/* *out_folder is NULL if there is to be no file. */
+/* Reads the setting; *out_folder is NULL if there is to be no file. */
 static gantry_status_t read_status_setting(gantry__settings_t *settings, const char **out_folder) {
     const char *folder = gantry__settings_get(settings, "GANTRY_STATUS", NULL);
     bool is_on = true;

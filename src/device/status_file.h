@@ -21,7 +21,7 @@ gantry_status_t gantry__status_file_open(struct gantry__device_table_t *table,
                                          gantry__status_file_t **out_file);
 /* Removes the file. NULL does no harm. */
 void gantry__status_file_close(struct gantry__device_table_t *table, gantry__status_file_t *file);
-/* Writes the file if its time has come. Leaves the thread's message alone. */
+/* Writes the file if its time has come. It does not change the thread's message. */
 void gantry__status_file_note(struct gantry__device_table_t *table, gantry__status_file_t *file);
 
 #endif

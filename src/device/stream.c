@@ -3,15 +3,15 @@
  *
  *   submissions of T:   1   2   3   4   5      event e recorded after 4
  *   S needs (T, 3):     T.completed >= 3       nothing to do
- *                       S.waited[T] >= 3       nothing to do, S is behind an earlier event already
+ *                       S.waited[T] >= 3       nothing to do, S is after an earlier event already
  *                       T.last_event.count 4   S waits for e, S.waited[T] = 4
- *                       else                   T records an event now, behind all its work
+ *                       else                   T records an event now, after all its work
  *
- * Failures. A driver reports failed work to every call that waits for something behind it, until
- * the stream is synchronised; an error also travels with an event to the streams that waited for
- * it. So a thread that meets one keeps it here, for the points that it may concern. It then
- * synchronises all streams of the device, and of the devices whose events it waited for, which
- * clears their drivers' memory: work that is submitted later ends well again.
+ * Failures. A driver reports failed work to every call that waits for something after it, until the
+ * stream is synchronised; an error also travels with an event to the streams that waited for it. So
+ * a thread that meets one keeps it here, for the points that it may concern. It then synchronises
+ * all streams of the device, and of the devices whose events it waited for, which clears their
+ * drivers' memory: work that is submitted later ends well again.
  *
  *   known good | may have failed, up to what was submitted when it was met | later
  *   1        4   5                                                       9   10
@@ -154,7 +154,7 @@ static uint64_t keep_failure(gantry__stream_t *stream, gantry_status_t status, c
     return submitted;
 }
 
-/* The failure that the point lies in, if any. */
+/* The failure that has the point in its range, if any. */
 static gantry_status_t failure_of(gantry__point_t point) {
     gantry__stream_t *stream = point.stream;
     if (!atomic_load_explicit(&stream->has_failed, memory_order_acquire)) return GANTRY_OK;
@@ -258,7 +258,7 @@ static gantry__event_t *retain_event(gantry__event_t *event) {
     return event;
 }
 
-/* The stream's lock is held. */
+/* The caller must hold the stream's lock. */
 static void drop_event_locked(gantry__event_t *event) {
     if (atomic_fetch_sub(&event->references, 1) != 1) return;
     event->next = event->stream->spare;
@@ -292,7 +292,7 @@ static gantry_status_t take_spare_event(gantry__stream_t *stream, gantry__event_
     return GANTRY_OK;
 }
 
-/* Makes last_event cover everything submitted; the lock is held. */
+/* Makes last_event cover everything submitted. The caller must hold the lock. */
 static gantry_status_t record_event(gantry__stream_t *stream) {
     gantry__event_t *event;
     GANTRY__TRY(take_spare_event(stream, &event));
@@ -357,8 +357,9 @@ static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) {
     return a->owner.device == b->owner.device;
 }
 
-/* Whether the stream already waits for the point, or for a later one. Without the lock: the count
- * is raised after the driver has the wait, so whoever sees it submits behind that wait. */
+/* Whether the stream already waits for the point, or for a later one. It needs no lock, because the
+ * count is raised after the driver has the wait, so that whoever sees it submits after that
+ * wait. */
 static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
     return !stream->synchronous && is_sibling(stream, point.stream) &&
            atomic_load_explicit(&stream->waited[point.stream->index], memory_order_acquire) >=
@@ -397,7 +398,7 @@ static gantry_status_t settle_refused_wait(gantry__stream_t *stream, gantry__poi
     return order_only ? GANTRY_OK : status;
 }
 
-/* order_only: ignores failures of the work before the point. */
+/* Waits for one point; order_only: ignores failures of the work before the point. */
 static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point,
                                     bool order_only) {
     gantry_status_t status = GANTRY_OK;
@@ -450,8 +451,8 @@ uint64_t gantry__stream_end(gantry__stream_t *stream) {
     return count;
 }
 
-/* Without the lock: who records an event reads the count before, so that an event with this count
- * is behind this thread's work. */
+/* It needs no lock, because whoever records an event reads the count before, so that an event with
+ * this count is after this thread's work. */
 uint64_t gantry__stream_count(gantry__stream_t *stream) {
     return stream->synchronous ? 0 : atomic_fetch_add(&stream->submitted, 1) + 1;
 }

@@ -47,13 +47,13 @@ typedef struct gantry__event_t {
     gantry__stream_t *stream;
     gantry_backend_event_t *handle;
     uint64_t count;
-    struct gantry__event_t *next; /* in the list of spare ones */
+    struct gantry__event_t *next; /* the next one in the list of spare events */
 } gantry__event_t;
 
 /* The part of its device that a stream needs; device/stream_owner.h fills it. */
 typedef struct gantry__stream_owner_t {
     void *device;      /* streams of one device are siblings */
-    uint32_t position; /* of the device, in the table */
+    uint32_t position; /* the device's position in the table */
     const struct gantry__card_t
         /* the card whose loss is the stream's; NULL: a stream by itself, without the fields
          * below */
@@ -73,7 +73,7 @@ struct gantry__stream_t {
     gantry__stream_owner_t owner;
     gantry_backend_stream_t *handle;
     const gantry__heap_t *heap;
-    uint32_t index; /* in its device: GANTRY_STREAM_... */
+    uint32_t index; /* the number in its device: GANTRY_STREAM_... */
     bool synchronous, has_priority;
     int32_t priority; /* if it has one */
     gantry__mutex_t lock;
@@ -81,12 +81,12 @@ struct gantry__stream_t {
     atomic_uint_fast64_t completed; /* known to have ended */
     atomic_uint_fast64_t flushed;   /* certainly handed to the device */
     uint32_t unflushed;             /* submissions of calls since then; under lock */
-    /* of the device's own streams: their count that this one already waits for; raised under
+    /* for each of the device's own streams, its count that this one already waits for; raised under
      * lock */
     atomic_uint_fast64_t waited[GANTRY__STREAMS];
     /* bit (position % 64) of each other device whose events it has waited for */
     atomic_uint_fast64_t waited_for;
-    atomic_bool waits;           /* for another stream, since it was synchronised */
+    atomic_bool waits;           /* it has waited for another stream since it was synchronised */
     gantry__event_t *last_event; /* the newest; under lock */
     gantry__event_t *spare;      /* under lock */
     /* Work that failed while it ran: every point of the range keeps the failure, for every later
@@ -106,39 +106,39 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
                                     gantry_backend_device_t *device,
                                     const gantry__stream_owner_t *owner, uint32_t index,
                                     const int32_t *priority, bool synchronous);
-/* A stream of the driver alone, for the same purpose and with the same priority: for work that has
- * no place in the order of this one. */
+/* Makes another stream of the driver, without a record of its own, for the same purpose and with
+ * the same priority: for work that has no place in the order of this one. */
 gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,
                                          gantry_backend_stream_t **out_handle);
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
-/* True if the point has passed and no work of the stream ever failed, as far as is known without a
+/* Whether the point has passed and no work of the stream ever failed, as far as is known without a
  * driver call. */
 bool gantry__point_is_past(gantry__point_t point);
 
 /* Whether work up to the point is known to have failed; stream NULL: no. */
 bool gantry__point_has_failed(gantry__point_t point);
 
-/* ---- a point that a caller asks for again and again ---- */
+/* ---- a point that a caller polls ---- */
 
-/* An event behind the point, which the caller releases; NULL: the point has passed. */
+/* Returns an event after the point, which the caller must release; NULL: the point has passed. */
 gantry_status_t gantry__event_take(gantry__point_t point, gantry__event_t **out_event);
 void gantry__event_release(gantry__event_t *event);
-/* Asks the driver whether the event has passed, without a wait. The error is that of the work
+/* Queries the driver whether the event has passed, without a wait. The error is that of the work
  * before it, which is over then. */
 gantry_status_t gantry__event_poll(const gantry__event_t *event, bool *out_is_past);
 
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead.
- * Not between begin and end. */
+ * It must not be called between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,
                                         size_t count);
 
-/* The same for the order alone: points whose work failed count as passed, without an error. */
+/* The same only for the order: points whose work failed count as passed, without an error. */
 gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points,
                                       size_t count);
 
-/* Submissions go between begin and end; end returns the count that names them. */
+/* Submissions must be made between begin and end; end returns the count that names them. */
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);
 
@@ -148,8 +148,8 @@ uint64_t gantry__stream_count(gantry__stream_t *stream);
 
 /* ---- whose work it is, for the text of a failure ---- */
 
-/* The submissions after `before`, if any, are those of a function's call, beside others' in the
- * meantime. */
+/* The submissions after `before`, if any, are those of a function's call, among those of others in
+ * the meantime. */
 void gantry__stream_note_use(gantry__stream_t *stream, uint64_t before, const char *name);
 /* Prints functions whose work is not known to have ended, the oldest first: "f, g"; "": none. */
 void gantry__stream_print_uses(gantry__stream_t *stream, char *out, size_t out_bytes);
@@ -157,7 +157,7 @@ void gantry__stream_print_uses(gantry__stream_t *stream, char *out, size_t out_b
 /* Blocks until the point has passed; returns the error of the work before it, or the loss of its
  * device. */
 gantry_status_t gantry__point_wait(gantry__point_t point);
-/* Work that had to wait for the point has ended well: so the point has passed. */
+/* Notes that the point has passed, because work that had to wait for it has ended well. */
 void gantry__point_passed(gantry__point_t point);
 /* Makes submitted work begin without a wait for it; does nothing if it was flushed already. An
  * error shows at the wait. */
@@ -166,13 +166,13 @@ void gantry__stream_flush(gantry__stream_t *stream);
  * known, and at every 16th submission. */
 void gantry__stream_end_busy(gantry__stream_t *stream);
 /* Whether all submitted work is known to have ended, and the stream has waited for no other since
- * it was synchronised: then a wait would tell nothing but the loss of a device. Failures that were
- * met before are kept for their points. */
+ * it was synchronised: then a wait would report nothing but the loss of a device. Failures that
+ * were met before are kept for their points. */
 bool gantry__stream_is_idle(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
-/* The same for an owner's clear: keeps a failure of the stream for the points that it may concern,
- * and makes the driver forget it. Reports nothing. */
+/* Does the same for an owner's clear: it keeps a failure of the stream for the points that it may
+ * concern, and makes the driver forget it. It reports nothing. */
 void gantry__stream_clear(gantry__stream_t *stream);
 
 #endif

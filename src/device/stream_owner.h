@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a logical device that its streams use: losses, and errors that other streams carry.
- * Thread-safe. */
+ * Owner: a plain value, which points to the device; the device must outlive it. Threads:
+ * thread-safe. */
 #ifndef GANTRY_DEVICE_STREAM_OWNER_H
 #define GANTRY_DEVICE_STREAM_OWNER_H
 

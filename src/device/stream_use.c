@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which functions a stream worked for of late. A driver tells a failure when something waits: by
+/* Which functions a stream worked for of late. A driver reports a failure when something waits: by
  * then the call that submitted the work has returned. */
 #include <stdio.h>
 #include <string.h>

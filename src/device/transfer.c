@@ -8,13 +8,13 @@
  *   anything else                    to the host and from there, also between two views of one
  *                                    card: drivers do not know each other's memory. In two blocks
  *                                    of host memory, so that the next one is read while the last
- *                                    one is written, and pinned, since drivers do not overlap
+ *                                    one is written, and pinned, because drivers do not overlap
  *                                    copies from and to other memory:
  *
  *                                      block 0   |read 0||write 0      ||read 2|...
  *                                      block 1           |read 1||wait ||write 1   |...
  *
- * A copy on the device's side orders itself by events alone:
+ * A copy on the device's side orders itself only by events:
  *
  *   source:  ... ready                  to_host waits, counts
  *                     \                /
@@ -137,7 +137,7 @@ gantry_status_t gantry__reads_follow(logical_t *device, gantry__point_t point) {
     return gantry__reads_wait_for(device, (gantry__point_t){NULL, 0});
 }
 
-/* Submits a copy to host memory, behind all that the stream waits for already. */
+/* Submits a copy to host memory, after all that the stream waits for already. */
 static gantry_status_t submit_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                       uint64_t size_bytes, gantry__point_t *out_done) {
     logical_t *device = source->device;
@@ -213,7 +213,8 @@ static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block,
     return status;
 }
 
-/* Pending work reads the blocks: they are freed only when it has ended, well or not. */
+/* Moves the blocks. Pending work reads them, so they are freed only when it has ended, well or
+ * not. */
 static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready,
                                    gantry__point_t *out_ready) {
     gantry_status_t status = GANTRY_OK;
@@ -303,7 +304,7 @@ static bool has_way_on_device(const logical_t *target, const logical_t *source) 
             peer_bit(source)) == 0;
 }
 
-/* Other streams of the target's own device may still use its memory. */
+/* Follows the uses of the target: other streams of its own device may still use its memory. */
 static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *buffer) {
     gantry__point_t points[GANTRY__STREAMS];
     size_t count = 0;
@@ -315,7 +316,8 @@ static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *b
     return gantry__stream_follow(stream, points, count);
 }
 
-/* *out_peer_missing: the backend has no way between these two cards, and nothing was submitted. */
+/* Submits the copy; *out_peer_missing: the backend has no way between these two cards, and nothing
+ * was submitted. */
 static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *source,
                                    uint64_t offset_bytes, uint64_t size_bytes,
                                    gantry__point_t *out_ready, bool *out_peer_missing) {
@@ -352,7 +354,7 @@ static gantry_status_t hold_source(gantry__buffer_t *source, gantry__point_t cop
     return GANTRY_OK;
 }
 
-/* The target's stream copies behind the source's ready point, without a wait on the host. */
+/* The target's stream copies after the source's ready point, without a wait on the host. */
 static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t *source,
                                       uint64_t offset_bytes, uint64_t size_bytes,
                                       gantry__point_t ready, gantry__point_t *out_ready,

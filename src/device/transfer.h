@@ -3,7 +3,7 @@
  * through the host.
  *
  * A small copy passes through staging and is not waited for; a large one is direct and waited for.
- * Thread-safe. */
+ * Owner: buffers are the caller's. Threads: thread-safe. */
 #ifndef GANTRY_DEVICE_TRANSFER_H
 #define GANTRY_DEVICE_TRANSFER_H
 
@@ -14,7 +14,7 @@
 gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source,
                                        uint64_t size_bytes, gantry__point_t *out_ready);
 
-/* The same to bytes from offset_bytes on. A buffer that is copied in parts is ready when the last
+/* Copies to the bytes from offset_bytes on. A buffer that is copied in parts is ready when the last
  * part is. */
 gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
                                             const void *source, uint64_t size_bytes,
@@ -30,16 +30,16 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
                                      uint64_t size_bytes, gantry__point_t ready);
 
 /* The same for at least 1 byte, without a wait: the target must not be used before *out_done. If
- * the driver waits for copies of pageable memory, the target is pinned. After a failure, too, the
- * driver may write the target until *out_done. */
+ * the driver waits for copies of pageable memory, the target must be pinned. After a failure, too,
+ * the driver may write the target until *out_done. */
 gantry_status_t gantry__copy_to_host_later(void *target, gantry__buffer_t *source,
                                            uint64_t offset_bytes, uint64_t size_bytes,
                                            gantry__point_t ready, gantry__point_t *out_done);
 
-/* Puts the stream for reads behind a point, whose failure the caller gets. If the driver waits for
- * copies of pageable memory, this thread waits instead: no read waits under the lock. */
+/* Makes the stream for reads wait for a point, whose failure the caller gets. If the driver waits
+ * for copies of pageable memory, this thread waits instead: no read waits under the lock. */
 gantry_status_t gantry__reads_wait_for(gantry_logical_device_t *device, gantry__point_t point);
-/* The same for the order alone: a point whose work failed counts as passed, without an error. */
+/* The same only for the order: a point whose work failed counts as passed, without an error. */
 gantry_status_t gantry__reads_follow(gantry_logical_device_t *device, gantry__point_t point);
 
 /* Copies to another device's buffer; as copy_from_host for *out_ready. */

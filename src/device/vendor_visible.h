@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The variable by which a vendor's driver hides cards (vendor.def), for every backend's view of
- * them. Reads settings, changes only the cards' records. Init-only. */
+ * them. The functions read settings, and change only the cards' records.
+ *
+ * Owner: the rows are constant data. Threads: gantry__vendor_visible_find must only be called while
+ * the device table is made. */
 #ifndef GANTRY_DEVICE_VENDOR_VISIBLE_H
 #define GANTRY_DEVICE_VENDOR_VISIBLE_H
 
@@ -10,7 +13,7 @@ struct gantry__device_table_t;
 
 typedef struct gantry__vendor_t {
     const char *name;       /* a part of the vendor's name as drivers report it */
-    const char *backend;    /* of the vendor's own driver */
+    const char *backend;    /* the backend of the vendor's own driver */
     const char *driver;     /* that driver's name for users */
     const char *visible;    /* the variable that lists cards */
     const char *order;      /* the variable that says how its indices count, ... */

@@ -36,7 +36,7 @@ typedef struct entry_t {
     int number; /* from 1 */
     bool is_negation;
     entry_kind_t kind;
-    int32_t index;                       /* of AUTO: how many */
+    int32_t index;                       /* for AUTO, how many */
     char shown[GANTRY__DEVICE_ID_BYTES]; /* as written, for messages; cut if too long */
     /* without ^; normalised for a PCI address, bare for a UUID */
     char text[GANTRY__DEVICE_ID_BYTES];
@@ -78,7 +78,7 @@ static bool visible_list_read_index(const char *text, int32_t *out_index) {
     return *text == '\0';
 }
 
-/* "auto" or "auto:N", N from 1. */
+/* Reads "auto" or "auto:N", N from 1. */
 static bool visible_list_read_auto(const char *text, int32_t *out_count) {
     *out_count = 1;
     if (strncmp(text, "auto", 4) != 0) return false;
@@ -173,7 +173,7 @@ static void remark(const select_t *select, const char *format, ...) {
     va_end(args);
 }
 
-/* Why an entry that should show devices does not; NULL if it does. */
+/* The reason why an entry that should show devices does not; NULL if it does. */
 static const char *why_invalid(const select_t *select, const entry_t *entry, size_t matches) {
     bool may_be_many = entry->kind == BY_NAME || entry->kind == EVERY || entry->kind == AUTO;
     if (entry->kind == EMPTY) return "it is empty";
@@ -218,7 +218,7 @@ static void visible_list_take_all(const select_t *select) {
     select->list->count = select->device_count;
 }
 
-/* First walk. *out_entries is the number of valid entries. */
+/* Does the first walk. *out_entries is the number of valid entries. */
 static gantry_status_t show(const select_t *select, walk_t walk, int *out_entries) {
     bool saw_negation = false, saw_other = false;
     entry_t entry;
@@ -253,7 +253,7 @@ static void visible_list_leave_out(const select_t *select, const entry_t *entry)
                select->rules->variable, entry->number, entry->shown);
 }
 
-/* Second walk. */
+/* Does the second walk. */
 static void hide(const select_t *select, walk_t walk, int entries) {
     entry_t entry;
     while (walk.number < entries && next_entry(select, &walk, &entry))

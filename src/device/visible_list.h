@@ -21,7 +21,7 @@ typedef struct gantry__visible_device_t {
     int32_t index;    /* the meaning of a number in the list: the place in physical order */
     const char *uuid; /* such as GPU-8932f937-d72c-4106-c12f-20bd9faed9f6; NULL if it has none */
     const char *pci;  /* any form that gantry__pci_normalise takes; NULL if it has none */
-    const char *name; /* for messages; may be NULL */
+    const char *name; /* the name for messages; may be NULL */
 } gantry__visible_device_t;
 
 typedef struct gantry__visible_rules_t {
@@ -39,7 +39,7 @@ typedef struct gantry__visible_list_t {
     size_t *positions;
     size_t count;
     uint32_t auto_count; /* so many of them are to be used, chosen later; 0: all of them */
-    /* for the log: why the list ended early or hides nothing; often "" */
+    /* the text for the log: why the list ended early or hides nothing; often "" */
     char reason[GANTRY__VISIBLE_REASON_BYTES];
 } gantry__visible_list_t;
 
@@ -52,7 +52,7 @@ typedef struct gantry__visible_list_t {
  *   GPU-8932, MIG-...   the device with that UUID; any prefix that only one device has
  *   0000:65:00.0        the device at that PCI address, PCI: in front allowed
  *   -1                  no device, like every other entry that names none or more than one: it ends
- *                       the list, and list->reason says so; what stands before it counts
+ *                       the list, and list->reason says so; what is before it counts
  * and with extras:
  *   opencl:1, opencl    whatever rules->matches says, possibly several, in order of position
  *   all                 all devices

@@ -274,7 +274,7 @@ static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__blo
 
 /* ---- the public calls ---- */
 
-/* inputs: with the selector of a branch. */
+/* Reports the block to observers; inputs: with the selector of a branch. */
 static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
                                                   const gantry__block_call_t *call,
                                                   const gantry_tensor_t *const *inputs,

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of branches and loops, recorded: trace_body.c. */
+/* Bodies of branches and loops: checking them, calling them, and recording them as a node of a
+ * trace (trace_body.c).
+ *
+ * Owner: a gantry__block_call_t and what it points to are the caller's, and must live until the
+ * call returns. Threads: a call belongs to the thread of its scope. */
 #ifndef GANTRY_FUNCTION_CONTROL_H
 #define GANTRY_FUNCTION_CONTROL_H
 
@@ -10,17 +14,17 @@
 /* A branch or a loop, while it is checked, recorded or run. */
 typedef struct gantry__block_call_t {
     const gantry__op_def_t *op;
-    const gantry_function_body_fn *bodies; /* of a loop: the condition, then the body */
+    const gantry_function_body_fn *bodies; /* a loop has two: the condition, then the body */
     uint32_t body_count;
     void *user;
-    const gantry_tensor_t *selector; /* of a branch; NULL: a loop */
+    const gantry_tensor_t *selector; /* the input that selects a branch's body; NULL: a loop */
     const gantry_tensor_t *const *inputs;
     const gantry_tensor_t **outputs;
     uint32_t input_count, output_count;
     uint64_t most_steps;
 } gantry__block_call_t;
 
-/* What the API calls a body: "then_body", "condition", "bodies[2]". */
+/* The API's name of a body: "then_body", "condition", "bodies[2]". */
 typedef struct gantry__body_name_t {
     char text[24];
 } gantry__body_name_t;

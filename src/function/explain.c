@@ -12,7 +12,7 @@
 
 /* ---- nodes ---- */
 
-/* A needed node has a slot for each of its values that something asks for. */
+/* A needed node has a slot for each of its values that something uses. */
 static bool has_slot(const gantry__explained_t *explained, const gantry__node_t *node) {
     for (uint32_t i = 0; i < node->output_count; ++i) {
         if (explained->schedule->first_slots[node->first_output + i] != GANTRY__NO_SLOT)
@@ -243,7 +243,7 @@ void gantry__explained_runs(const gantry__explained_t *explained, bool without_f
                                           const gantry__explained_run_t *run, bool is_first,
                                           gantry__text_t *out),
                             gantry__text_t *out) {
-    uint64_t told = 0; /* devices whose reason stands there already */
+    uint64_t told = 0; /* bits of devices whose reason is already written */
     bool is_first = true;
     gantry__run_t run;
     for (uint32_t from = 0; gantry__replay_next_run(explained->schedule, from, &run);

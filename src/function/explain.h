@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace became: the facts behind an explanation, and its three written forms.
+/* What a trace became: the facts that an explanation needs, and its three written forms.
  *
- * Facts point into the trace, which the caller holds. Externally synchronised. */
+ * Owner: the caller ends a gantry__explained_t. Its facts point into the trace, which the caller
+ * must hold as long. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_EXPLAIN_H
 #define GANTRY_FUNCTION_EXPLAIN_H
 
@@ -19,17 +20,17 @@ typedef struct gantry__explained_copy_t {
 
 /* A function, or the body of a branch or a loop in it. */
 typedef struct gantry__explained_t {
-    const char *name; /* of the function */
+    const char *name; /* the function's name */
     const gantry__graph_t *graph;
     const gantry__schedule_t *schedule;
-    gantry__arena_t memory; /* of what the arrays below point to */
-    bool *is_used;          /* of each node; false: no result and no assignment needs it */
-    uint32_t *calls;        /* of each node: the act that calls its kernel + 1; 0: none */
+    gantry__arena_t memory; /* what the arrays below point to */
+    bool *is_used;          /* for each node; false: no result and no assignment needs it */
+    uint32_t *calls;        /* for each node, the act that calls its kernel + 1; 0: none */
     gantry__explained_copy_t *copies;
-    /* that hold a value of the function or its bodies, in the table's order */
+    /* the devices that hold a value of the function or its bodies, in the table's order */
     gantry__device_bytes_t *devices;
     size_t copy_count, device_count, unused_count;
-    uint64_t copied_bytes; /* in each call */
+    uint64_t copied_bytes; /* bytes that each call copies */
 } gantry__explained_t;
 
 gantry_status_t gantry__explained_init(gantry__explained_t *explained, const char *name,
@@ -42,15 +43,15 @@ void gantry__explained_deinit(gantry__explained_t *explained);
 
 /* ---- for the written forms ---- */
 
-/* "GPU:0". */
+/* The short name of a device: "GPU:0". */
 const char *gantry__explained_short(const gantry_logical_device_t *device);
 /* The position of a device among explained->devices. */
 size_t gantry__explained_device(const gantry__explained_t *explained,
                                 const gantry_logical_device_t *device);
-/* Where a node runs, or where it asks to be; NULL: wherever it is used. */
+/* The device on which a node runs, or which it requests; NULL: it is wherever it is used. */
 const gantry_logical_device_t *gantry__explained_home(const gantry__explained_t *explained,
                                                       size_t node);
-/* Whether a value lies on the device in some call. */
+/* Whether a value is on the device in some call. */
 bool gantry__explained_lies_on(const gantry__explained_t *explained, uint32_t value,
                                const gantry_logical_device_t *device);
 /* Kernels of one device that are replayed as one, or the reason why they are not. */
@@ -78,13 +79,13 @@ typedef struct gantry__value_name_t {
 gantry__value_name_t gantry__explained_name(const gantry__explained_t *explained, uint32_t value);
 /* The bodies of a branch or a loop; NULL: the node has none. */
 const gantry__block_t *gantry__explained_block(const gantry__explained_t *explained, uint32_t node);
-/* "then", "else", "condition", "body", "body 2". */
+/* The name of a body: "then", "else", "condition", "body", "body 2". */
 gantry__value_name_t gantry__explained_body(const gantry__node_t *node, uint32_t body);
-/* The device that the node's scope asks for, or "". */
+/* The device that the node's scope requests, or "". */
 const char *gantry__explained_wish(const gantry__node_t *node);
-/* Why a product's node has not taken the elementwise nodes behind it. */
+/* The reason why a product's node has not taken the elementwise nodes after it. */
 extern const char gantry__explained_apart[];
-/* What keeps a device from the node: gantry_refusal_text, with the type that it lacks. */
+/* Writes what keeps a device from the node: gantry_refusal_text, with the type that it lacks. */
 void gantry__explained_refusal(const gantry__plan_t *plan, uint32_t i, gantry__text_t *out);
 
 /* Calls write for each name that is in the trace and not in the schedule: those that a pass has

@@ -198,7 +198,7 @@ static void explain_json_write_run(const explained_t *explained, const gantry__e
     gantry__text_append(out, "}");
 }
 
-/* Members of an object, behind its first one. */
+/* Writes members of an object, after its first one. */
 static void write_graph(const explained_t *explained, gantry__text_t *out) {
     const gantry__graph_t *graph = explained->graph;
     gantry__json_number_member("copied_bytes", explained->copied_bytes, out);

@@ -348,8 +348,8 @@ static bool is_in_place(const gantry_op_call_t *call) {
     return false;
 }
 
-/* As on the eager path: if the kernel that failed declines the call now, the next one of the node's
- * device that takes it. */
+/* Does what the eager path does: if the kernel that failed declines the call now, the next kernel
+ * of the node's device that takes it computes. */
 static GANTRY__COLD gantry_status_t compute_others(const gantry__frame_t *frame,
                                                    const gantry__act_t *act, gantry__call_t *call,
                                                    gantry_status_t status) {
@@ -381,7 +381,7 @@ static void note_needs(const gantry__frame_t *frame, const gantry__act_t *act,
     call->has_read = false;
 }
 
-/* After a kernel, failed or not. */
+/* Ends the call of a kernel, which may have failed. */
 static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *act,
                                    gantry__call_t *call, gantry_status_t status) {
     gantry__point_t point;
@@ -412,7 +412,7 @@ static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act)
     return gantry__frame_compute(frame, act);
 }
 
-/* Nothing but the kernel: all arguments were bound when the frame was made. */
+/* Runs nothing but the kernel, because all arguments were bound when the frame was made. */
 static inline gantry_status_t do_plain_call(gantry__frame_t *frame, const gantry__act_t *act) {
     gantry__call_t *call = &frame->calls[act->call];
     gantry_status_t status = (gantry_status_t)call->abi.kernel->compute(&call->abi);
@@ -420,7 +420,7 @@ static inline gantry_status_t do_plain_call(gantry__frame_t *frame, const gantry
     return finish_call(frame, act, call, status);
 }
 
-/* ---- the other steps ---- */
+/* ---- the other acts ---- */
 
 static gantry_status_t do_argument(gantry__frame_t *frame, const gantry__act_t *act,
                                    const gantry_tensor_t *argument) {
@@ -511,7 +511,7 @@ static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
     return GANTRY_OK;
 }
 
-/* ---- all steps ---- */
+/* ---- all acts ---- */
 
 static void release_tensor(gantry__frame_t *frame, uint32_t slot) {
     gantry_tensor_release(frame->tensors[slot]);
@@ -568,7 +568,7 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
 }
 
 /* Notes on the streams of the schedule's devices whose work the call submits: for failures that are
- * told later. The bodies' work is the outermost frame's. */
+ * reported later. The bodies' work is the outermost frame's. */
 static gantry_status_t run_noted(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
     const gantry__schedule_t *schedule = frame->schedule;
     uint64_t before[GANTRY__MOST_QUEUED];

@@ -2,8 +2,11 @@
 /* A frame: the memory of one call of a function at a time, with every kernel call made ready.
  *
  * Its arenas are allocated and its arguments point into them when it is made, so that a call only
- * binds the tensors that differ from call to call. Kept by its function between calls. Belongs to
- * the call that runs it. */
+ * binds the tensors that differ from call to call.
+ *
+ * Owner: the function keeps its frames between calls; a call owns the frame that it runs. Threads:
+ * only one call at a time may run a frame. The lanes of that call are threads that share it, and
+ * must take the frame's locks (gantry__frame_locks_t) for what they share. */
 #ifndef GANTRY_FUNCTION_FRAME_H
 #define GANTRY_FUNCTION_FRAME_H
 
@@ -16,45 +19,47 @@ typedef struct gantry__replay_t gantry__replay_t;
 /* The variables of a loop, which its body may overwrite: the loop's own references. */
 typedef struct gantry__loop_values_t {
     gantry_tensor_t **values; /* NULL where the body took one */
-    const uint32_t *sources;  /* of each argument of the body, its position among them */
+    const uint32_t *sources;  /* for each argument of the body, its position among them */
     uint32_t count;           /* positions from here on are no variables of the loop */
 } gantry__loop_values_t;
 
-/* For what the lanes of a call share. The locks of a variable's updates come between the two: an op
- * of the scope takes them, and who has them keeps faults. */
+/* Locks for what the lanes of a call share. The locks of a variable's updates come between the two:
+ * an op of the scope takes them, and who has them keeps faults. */
 typedef struct gantry__frame_locks_t {
     gantry__mutex_t scope;  /* a scope belongs to one thread at a time */
     gantry__mutex_t faults; /* lists of faults and the first failure; nothing is locked inside */
 } gantry__frame_locks_t;
 
 typedef struct gantry__frame_t {
-    struct gantry__frame_t *next; /* in its function's list */
+    struct gantry__frame_t *next; /* the next frame in its function's list */
     const gantry__schedule_t *schedule;
     const char *owner;      /* the function's name */
-    gantry_scope_t *scope;  /* of the call */
-    gantry__arena_t memory; /* of what the arrays below point to */
+    gantry_scope_t *scope;  /* the call's scope */
+    gantry__arena_t memory; /* what the arrays below point to */
     gantry__buffer_t **arenas;
-    gantry_arg_t *args;        /* of each slot */
-    gantry_tensor_t **tensors; /* of each slot that is TENSOR; the call's references */
-    void **host_copies;        /* of each slot that is HOST: heap memory of the call, or NULL */
+    gantry_arg_t *args;        /* one for each slot */
+    gantry_tensor_t **tensors; /* one for each slot that is TENSOR; the call's references */
+    void **host_copies; /* one for each slot that is HOST: heap memory of the call, or NULL */
     gantry__call_t *calls;
-    char **places; /* of each call whose kernel made a fault: the text in front; else NULL */
-    gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one step */
+    char **places; /* for each call whose kernel made a fault, the text in front; else NULL */
+    gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one act */
     gantry__frame_locks_t locks;
     gantry__frame_locks_t *shared; /* the outermost frame's */
-    /* of a body: the frame and the act of its branch or loop, and which body it is; else NULL */
+    /* for a body, the frame and the act of its branch or loop, and which body it is; else NULL */
     const struct gantry__frame_t *outer;
     const gantry__act_t *outer_act;
     uint32_t outer_body;
-    bool has_failed;                  /* of a body: in the run of its branch or loop that goes on */
-    struct gantry__frame_t ***blocks; /* of each block, of each body */
-    gantry_tensor_t **block_inputs;   /* room for those of one block */
-    const gantry_tensor_t **block_arguments; /* of a body: room for those that its block gives */
-    gantry_tensor_t **block_results;         /* of a body: room for those that its block gets */
-    gantry__replay_t *replay;          /* graphs of devices: function/frame_replay.c; NULL: none */
-    const gantry__loop_values_t *loop; /* of the body of a loop, while it runs; else NULL */
-    bool *overwritten; /* of each overwrite of the schedule: frame_overwrite.c withdrew the value */
-    struct gantry__fault_t **faults; /* that kernels of the call may still find */
+    bool has_failed; /* a body failed in the run of its branch or loop that goes on */
+    struct gantry__frame_t ***blocks;        /* one for each block and each of its bodies */
+    gantry_tensor_t **block_inputs;          /* room for those of one block */
+    const gantry_tensor_t **block_arguments; /* for a body, room for those that its block gives */
+    gantry_tensor_t **block_results;         /* for a body, room for those that its block gets */
+    gantry__replay_t *replay; /* graphs of devices: function/frame_replay.c; NULL: none */
+    /* the variables of the loop while its body runs; else NULL */
+    const gantry__loop_values_t *loop;
+    /* for each overwrite of the schedule: frame_overwrite.c withdrew the value */
+    bool *overwritten;
+    struct gantry__fault_t **faults; /* faults that kernels of the call may still find */
     size_t fault_count, fault_capacity;
 } gantry__frame_t;
 
@@ -62,7 +67,8 @@ typedef struct gantry__frame_t {
 gantry_status_t gantry__frame_create(const gantry__schedule_t *schedule, const char *owner,
                                      gantry__frame_t **out_frame);
 void gantry__frame_destroy(gantry__frame_t *frame);
-/* Of its blocks of memory of the device, and those of its bodies; NULL: of all devices. */
+/* The bytes of its blocks of memory of the device, and of those of its bodies; NULL: of all
+ * devices. */
 uint64_t gantry__frame_bytes(const gantry__frame_t *frame, const gantry_logical_device_t *device);
 
 /* Runs the schedule. arguments: the call's, one for each input of the graph. Writes one tensor for
@@ -77,10 +83,10 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
 /* Runs one act of a call. Different acts may run on several threads at a time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry_tensor_t *const *arguments);
-/* The same without a record in a profile, and without the node's name in front of an error. */
+/* Runs one act without a record in a profile, and without the node's name in front of an error. */
 gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__act_t *act,
                                           const gantry_tensor_t *const *arguments);
-/* The same with a record: frame_profile.c. */
+/* Runs one act with a record in a profile: frame_profile.c. */
 gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__act_t *act,
                                           const gantry_tensor_t *const *arguments)
     GANTRY__RECORDING;
@@ -89,7 +95,7 @@ gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__
 bool gantry__frame_run_lanes(gantry__frame_t *frame, const gantry_tensor_t *const *arguments,
                              gantry_status_t *out_status);
 
-/* Runs all acts, with graphs of devices in place of kernels where it can. The schedule has
+/* Runs all acts, with graphs of devices in place of kernels where it can. The schedule must have
  * notes. */
 gantry_status_t gantry__frame_run_replaying(gantry__frame_t *frame,
                                             const gantry_tensor_t *const *arguments);
@@ -107,7 +113,7 @@ gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__ac
                                         uint32_t output, bool *out_done);
 gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
                                             gantry_status_t status);
-/* The tensor in whose memory the slot lies; NULL: in an arena. */
+/* The tensor in whose memory the slot is; NULL: the slot is in an arena. */
 static inline gantry_tensor_t *gantry__frame_tensor_of(const gantry__frame_t *frame,
                                                        uint32_t slot) {
     const uint32_t root = frame->schedule->slots[slot].root;
@@ -115,13 +121,13 @@ static inline gantry_tensor_t *gantry__frame_tensor_of(const gantry__frame_t *fr
     return constant ? constant : frame->tensors[root];
 }
 /* Keeps what a kernel of the call, or of an earlier op, may still fail with. Takes over the
- * reference; NULL: nothing. */
+ * reference; NULL does nothing. */
 gantry_status_t gantry__frame_keep_fault(gantry__frame_t *frame, struct gantry__fault_t *fault);
 /* Gives the tensor what the call's kernels may still fail with. */
 gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tensor_t *tensor);
-/* Puts function and node in front of the fault's text, since its error is told after the call, and
- * keeps the values that the text names, if they outlive the call. The fault is not yet
- * submitted. */
+/* Puts function and node in front of the fault's text, because its error is reported after the
+ * call, and keeps the values that the text names, if they outlive the call. The fault must not be
+ * submitted yet. */
 void gantry__frame_name_fault(gantry__frame_t *frame, const gantry__act_t *act,
                               struct gantry__fault_t *fault);
 void gantry__frame_drop_places(gantry__frame_t *frame);
@@ -136,23 +142,24 @@ void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act);
 gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
                                       gantry_status_t status);
 
-/* After a failure of the call: bad data that a kernel of it, or of an earlier op, has found comes
- * first, and may be what led to the failure. Returns its error, or status with its message. */
+/* Must be called after a failure of the call. Bad data that a kernel of the call, or of an earlier
+ * op, has found comes first, because it may be what led to the failure. Returns its error, or
+ * status with its message. */
 gantry_status_t gantry__frame_find_cause(const gantry__frame_t *frame, gantry_status_t status);
 /* Whether the failure begins with the function's name, as a fault of it that its node found. */
 bool gantry__frame_is_placed(const gantry__frame_t *frame);
 
-/* A tensor of the caller's own over the slot's elements; the slot is TENSOR, CONSTANT or an alias
- * of one. */
+/* Makes a tensor of the caller's own over the slot's elements. The slot must be TENSOR, CONSTANT or
+ * an alias of one. */
 gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
                                    gantry_tensor_t **out_tensor);
-/* Makes the tensor the slot's; takes over the reference. */
+/* Makes the tensor the slot's, and takes over the reference. */
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor);
-/* A branch or a loop. */
+/* Runs a branch or a loop. */
 gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act);
 /* Whether the act is a branch or a loop whose present run failed in a body. */
 bool gantry__frame_failed_inside(const gantry__frame_t *frame, const gantry__act_t *act);
-/* An op by the eager path: frame_eager.c. */
+/* Runs an op by the eager path: frame_eager.c. */
 gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__act_t *act);
 /* Makes a result the slot's, on the act's device. Takes over the reference. */
 gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,

@@ -23,7 +23,7 @@ static void release_inputs(const block_run_t *run) {
     }
 }
 
-/* Every input but a branch's selector. */
+/* Takes every input but a branch's selector. */
 static gantry_status_t take_inputs(const block_run_t *run) {
     for (uint32_t i = run->node->kind == GANTRY__NODE_CASE ? 1 : 0; i < run->act->input_count; ++i)
         GANTRY__TRY(

@@ -25,7 +25,7 @@ static void give_attrs(const gantry__node_t *node, eager_run_t *run) {
     }
 }
 
-/* What the rest of the function was planned for. */
+/* Checks that results are what the rest of the function was planned for. */
 static gantry_status_t frame_eager_check(const gantry__frame_t *frame, const gantry__node_t *node,
                                          uint32_t i, const gantry_tensor_t *result) {
     const gantry__value_t *value = &frame->schedule->graph->values[node->first_output + i];
@@ -52,7 +52,8 @@ static void print_eager_place(const gantry__fault_place_t *place, char *out) {
     gantry__frame_print_place(at->frame, at->act, out, GANTRY__FAULT_PLACE_BYTES);
 }
 
-/* In a scope of its own, whose error is not the caller's. The caller owns the results. */
+/* Runs the op in a scope of its own, whose error is not the caller's. The caller owns the
+ * results. */
 static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__act_t *act,
                                  const gantry__node_t *node, eager_run_t *run) {
     gantry_scope_t scope;

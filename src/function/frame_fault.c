@@ -129,7 +129,8 @@ static const gantry_tensor_t *find_lasting(const gantry__frame_t *frame, const g
     return gantry__frame_tensor_of(frame, act->inputs[input]);
 }
 
-/* Printed when the act's kernel makes its first fault: later ones copy it. */
+/* Keeps the text of the place. It is printed when the act's kernel makes its first fault; later
+ * ones copy it. */
 static GANTRY__COLD const char *keep_place(gantry__frame_t *frame, const gantry__act_t *act) {
     char place[GANTRY__FAULT_PLACE_BYTES];
     gantry__frame_print_place(frame, act, place, sizeof place);

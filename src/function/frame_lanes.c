@@ -15,7 +15,7 @@
 #define POLLS_BEFORE_SLEEP 4000
 #define SLEEP_NS 20000L
 
-/* Padded: each lane writes its own number often. */
+/* The progress of a lane, padded because each lane writes its own number often. */
 typedef struct lane_progress_t {
     atomic_uint ended;
     char padding[60];
@@ -26,7 +26,7 @@ typedef struct lanes_run_t {
     const gantry_tensor_t *const *arguments;
     lane_progress_t lanes[GANTRY__MOST_LANES];
     atomic_bool has_failed;
-    gantry_status_t status; /* of the first failure; under the frame's lock */
+    gantry_status_t status; /* the first failure; under the frame's lock */
     char message[GANTRY__MESSAGE_BYTES];
 } lanes_run_t;
 
@@ -34,7 +34,7 @@ static bool has_ended(const lanes_run_t *run, const gantry__lane_wait_t *wait) {
     return atomic_load_explicit(&run->lanes[wait->lane].ended, memory_order_acquire) >= wait->count;
 }
 
-/* False: another lane failed. */
+/* Waits until the other lane is as far as the wait says. False: another lane failed. */
 static bool wait_for_lane(const lanes_run_t *run, const gantry__lane_wait_t *wait) {
     const struct timespec pause = {0, SLEEP_NS};
     for (uint32_t polls = 0; !has_ended(run, wait); ++polls) {

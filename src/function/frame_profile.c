@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of a profile for the steps of a function: each has the row of its node's op, as if it ran
+/* Entries of a profile for the acts of a function: each has the row of its node's op, as if it ran
  * by itself. */
 #include "device/device_times.h"
 #include "function/frame.h"
@@ -15,8 +15,8 @@ static void count_arguments(const gantry__frame_t *frame, const gantry__act_t *a
             schedule->graph->values[schedule->slots[act->outputs[i]].value].bytes;
 }
 
-/* In a profile that times kernels: waits for all that the device's stream has. A failure stays with
- * its point. */
+/* Waits, in a profile that times kernels, for all that the device's stream has. A failure stays
+ * with its point. */
 static void settle_kernel(const gantry__act_t *act, gantry__profile_frame_t *record, int mode) {
     if (act->device->synchronous || mode != GANTRY_PROFILE_WAIT) return;
     gantry__stream_t *stream = &act->device->streams[GANTRY_STREAM_COMPUTE];

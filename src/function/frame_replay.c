@@ -27,7 +27,7 @@
 #define LEAST_REPLAYS 2u
 #define MANY_MISSES 16u /* calls after each other without a graph: the explanation says why */
 
-/* Where the memory of a slot begins. */
+/* The place where the memory of a slot begins. */
 typedef struct place_t {
     uint64_t region, offset;
 } place_t;
@@ -35,14 +35,14 @@ typedef struct place_t {
 typedef struct replay_graph_t {
     gantry_backend_graph_t *handle; /* NULL: none */
     place_t *places;                /* of the run's outer slots */
-    uint64_t launches;              /* of kernels */
+    uint64_t launches;              /* the number of kernels' launches */
     uint64_t replays, last_call;
     gantry__point_t last; /* launch */
 } replay_graph_t;
 
 typedef struct replay_run_t {
     gantry__run_t run;
-    uint32_t *outer; /* roots that kernels of the run use and that lie in no arena */
+    uint32_t *outer; /* roots that kernels of the run use and that are in no arena */
     uint32_t outer_count;
     place_t *places; /* of this call */
     gantry__capture_t *capture;
@@ -57,13 +57,14 @@ struct gantry__replay_t {
     gantry__arena_t memory;
     replay_run_t *runs;
     size_t run_count, capture_count;
-    gantry__capture_t *captures; /* of each device */
-    unsigned found;              /* of the notes, when the runs were found */
+    gantry__capture_t *captures; /* one for each device */
+    unsigned found;              /* the count of the notes when the runs were found */
 };
 
 /* ---- graphs ---- */
 
-/* No launch may be pending. */
+/* Waits for the last launch of a graph, because a graph with a pending launch must not be
+ * destroyed, and destroys it. */
 static void replay_drop_graph(const replay_run_t *run, replay_graph_t *graph) {
     if (!graph->handle) return;
     const uint32_t before = gantry__failures();
@@ -176,7 +177,8 @@ void gantry__frame_drop_replay(gantry__frame_t *frame) {
     frame->replay = NULL;
 }
 
-/* Without memory for the runs, or before any is found, the call launches kernel by kernel. */
+/* Returns what replays the frame's runs. Without memory for the runs, or before any is found, the
+ * call launches kernel by kernel. */
 static gantry__replay_t *ready_replay(gantry__frame_t *frame) {
     const unsigned found =
         atomic_load_explicit(&frame->schedule->notes->found, memory_order_acquire);

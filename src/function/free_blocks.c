@@ -35,7 +35,7 @@ static bool is_below(const block_t *block, uint64_t bytes, uint64_t offset) {
     return block->bytes < bytes || (block->bytes == bytes && block->offset < offset);
 }
 
-/* Into blocks below the key, and the others. */
+/* Splits a tree into blocks below the key, and the others. */
 static void split_tree(block_t *blocks, uint32_t tree, uint64_t bytes, uint64_t offset,
                        uint32_t *out_below, uint32_t *out_others) {
     uint32_t *below = out_below, *others = out_others;
@@ -54,7 +54,7 @@ static void split_tree(block_t *blocks, uint32_t tree, uint64_t bytes, uint64_t 
     *below = *others = 0;
 }
 
-/* All of below come before all of others. */
+/* Merges two trees; all of below must come before all of others. */
 static uint32_t merge_trees(block_t *blocks, uint32_t below, uint32_t others) {
     uint32_t root = 0, *place = &root;
     while (below && others) {

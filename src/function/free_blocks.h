@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The free blocks of an arena while its memory is planned: numbers alone, no memory behind them.
+/* The free blocks of an arena while its memory is planned: only offsets and sizes, without memory.
  *
  * No two blocks touch. All calls take a time that grows with the logarithm of the count. Offsets
- * and sizes are even. Externally synchronised. */
+ * and sizes must be even.
+ *
+ * Owner: the caller ends what it began. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_FREE_BLOCKS_H
 #define GANTRY_FUNCTION_FREE_BLOCKS_H
 
@@ -13,9 +15,10 @@
 typedef struct gantry__free_blocks_t {
     const gantry__heap_t *heap;
     struct gantry__free_block_t *blocks;
-    size_t count, capacity;        /* of blocks; some are unused */
-    uint32_t root, unused;         /* of the tree, of the list of unused blocks; 0: none */
-    gantry__id_map_t starts, ends; /* by offset + 1: the block that begins or ends there; 0: none */
+    size_t count, capacity; /* numbers of blocks; some are unused */
+    /* the tree's root, and the first of the list of unused blocks; 0: none */
+    uint32_t root, unused;
+    gantry__id_map_t starts, ends; /* by offset + 1, the block that begins or ends there; 0: none */
 } gantry__free_blocks_t;
 
 void gantry__free_blocks_init(gantry__free_blocks_t *free_blocks, const gantry__heap_t *heap);

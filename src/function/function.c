@@ -96,7 +96,7 @@ static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_inp
     return GANTRY_OK;
 }
 
-/* The name stands in lines of explanations and logs. */
+/* The name is written into lines of explanations and logs. */
 static gantry_status_t name_function(gantry_function_t *function, const char *given) {
     gantry_runtime_t *runtime = function->runtime;
     char *line = gantry__heap_strdup(&runtime->heap, given && *given ? given : "function");
@@ -132,7 +132,7 @@ static void function_destroy(gantry_function_t *function) {
     gantry__runtime_drop(runtime);
 }
 
-/* with: the function that it is trimmed with; NULL: none. */
+/* Makes a function; with: the function that it is trimmed with; NULL: none. */
 static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_function_t *with,
                                      size_t input_count, size_t output_count,
                                      gantry_function_t **out_function) {
@@ -369,7 +369,7 @@ static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t
     return scope->observer ? gantry__observe_alias(scope, result, own) : GANTRY_OK;
 }
 
-/* Of the ops of a body that runs eagerly. */
+/* The place of the ops of a body that runs eagerly. */
 typedef struct inline_place_t {
     gantry__fault_place_t place;
     const gantry__fault_place_t *outer;
@@ -385,7 +385,7 @@ static void print_inline_place(const gantry__fault_place_t *place, char *out) {
 }
 
 /* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. results:
- * room for the body's outputs, since outputs may be inputs. */
+ * room for the body's outputs, because outputs may be inputs. */
 static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t *function,
                                  const gantry_tensor_t *const *inputs,
                                  const gantry_tensor_t **results, const gantry_tensor_t **outputs) {

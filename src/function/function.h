@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions inside: a body and what was traced of it.
+/* The struct of a function: a body and what was traced of it. A trace is kept for each (sizes of
+ * the inputs, request of the calling scope). It holds the graph, its schedule, and the frames that
+ * no call runs at the moment.
  *
- * A trace is kept for each (sizes of the inputs, request of the calling scope). It holds the graph,
- * its schedule, and the frames that no call runs at the moment. Counted: the function's list holds
- * one reference, each call another. Thread-safe; the lock is held for look-ups, and while a body is
- * traced. */
+ * Owner: traces are counted; the function's list holds one reference, each call another. Threads:
+ * thread-safe; the lock is held for look-ups, and while a body is traced. */
 #ifndef GANTRY_FUNCTION_FUNCTION_H
 #define GANTRY_FUNCTION_FUNCTION_H
 
@@ -18,8 +18,8 @@ typedef struct gantry__traced_t {
     struct gantry__traced_t *next; /* newest use first */
     uint32_t references;           /* under the function's lock */
     const gantry__wish_t *wish;
-    uint32_t losses;        /* of devices, when it was placed */
-    gantry_shape_t *shapes; /* of the inputs, then of the outputs; -1: open in the trace */
+    uint32_t losses;        /* the device table's count of losses when it was placed */
+    gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
     gantry__graph_t graph;
     gantry__schedule_t schedule;
     /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
@@ -39,7 +39,7 @@ typedef struct gantry__attached_t {
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
-    gantry__keeper_t keeper; /* of the idle frames */
+    gantry__keeper_t keeper; /* keeps the idle frames */
     const char *name;        /* the runtime's copy */
     gantry_function_body_fn body;
     void *user;

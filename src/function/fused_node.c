@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the program of a fused node, member by member, and asks the device whether it takes it.
+/* Writes the program of a fused node, member by member, and finds out whether the device takes it.
  * The op is _FusedRows for groups with reductions, else _FusedElementwise.
  *
  * A member is one instruction. BiasAdd along the last dimension is an Add, too, and AddN is an Add
- * for each further input, since it sums from left to right.
+ * for each further input, because it sums from left to right.
  *
  * An operand is the result of an earlier member, or an input of the node. A member's result is an
  * output of the node if something outside the node uses it. Members beyond the limits of the op or
@@ -291,7 +291,7 @@ void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__prog
     }
 }
 
-/* Inferred from the program; the members' shape is that of all outputs. */
+/* Infers the call from the program; the members' shape is that of all outputs. */
 static gantry_status_t infer_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
                                   gantry__fused_call_t *call) {
     const gantry_attr_value_t attrs[] = {
@@ -423,7 +423,7 @@ static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing,
     return GANTRY_OK;
 }
 
-/* Control inputs of all members, and the members' names. */
+/* Collects the control inputs of all members, and the members' names. */
 static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uint32_t *members,
                                        uint32_t count, gantry__node_t *node) {
     gantry__arena_t *arena = &fusing->graph->arena;
@@ -448,7 +448,7 @@ static gantry_status_t collect_members(const gantry__fusing_t *fusing, const uin
     return GANTRY_OK;
 }
 
-/* Nothing needs the axes that only this reduction used. */
+/* Forgets the axes that only this reduction used, because nothing needs them. */
 static void forget_axes(const gantry__fusing_t *fusing, const gantry__node_t *reduction) {
     const uint32_t maker = fusing->graph->values[reduction->inputs[1]].node;
     const gantry__node_t *axes = &fusing->graph->nodes[maker];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of a fused node while a pass writes it, the call that a device is asked about, and
- * the node. Shared by fused_node.c (elementwise ops) and fused_product.c (products).
+/* The program of a fused node while a pass writes it, the call that is described to a device's
+ * kernels, and the node. fused_node.c (elementwise ops) and fused_product.c (products) share it.
  *
- * Plain values of the pass. Externally synchronised. */
+ * Owner: plain values of the pass. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_FUSED_NODE_H
 #define GANTRY_FUNCTION_FUSED_NODE_H
 
@@ -13,7 +13,7 @@ enum {
     GANTRY__FUSED_NODE_INPUTS = GANTRY__FUSED_MOST_INPUTS + 1,
     GANTRY__FUSED_NODE_ATTRS = GANTRY__MAX_ATTRS
 };
-/* Of an input: no value yet, but a number that an attribute has. */
+/* Marks an input that has no value yet, but a number that an attribute has. */
 #define GANTRY__FUSED_ALPHA UINT32_MAX
 
 typedef struct gantry__program_t {
@@ -52,15 +52,15 @@ uint32_t gantry__fused_write(gantry__fusing_t *fusing, gantry__program_t *progra
 void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
                               gantry__op_id_t op, gantry__fused_call_t *call);
 /* The first kernel that takes the inferred call under the wish, if that wish leads to the device;
- * NULL: none does, and nobody is told. */
+ * NULL: none does, which is no error. */
 gantry_status_t gantry__fused_find_kernel(gantry_runtime_t *runtime, gantry__fused_call_t *call,
                                           const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel);
-/* The node's device by its wish alone; NULL: there is none, and nobody is told. */
+/* The node's device by its request only; NULL: there is none, which is no error. */
 gantry_status_t gantry__fused_find_device(gantry_runtime_t *runtime, const gantry__node_t *node,
                                           const gantry_logical_device_t **out_device);
-/* Adds the node of the inferred call, which stands for the members. */
+/* Adds the node of the inferred call, which replaces the members. */
 gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *program,
                                   const gantry__fused_call_t *call, const uint32_t *members,
                                   uint32_t count);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts a product and the group of elementwise nodes behind it into one node:
+/* Puts a product and the group of elementwise nodes after it into one node:
  *
  *     relu(x @ w + b)      _FusedMatMul of x, w, b; program = {Add 0 1, Relu -1}
  *
  * The program's input 0 is the product. A convolution becomes _FusedConvolveImages. A view between
- * the product and the group, as convolutions by patches have it, moves behind the node.
+ * the product and the group, as convolutions by patches have it, moves to after the node.
  *
  * The node has the bits of its members: it is made only if the kernel that computes the product
- * alone is the one that takes the program, too. Such a kernel has the product's definition as
- * `data`. Elsewhere the nodes stay apart. */
+ * without a program is the one that takes the program, too. Such a kernel has the product's
+ * definition as `data`. Elsewhere the nodes stay apart. */
 #include <string.h>
 
 #include "function/fused_node.h"
@@ -16,7 +16,7 @@
 
 /* A product further away stays apart: each node between is looked at. */
 #define MOST_APART 256
-/* As in pass_fuse.c. */
+/* The same limit as in pass_fuse.c. */
 #define MOST_HELD_BYTES ((uint64_t)64 << 10)
 #define NONE UINT32_MAX
 
@@ -155,7 +155,7 @@ static bool is_plain_operand(const gantry_shape_t *shape, const gantry_shape_t *
             elements == product->dims[product->rank - 1]);
 }
 
-/* at: the input that is the product, or its view. */
+/* Whether the operands are plain; at: the input that is the product, or its view. */
 static bool has_plain_operands(const gantry__fusing_t *fusing, const gantry__program_t *program,
                                uint32_t at, const gantry__value_t *product) {
     for (uint32_t i = 0; i < program->input_count; ++i) {
@@ -196,7 +196,7 @@ static void insert_operands(gantry__program_t *program, const gantry__node_t *pr
 
 /* ---- the node ---- */
 
-/* The kernel of the product alone. */
+/* The kernel of the product without a program. */
 static gantry_status_t find_product_kernel(const gantry__fusing_t *fusing, uint32_t product,
                                            const gantry_logical_device_t *device,
                                            const gantry_kernel_def_t **out_kernel) {
@@ -249,7 +249,7 @@ static gantry_status_t infer_product(const gantry__fusing_t *fusing,
     return gantry__op_infer(&call->infer, attrs, count);
 }
 
-/* Whether one kernel computes the product alone and with the program. */
+/* Whether one kernel computes the product both without and with the program. */
 static gantry_status_t takes_program(const gantry__fusing_t *fusing,
                                      const gantry__program_t *program, uint32_t product,
                                      uint32_t last, gantry__fused_call_t *call, bool *out_takes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fusion pass asks about rows: which reductions go along them, and whether two nodes have
- * the same rows.
+/* What the fusion pass must know about rows: which reductions go along them, and whether two nodes
+ * have the same rows.
  *
  *     x [8, 64]    max(x), keep_dims [8, 1]     exp(x - max) [8, 64]
  *

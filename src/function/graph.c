@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* In a profile they have the row of Identity: what they do themselves is to pass tensors on. */
+/* In a profile these nodes have the row of Identity, because all that they do themselves is to pass
+ * tensors on. */
 #define NODE_OP(text, outputs) \
     { .name = text, .id = GANTRY__OP_ID_Identity, .output_count = (outputs) }
 const gantry__op_def_t gantry__op_placeholder = NODE_OP("Placeholder", 1),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph: the nodes that a trace recorded, in program order, and the values between them.
  *
- * Program order is a topological order: a node uses values of earlier nodes only. Plain data that
- * knows no device; types, shapes and attributes are complete. Externally synchronised while it is
- * made, constant afterwards. */
+ * Program order is a topological order: a node must use only values of earlier nodes. A graph is
+ * plain data that knows no device; types, shapes and attributes are complete.
+ *
+ * Owner: the graph owns its nodes, and holds references to the tensors, variables and streams of
+ * draws that they name. Threads: externally synchronised while it is made, constant afterwards. */
 #ifndef GANTRY_FUNCTION_GRAPH_H
 #define GANTRY_FUNCTION_GRAPH_H
 
@@ -34,32 +36,33 @@ extern const gantry__op_def_t gantry__op_placeholder, gantry__op_if, gantry__op_
 typedef struct gantry__node_t {
     gantry__node_kind_t kind;
     const gantry__op_def_t *op;
-    /* of ASSIGN: the op that makes the new value from the present one and input 0; NULL: none */
+    /* the op of ASSIGN that makes the new value from the present one and input 0; NULL: none */
     const gantry__op_def_t *update;
     const char *name;
     const gantry__op_def_t *part_of; /* the composed op that the body called, or NULL */
     const gantry__wish_t *wish;      /* NULL: none */
-    const char *tag;                 /* for memory reports, or NULL */
+    const char *tag;                 /* the tag for memory reports, or NULL */
     uint32_t *inputs;                /* values */
     uint32_t *controls;              /* nodes that come first */
     uint32_t *colocated;             /* nodes with which it shares its device, if that can be */
     const gantry_attr_t *attrs;      /* op->attr_count of them */
     uint32_t input_count, control_count, colocated_count;
     uint32_t first_output, output_count; /* values */
-    gantry_tensor_t *tensor;             /* of CONST; a reference of the graph's own */
-    gantry_variable_t *variable;         /* of READ and ASSIGN; a reference of the graph's own */
-    gantry_logical_device_t *home;       /* of READ and ASSIGN: where the variable lives */
-    int64_t piece_first;                 /* as gantry__infer_t has it */
-    struct gantry__body_t *bodies;       /* of CASE and WHILE; the graph's own */
+    gantry_tensor_t *tensor;             /* the constant of CONST; a reference of the graph's own */
+    /* the variable of READ and ASSIGN; a reference of the graph's own */
+    gantry_variable_t *variable;
+    gantry_logical_device_t *home; /* for READ and ASSIGN, the device where the variable lives */
+    int64_t piece_first;           /* what gantry__infer_t has under this name */
+    struct gantry__body_t *bodies; /* the bodies of CASE and WHILE; the graph's own */
     uint32_t body_count;
-    gantry__draws_t *draws;   /* of DRAW; a reference of the graph's own */
-    uint64_t blocks;          /* of DRAW: counter steps for each call */
-    uint64_t most_steps;      /* of WHILE; 0: no limit */
-    bool has_state;           /* of CASE and WHILE: a body assigns to a variable or draws */
+    gantry__draws_t *draws;   /* the stream of DRAW; a reference of the graph's own */
+    uint64_t blocks;          /* the counter steps of DRAW in each call */
+    uint64_t most_steps;      /* the limit of WHILE; 0: no limit */
+    bool has_state;           /* a body of CASE or WHILE assigns to a variable or draws */
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
-    const gantry__op_def_t *const *fused_ops; /* of these nodes */
-    /* a product whose kernel cannot take the elementwise nodes behind it */
+    const gantry__op_def_t *const *fused_ops; /* the ops of these nodes */
+    /* a product whose kernel cannot take the elementwise nodes after it */
     bool is_apart;
     const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;
@@ -75,7 +78,7 @@ typedef struct gantry__value_t {
 
 typedef struct gantry__graph_t {
     const gantry__heap_t *heap;
-    gantry__arena_t arena; /* of what the nodes point to */
+    gantry__arena_t arena; /* what the nodes point to */
     gantry__node_t *nodes;
     gantry__value_t *values;
     size_t node_count, node_capacity, value_count, value_capacity;
@@ -91,7 +94,7 @@ typedef struct gantry__graph_t {
 /* A graph inside a node: its inputs are inputs of the node. */
 typedef struct gantry__body_t {
     gantry__graph_t graph;
-    uint32_t *sources; /* of each input of the graph: the position of an input of the node */
+    uint32_t *sources; /* for each input of the graph, the position of an input of the node */
 } gantry__body_t;
 
 void gantry__graph_init(gantry__graph_t *graph, const gantry__heap_t *heap);
@@ -109,9 +112,11 @@ gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *
 const char *gantry__graph_effect(const gantry__graph_t *graph);
 const char *gantry__node_effect(const gantry__node_t *node);
 
-/* Those that a result or an assignment depends on. is_needed: node_count entries, all false. */
+/* Marks the nodes that a result or an assignment depends on. is_needed must have node_count
+ * entries, all false. */
 void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed);
-/* The same, arguments, and nodes that others are colocated with, which decide where these run. */
+/* Marks the same nodes, arguments, and nodes that others are colocated with, which decide where
+ * these run. */
 void gantry__graph_find_kept(const gantry__graph_t *graph, bool *is_kept);
 
 /* Leaves the nodes of `order`, in this order, which is topological. Nodes and values get new

@@ -41,8 +41,8 @@ static double bytes_of(const gantry__schedule_t *schedule, const gantry__act_t *
     return bytes;
 }
 
-/* M * N * K of a product, whose three tensors have M * K, K * N and M * N elements; a convolution
- * is one with patches. */
+/* The products: M * N * K of a product, whose three tensors have M * K, K * N and M * N elements; a
+ * convolution is one with patches. */
 static double products_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     const char *op = schedule->graph->nodes[act->node].op->name;
     if (act->input_count < 2 || act->output_count != 1 ||
@@ -60,7 +60,8 @@ static double fused_of(const gantry__schedule_t *schedule, const gantry__act_t *
                : 0;
 }
 
-/* In nanoseconds of the lane's thread: a device with a queue only takes a submission. */
+/* The cost of the act in nanoseconds of the lane's thread: a device with a queue only takes a
+ * submission. */
 static double cost_of(const gantry__schedule_t *schedule, const gantry__act_t *act) {
     if (act->device && !act->device->synchronous) return CALL_NS;
     return CALL_NS + bytes_of(schedule, act) / BYTES_PER_NS +
@@ -71,7 +72,7 @@ static double cost_of(const gantry__schedule_t *schedule, const gantry__act_t *a
 
 typedef struct spread_t {
     gantry__schedule_t *schedule;
-    uint32_t limit; /* of lanes */
+    uint32_t limit; /* the most lanes */
     bool by_device;
     uint32_t lane_count;
     const gantry_logical_device_t *devices[GANTRY__MOST_LANES]; /* by_device: of each lane */
@@ -110,7 +111,7 @@ static double begin_after_inputs(const spread_t *spread, const gantry__act_t *ac
     return begin;
 }
 
-/* Where the act begins first; of equals, the lane of its last input. */
+/* Returns the lane in which the act begins first; of equals, the lane of its last input. */
 static uint32_t choose_lane(spread_t *spread, const gantry__act_t *act, double ready,
                             uint32_t near) {
     if (spread->by_device) {
@@ -143,7 +144,7 @@ static void assign_lanes(spread_t *spread) {
     if (spread->lane_count == 0) spread->lane_count = 1;
 }
 
-/* Whether a lane beside the busiest has work worth a thread. */
+/* Whether a lane other than the busiest has work worth a thread. */
 static bool is_worth_it(const spread_t *spread) {
     uint32_t busy = 0;
     for (uint32_t i = 0; i < spread->lane_count; ++i) busy += spread->work[i] >= WORTH_A_LANE_NS;
@@ -153,7 +154,7 @@ static bool is_worth_it(const spread_t *spread) {
 /* ---- waits ---- */
 
 typedef struct wait_list_t {
-    uint32_t counts[GANTRY__MOST_LANES]; /* of ended acts, of each lane; 0: none */
+    uint32_t counts[GANTRY__MOST_LANES]; /* the number of ended acts of each lane; 0: none */
 } wait_list_t;
 
 static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *act, uint32_t first,
@@ -164,10 +165,10 @@ static void wait_for(const gantry__schedule_t *schedule, const gantry__act_t *ac
         list->counts[before->lane] = before->position + 1;
 }
 
-/* What came so far, in program order; UINT32_MAX: nothing. */
+/* The last acts so far, in program order; UINT32_MAX: none. */
 typedef struct effects_t {
     gantry__id_map_t variables;         /* the last use of each, plus 1 */
-    uint32_t lasts[GANTRY__MOST_LANES]; /* of each lane the last act with an effect */
+    uint32_t lasts[GANTRY__MOST_LANES]; /* the last act with an effect of each lane */
     uint32_t draw, block;
 } effects_t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Greedy by size, as TensorFlow Lite's planner: the largest block first, each at the lowest offset
- * where it fits between the blocks that live at the same time. Large blocks then lie close, and
- * small ones fill the gaps. Source: Pisarchyk and Lee, Efficient Memory Management for Deep Neural
- * Net Inference, 2020.
+ * where it fits between the blocks that live at the same time. Large blocks are then close
+ * together, and small ones fill the gaps. Source: Pisarchyk and Lee, Efficient Memory Management
+ * for Deep Neural Net Inference, 2020.
  *
  * As long as the goal is missed, the block that reaches highest becomes the first, and all are
  * placed again. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packs blocks whose times are all known into little memory: numbers alone. It finds what a pass in
- * the order of time cannot, and takes a time that grows with the square of the count. */
+/* Packs blocks whose times are all known into little memory; it works on numbers only. It finds
+ * what a pass in the order of time cannot, and takes a time that grows with the square of the
+ * count.
+ *
+ * Owner: the blocks are the caller's. Threads: thread-safe for different blocks. */
 #ifndef GANTRY_FUNCTION_PACK_BLOCKS_H
 #define GANTRY_FUNCTION_PACK_BLOCKS_H
 

@@ -2,18 +2,20 @@
 /* Passes: a graph after its trace becomes one that computes the same bits with less work.
  *
  *     (check)   constants request devices that may have them
- *     fold      nodes of constants alone become constants
- *     common    of nodes that compute the same, the first is left
+ *     fold      nodes whose inputs are all constants become constants
+ *     common    of nodes that compute the same, only the first is kept
  *     pool      the gradient of a max pool takes that of the Relu in front of it
  *     dead      nodes that nothing needs go
- *     epilogues a product's node takes the elementwise nodes behind it
+ *     epilogues a product's node takes the elementwise nodes after it
  *     fuse      elementwise nodes of one device become one node
  *     updates   such nodes that update variables with one program become one node
  *
- * They run in this order, before the graph is placed. Two more run later, over a schedule: copies
- * begin early, and results are written in place (function/plan_memory.c). For a memory budget, the
- * nodes get another order, and then some run again. graph->passes_off leaves some out. Externally
- * synchronised, like the graph. */
+ * They must run in this order, before the graph is placed. Two more run later, over a schedule:
+ * copies begin early, and results are written in place (function/plan_memory.c). For a memory
+ * budget, the nodes get another order, and then some run again. graph->passes_off leaves some out.
+ *
+ * Owner: what a pass makes belongs to the graph. Threads: externally synchronised, like the
+ * graph. */
 #ifndef GANTRY_FUNCTION_PASS_H
 #define GANTRY_FUNCTION_PASS_H
 
@@ -22,7 +24,7 @@
 #include "function/graph.h"
 #include "run/runtime_state.h"
 
-/* All passes over a graph that are on. */
+/* Runs all passes over a graph that are on. */
 gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
 /* ---- one by one ---- */
@@ -31,8 +33,8 @@ gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *gr
 gantry_status_t gantry__pass_common(gantry__graph_t *graph);
 gantry_status_t gantry__pass_dead(gantry__graph_t *graph);
 /* Puts the nodes in an order in which fewer bytes live at a time; effects keep their order.
- * out_places, as many as nodes: where each node stands now. gantry__graph_rebuild with them puts
- * the nodes back. */
+ * out_places must have room for all nodes, and gets the new position of each; gantry__graph_rebuild
+ * with these positions restores the order. */
 gantry_status_t gantry__pass_order(gantry__graph_t *graph, uint32_t *out_places);
 gantry_status_t gantry__pass_pool(gantry__graph_t *graph);
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);

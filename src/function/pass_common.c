@@ -7,7 +7,7 @@
  *
  *     ops         op, attributes, inputs, request, tag and control inputs agree
  *     constants   bits, type, shape and device agree, up to MOST_COMPARED_BYTES in host memory
- *     reads       of one variable, if nothing but reads lies between them */
+ *     reads       of one variable, if there are only reads between them */
 #include "function/pass.h"
 
 #include <string.h>
@@ -112,7 +112,7 @@ static void common_join(const common_t *common, uint32_t index, uint32_t first) 
         common->values[node->first_output + i] = kept->first_output + i;
 }
 
-/* A read behind a read of the same variable gives the same value. */
+/* A read after a read of the same variable gives the same value. */
 static bool join_read(const common_t *common, uint32_t index) {
     const gantry__node_t *node = &common->graph->nodes[index];
     if (node->kind != GANTRY__NODE_READ || node->control_count != 1) return false;

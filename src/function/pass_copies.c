@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between devices begin early: the act of a copy moves right behind the act that makes its
- * source, and those of arguments move to the front, so that a transfer runs while the devices
+/* Copies between devices begin early: the act of a copy moves to directly after the act that makes
+ * its source, and those of arguments move to the front, so that a transfer runs while the devices
  * compute.
  *
  *     before   x on CPU   y on CPU   z on CPU   copy x   use x
  *     after    x on CPU   copy x     y on CPU   z on CPU use x
  *
  * A copy lives longer by that. Copies to synchronous devices, and all other acts, keep their order.
- * Linear: copies hang in a list behind the act that they follow. */
+ * The pass is linear, because copies are in a list of the act that they follow. */
 #include "device/logical_device.h"
 #include "function/schedule.h"
 
@@ -18,14 +18,14 @@
 typedef struct early_t {
     gantry__schedule_t *schedule;
     uint32_t *makers; /* by root slot: the act that writes it first; NONE */
-    uint32_t *first;  /* by act + 1: the first copy behind it, 0 for arguments; NONE */
+    uint32_t *first;  /* by act + 1: the first copy after it, 0 for arguments; NONE */
     uint32_t *last;
     uint32_t *next; /* by copy */
     gantry__act_t *acts;
     size_t count;
 } early_t;
 
-/* Where the act's place is: behind the act of the result - 1. 0: at the front. */
+/* The act's place: after the act with the number result - 1; 0: at the front. */
 static uint32_t find_place(const early_t *early, uint32_t index) {
     const gantry__schedule_t *schedule = early->schedule;
     const gantry__act_t *act = &schedule->acts[index];

@@ -2,10 +2,9 @@
 /* Joins elementwise nodes into nodes that compute them in one pass over memory, first those around
  * reductions over the last axis, then the others; or into the product before them.
  *
- * A group has one device and one shape of results, or with reductions the same rows
- * (fused_rows.c). It runs where its last member stands, so program
- * order stays a topological order if nothing outside uses a member's result before that place. One
- * walk in program order keeps that true:
+ * A group has one device and one shape of results, or with reductions the same rows (fused_rows.c).
+ * It runs in the place of its last member, so program order stays a topological order if nothing
+ * outside uses a member's result before that place. One walk in program order keeps that true:
  *
  *     a node takes the groups of its operands into its own, if they are open
  *     a node that uses a group's result and does not join closes that group for good
@@ -16,8 +15,8 @@
  *     c = b * 2      {c}
  *
  * A fused node holds its inputs until it runs. An earlier member may have been the last to use one,
- * so that joining would hold more memory than the members' results took. Then the group is left
- * alone, unless nothing that needs memory runs in between (see holds_more).
+ * so that joining would hold more memory than the members' results took. Then the nodes stay apart,
+ * unless nothing that needs memory runs in between (see holds_more).
  *
  * Linear in the number of nodes, but for the sets' trees. */
 #include <string.h>
@@ -58,7 +57,7 @@ static void note_use(const groups_t *groups, uint32_t value, uint32_t node) {
     if (groups->fusing.last_use[value] < node) groups->fusing.last_use[value] = node;
 }
 
-/* Backwards, so that an alias passes on how long its result is used. */
+/* Finds uses backwards, so that an alias passes on how long its result is used. */
 static void find_uses(const groups_t *groups) {
     const gantry__graph_t *graph = groups->fusing.graph;
     for (uint32_t i = 0; i < graph->output_count; ++i)
@@ -169,7 +168,8 @@ static void close_group(const groups_t *groups, uint32_t of, uint32_t user) {
         groups->is_closed[group] = true;
 }
 
-/* No member may use a reduction without a last dimension, so the node must not join its group. */
+/* Closes groups whose rows a reduction ends: no member may use a reduction without a last
+ * dimension, so the node must not join its group. */
 static void close_ended_rows(const groups_t *groups, uint32_t of) {
     if (groups->fusing.devices[of] && gantry__fusing_ends_rows(&groups->fusing.graph->nodes[of]))
         groups->is_closed[find_group(groups, of)] = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the fusion passes: groups of nodes (pass_fuse.c), what makes rows a group
- * (fused_rows.c), and the node that stands for one (fused_node.c), or for one and the product
+ * (fused_rows.c), and the node that replaces a group (fused_node.c), or a group and the product
  * before it (fused_product.c).
  *
- * Plain values of the pass. Externally synchronised. */
+ * Owner: plain values of the pass. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_PASS_FUSE_H
 #define GANTRY_FUNCTION_PASS_FUSE_H
 
@@ -43,15 +43,17 @@ static inline const gantry__value_t *gantry__fusing_result(const gantry__fusing_
     return &fusing->graph->values[fusing->graph->nodes[node].first_output];
 }
 
-/* Made by each call and held by nothing else: not an argument, a constant or a variable's value. */
+/* Whether each call makes the value and nothing else holds it: it is no argument, no constant and
+ * no variable's value. */
 bool gantry__fusing_is_temporary(const gantry__graph_t *graph, uint32_t value);
 
 /* Sets fusing->devices[node] if a program may have the node. */
 gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t node);
 
 /* Puts one node in the place of as many of the members, from the first on, as one program may have;
- * sets *out_taken, which is 1 if the first one stays alone. Members have one device and shape and
- * are in program order; nothing between them needs an earlier one's result. */
+ * sets *out_taken, which is 1 if the first one is joined with no other. Members must have one
+ * device and shape and be in program order; nothing between them may need an earlier one's
+ * result. */
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken);
 /* Puts new_values and new_nodes in the place of those of the graph. */
@@ -67,7 +69,7 @@ gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint
 
 typedef struct gantry__fusing_rows_t {
     gantry_shape_t lead; /* the shape but for its last dimension */
-    int64_t length;      /* 0: any, since the node has one element for each row */
+    int64_t length;      /* 0: any, because the node has one element for each row */
 } gantry__fusing_rows_t;
 
 /* The instruction of a reduction over the last axis; GANTRY__FUSED_COUNT: it is none that a program

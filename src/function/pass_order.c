@@ -3,7 +3,7 @@
  *
  * Of the nodes whose inputs are there, the one that adds least is next: the bytes of its outputs
  * less those of the inputs that it uses last. Of equals, the first in the order of demand: results
- * and effects in program order, each behind the nodes that it needs, the deepest first. Nodes with
+ * and effects in program order, each after the nodes that it needs, the deepest first. Nodes with
  * effects (variables, draws, branches and loops) keep their order among themselves. Greedy: it may
  * take more than the order that was there. The time grows with nodes times nodes that are ready. */
 #include "function/pass.h"
@@ -13,13 +13,14 @@
 
 typedef struct order_t {
     gantry__graph_t *graph;
-    uint32_t *roots;   /* of each value: the value in whose memory it lies */
-    uint32_t *uses;    /* of each root: uses to come, and one for a result of the function */
-    uint32_t *missing; /* of each node: nodes that come first and are not there */
-    uint32_t *starts;  /* of each node: where its followers begin; one more entry */
+    uint32_t *roots; /* for each value, the value in whose memory it is */
+    uint32_t *uses;  /* for each root, the uses to come, and one for a result of the function */
+    /* for each node, the number of nodes that come first and are not placed yet */
+    uint32_t *missing;
+    uint32_t *starts; /* for each node, where its followers begin; one more entry */
     uint32_t *followers;
-    uint32_t *ranks;  /* of each node: its place in the order of demand, from 1; 0: none yet */
-    uint32_t *depths; /* of each node: the longest way from an argument */
+    uint32_t *ranks;  /* for each node, its place in the order of demand, from 1; 0: none yet */
+    uint32_t *depths; /* for each node, the longest way from an argument */
     uint32_t *ready;
     uint32_t *done; /* the order; before that, a stack */
     size_t ready_count, done_count;

@@ -28,7 +28,7 @@ static bool is_untouched(const gantry__schedule_t *schedule, const gantry_variab
     return true;
 }
 
-/* Whether an act behind this one takes the argument. */
+/* Whether an act after this one takes the argument. */
 static bool is_taken_behind(const gantry__schedule_t *schedule, uint32_t at, uint32_t argument) {
     for (uint32_t i = at + 1; i < schedule->act_count; ++i) {
         const gantry__act_t *act = &schedule->acts[i];

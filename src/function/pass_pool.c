@@ -4,9 +4,9 @@
  *     h = Relu(x), y = MaxPool(h)
  *     ReluGrad(MaxPoolGrad(h, y, dy), h)      becomes      _ReluMaxPoolGrad(h, dy)
  *
- * One pass over memory in the place of two, whose result may lie in the memory of h: networks of
- * convolutions wait for both here. Each element is the product of the same two numbers, so the bits
- * stay. Only windows side by side are joined: an element of several windows is a sum, and the
+ * This is one pass over memory in place of two, and its result may be in the memory of h: networks
+ * of convolutions wait for both here. Each element is the product of the same two numbers, so the
+ * bits stay. Only windows side by side are joined: an element of several windows is a sum, and the
  * kernel clears the elements between windows before it reads h. */
 #include <string.h>
 

@@ -15,7 +15,7 @@
  * many nodes as it may. The same op of the same inputs has the same bits.
  *
  * The bytes are a model: of all devices together, and without the padding of blocks. The caller
- * plans again and asks for more. The time is steps times the size of the graph. */
+ * plans again and requests more. The time is steps times the size of the graph. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,14 +30,14 @@ typedef struct recompute_t {
     gantry__graph_t *graph;
     gantry__arena_t memory;
     uint32_t *order;     /* node at each position */
-    uint32_t *positions; /* of each node */
+    uint32_t *positions; /* for each node, its position */
     int64_t *live;       /* bytes at each position */
-    /* of each value */
-    uint32_t *roots; /* the value in whose memory it lies */
-    uint32_t *lasts; /* of a root: the last position that uses it */
-    uint32_t *nexts; /* of a root: the next use at the peak or after it; NONE */
-    bool *stays;     /* of a root: it is a result of the function */
-    bool *is_shown;  /* of a root: an alias from before the peak is used there or later */
+    /* one entry for each value */
+    uint32_t *roots; /* the value in whose memory it is */
+    uint32_t *lasts; /* for each root, the last position that uses it */
+    uint32_t *nexts; /* for each root, the next use at the peak or after it; NONE */
+    bool *stays;     /* for each root: it is a result of the function */
+    bool *is_shown;  /* for each root: an alias from before the peak is used there or later */
     size_t count, room;
     uint32_t made, peak; /* peak: the position where most bytes live */
 } recompute_t;
@@ -48,7 +48,8 @@ static const gantry__node_t *value_maker(const recompute_t *recompute, uint32_t 
     return &recompute->graph->nodes[recompute->graph->values[value].node];
 }
 
-/* It costs little beside a pass over memory, cannot fail, and always gives the same bits. */
+/* Whether the op costs little compared with a pass over memory, cannot fail, and always gives the
+ * same bits. */
 static bool is_cheap(const gantry__graph_t *graph, const gantry__node_t *node) {
     if (!gantry__node_is_pure(node) || node->output_count != 1 || node->colocated_count > 0 ||
         gantry__node_is_alias(node))

@@ -7,7 +7,7 @@
  *     w1/Assign, m1/Assign                       w1/Assign, m1/Assign
  *
  * An update is a fused elementwise node whose results are assigned to variables and used by nothing
- * else. A batch has updates of one device and one program. It runs where its last member stands.
+ * else. A batch has updates of one device and one program. It runs in the place of its last member.
  * Views and assignments of its results in front of that place wait for it; a node of another kind
  * that needs one of them closes the batch. So does a use of a variable whose assignment waits.
  *
@@ -65,7 +65,7 @@ static int64_t updates_elements(const updates_t *u, uint32_t node) {
     return gantry__fusing_result(&u->fusing, node)->elements;
 }
 
-/* Backwards, so that a view passes on what uses it. */
+/* Finds uses backwards, so that a view passes on what uses it. */
 static void updates_find_uses(const updates_t *u) {
     const gantry__graph_t *graph = u->fusing.graph;
     for (size_t i = 0; i < u->fusing.value_count; ++i) u->is_assigned[i] = true;
@@ -325,7 +325,7 @@ static gantry_status_t updates_visit(updates_t *u, uint32_t index) {
 
 /* ---- batches to nodes ---- */
 
-/* Control inputs of all members, and the names of all that they stand for. */
+/* Lists the control inputs of all members, and the names of all nodes that they replace. */
 static gantry_status_t updates_list_members(const updates_t *u, const layout_t *layout,
                                             gantry__node_t *node) {
     gantry__arena_t *arena = &u->fusing.graph->arena;

@@ -6,7 +6,7 @@
  *              that takes it are measured
  *   cost       of each node its work (place/crossover.h); of each value a copy for each device
  *              that uses it and is not its own. A constant is copied once for all calls: it is
- *              free. An argument lies, for the model, on the device that makes its copies cheapest
+ *              free. An argument is, for the model, on the device that makes its copies cheapest
  *   group      free nodes that share values. Groups cost nothing to each other, so each is decided
  *              by itself
  *
@@ -17,7 +17,7 @@
  *
  *     x -> Exp -> Log -> MatMul -> y       launch 5 us on the GPU, 0.1 us on the CPU, copy 9 us:
  *                                          CPU, CPU, GPU costs 0.2 + 9 + 5, all on the GPU 15;
- *                                          with Exp alone the copy costs more than it saves
+ *                                          with only Exp the copy costs more than it saves
  *
  * The time is linear in nodes and uses, times devices squared. */
 #include <string.h>
@@ -38,13 +38,13 @@ typedef struct crossing_t {
     gantry__node_place_t *places;
     gantry__arena_t memory;
     uint32_t devices;
-    const gantry__device_cost_t **costs; /* of each logical device; NULL: not measured */
+    const gantry__device_cost_t **costs; /* one for each logical device; NULL: not measured */
     uint64_t targets;                    /* bit d: free nodes may go to device d */
     /* of each node */
     uint64_t *fits;    /* targets that take it, its device too; 0: it is not free */
     uint32_t *at;      /* the position of its device; NOWHERE: an argument or a constant */
     uint32_t *best;    /* at, in the cheapest places so far */
-    uint32_t *parents; /* in its group's tree */
+    uint32_t *parents; /* the parent of each node in its group's tree */
     uint32_t *next;    /* member of its group in program order: a ring */
     /* of each value */
     uint32_t *roots;   /* itself, or the value that its alias shows */
@@ -256,7 +256,7 @@ static double sum_value(const crossing_t *crossing, uint32_t value) {
     return cost_of_value(crossing, value);
 }
 
-/* Of a group: its nodes and all values that they touch. */
+/* The cost of a group: that of its nodes and of all values that they touch. */
 static double cost_of_group(crossing_t *crossing, uint32_t root) {
     uint32_t index = root;
     double cost = 0;

@@ -6,10 +6,10 @@
  *                             request decides which device is named
  *   variables                 reads and assignments run at the variable's home
  *   colocated nodes           share one device (place_groups.c)
- *   aliases                   without a request: where their input is, since they move nothing
- *   sources                   an op of constants alone, without a request, follows its consumers if
+ *   aliases                   without a request: where their input is, because they move nothing
+ *   sources                   an op of only constants, without a request, follows its consumers if
  *                             they are all on one device that has a kernel
- *   branches, loops           where the result of the last body lies
+ *   branches, loops           where the result of the last body is
  *   ops that run at once      as if they were called by themselves, before their shapes are known
  *   other ops                 as if they were called by themselves; with option crossover, where
  *                             they cost least (place_crossover.c)
@@ -65,7 +65,7 @@ static gantry_status_t place_single(const placing_t *placing, uint32_t index) {
     return gantry__place_refuse(placing->request, index, &ask, refused, NULL, status);
 }
 
-/* A constant is kept where it was requested, and lies on every device that uses it. */
+/* A constant is kept where it was requested, and is on every device that uses it. */
 static gantry_status_t place_constant(const placing_t *placing, uint32_t index) {
     const gantry__node_t *node = &placing->graph->nodes[index];
     const gantry__node_ask_t ask = {.wish = node->wish};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The placer of graphs: gives each node a device, kernels and one reason.
  *
- * A function of its request: graph, devices, kernels and settings. Equal requests get equal
- * places. It opens a device before it asks a kernel there about shapes. Externally synchronised. */
+ * It is a function of its request: graph, devices, kernels and settings. Equal requests get equal
+ * places. It opens a device before a kernel there judges shapes.
+ *
+ * Owner: the caller owns the request and the places. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_PLACE_GRAPH_H
 #define GANTRY_FUNCTION_PLACE_GRAPH_H
 

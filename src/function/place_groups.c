@@ -8,7 +8,7 @@
  *                 the first. The others are pinned there.
  *
  * A union-find forest over the nodes: with path halving and union by index, nearly linear. Masks
- * and requests are kept at roots alone, and only if a node is colocated at all. */
+ * and requests are kept only at roots, and only if a node is colocated at all. */
 #include <string.h>
 
 #include "device/device_open.h"
@@ -31,7 +31,7 @@ bool gantry__place_groups_has(const groups_t *groups, uint32_t node) {
     return groups->parents && groups->next[node] != node;
 }
 
-/* An alias lies where its input is, unless it was given a device or a group. */
+/* An alias is where its input is, unless it was given a device or a group. */
 static uint32_t groups_anchor(const gantry__graph_t *graph, uint32_t node) {
     const gantry__node_t *at = &graph->nodes[node];
     while (gantry__node_is_alias(at) && !gantry__node_is_asked(at) && at->colocated_count == 0) {
@@ -91,7 +91,7 @@ static gantry_status_t group_of(groups_t *groups, uint32_t root, group_t **out_g
 
 /* ---- two requests as one ---- */
 
-/* Every device of a is one of b. */
+/* Whether every device of a is one of b. */
 static bool is_part(const gantry__device_table_t *devices, const gantry__wish_t *a,
                     const gantry__wish_t *b) {
     for (size_t i = 0; i < devices->logical_count; ++i) {
@@ -250,7 +250,7 @@ void gantry__place_groups_deinit(groups_t *groups) { gantry__arena_deinit(&group
 
 /* ---- the device of a group ---- */
 
-/* The member that the rules are asked for: a variable's node; else an op whose request is the
+/* The member to which the rules are applied: a variable's node; else an op whose request is the
  * group's; else the first op with kernels; else, if there is a request, an alias. */
 static uint32_t rank_member(const gantry__graph_t *graph, const group_t *group, uint32_t member) {
     const gantry__node_t *node = &graph->nodes[member];
@@ -338,7 +338,7 @@ static gantry_status_t place_floating(const groups_t *groups, group_t *group, ui
     return gantry__logical_device_open(group->device);
 }
 
-/* A device may have been closed when it was asked about shapes: if a member declines now, the next
+/* A device may have been closed when it was to judge shapes: if a member declines now, the next
  * device is tried. */
 gantry_status_t gantry__place_groups_place(groups_t *groups, uint32_t node,
                                            gantry__node_place_t *places) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places one node of a graph by the rules of the eager placer.
  *
- * The plan is asked for without the shapes first, since such a plan is kept: a look-up for each
- * node. Only if the best kernel has an opinion about shapes, the call is described to it. */
+ * The plan without the shapes is requested first, because such a plan is kept, so that it costs a
+ * look-up for each node. Only if the best kernel has an opinion about shapes, the call is described
+ * to it. */
 #include "device/device_open.h"
 #include "device/device_table.h"
 #include "device/logical_device.h"
@@ -98,7 +99,7 @@ static gantry_dtype_t type_of(const gantry__graph_t *graph, const gantry__node_t
 }
 
 /* A composed op has no kernels, and its parts are placed when they run. Identity of its first
- * result stands for it. */
+ * result takes its place. */
 static void ask_for_identity(const gantry__graph_t *graph, const gantry__node_t *node,
                              gantry__place_request_t *rules, gantry_attr_t *out_type) {
     rules->op = gantry__op_get(GANTRY__OP_ID_Identity);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the placer of graphs: its request and its result, one node, groups of nodes,
+/* The parts of the placer of graphs: its request and its result, one node, groups of nodes, and
  * refusals as text.
- * Externally synchronised. */
+ *
+ * Owner: the request and what it points to are the caller's. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_PLACE_PARTS_H
 #define GANTRY_FUNCTION_PLACE_PARTS_H
 
@@ -10,34 +11,35 @@
 #include "place/crossover.h"
 #include "place/plan_cache.h"
 
-/* Where a node runs, and why. */
+/* The place where a node runs, and the reason. */
 typedef struct gantry__node_place_t {
     gantry_logical_device_t *device; /* NULL: wherever it is used (arguments, constants) */
     /* the device to name: device; else where a constant is requested, or where an argument or
      * constant is used first; NULL: nowhere */
     gantry_logical_device_t *home;
-    gantry__kept_plan_t *kept; /* NULL: the placer was not asked */
-    uint32_t choice;           /* of its kernels */
+    gantry__kept_plan_t *kept; /* NULL: there was no call of the placer */
+    uint32_t choice;           /* the number of the chosen one of the plan's kernels */
     gantry_placement_reason_t reason;
-    uint32_t decided_by; /* of a colocated node: the node of its group that decided + 1; else 0 */
+    uint32_t decided_by; /* for a colocated node, the node of its group that decided + 1; else 0 */
     bool is_apart;       /* soft placement ignored a colocation of this node */
-    /* of reason CROSSOVER: the device that costs more; else NULL */
+    /* the device that costs more, for the reason CROSSOVER; else NULL */
     const gantry_logical_device_t *other;
-    double cost_ns, other_cost_ns; /* of the node and the copies around it, there and on other */
+    /* the cost of the node and the copies around it, there and on other */
+    double cost_ns, other_cost_ns;
 } gantry__node_place_t;
 
 typedef struct gantry__graph_place_t {
     const gantry__graph_t *graph;
     gantry__place_request_t rules; /* devices, registries and settings; the rest is the node's */
     gantry__plan_cache_t *plans;
-    /* by position of the view; NULL: crossover is off */
+    /* the costs by position of the view; NULL: crossover is off */
     const gantry__device_cost_t *costs;
-    /* The one object of a request that merges those of several nodes. */
+    /* Must return the one object of a request that merges those of several nodes. */
     gantry_status_t (*make_wish)(void *owner, const gantry__device_reference_t *reference,
                                  const gantry__wish_t **out_wish);
-    /* Places the bodies of a branch or a loop, and the node itself. */
+    /* Must place the bodies of a branch or a loop, and the node itself. */
     gantry_status_t (*place_bodies)(void *owner, uint32_t node, gantry__node_place_t *place);
-    /* Is told each colocation that soft placement ignores; NULL: no one is. */
+    /* Gets a text on each colocation that soft placement ignores; NULL: nothing is reported. */
     void (*tell)(void *owner, const char *text);
     void *owner;
 } gantry__graph_place_t;
@@ -49,14 +51,14 @@ typedef struct gantry__node_ask_t {
     const gantry__wish_t *wish;      /* NULL: none */
     gantry_logical_device_t *pinned; /* NULL: not */
     gantry_placement_reason_t pin_reason;
-    /* as in gantry__place_request_t */
+    /* these fields are those of gantry__place_request_t */
     const uint64_t *allowed;
     const gantry_logical_device_t *passed_over;
     gantry_refusal_t passed_why;
 } gantry__node_ask_t;
 
 bool gantry__node_is_alias(const gantry__node_t *node);
-/* It requests a device. */
+/* Whether the node requests a device. */
 bool gantry__node_is_asked(const gantry__node_t *node);
 
 /* The kept plan of a node that needs no kernel's opinion (constants, variables, aliases), refused
@@ -68,8 +70,8 @@ gantry__kept_plan_t *gantry__node_plan(const gantry__graph_place_t *request, uin
 gantry_status_t gantry__place_op(const gantry__graph_place_t *request, uint32_t node,
                                  const gantry__node_ask_t *ask, gantry__node_place_t *place,
                                  const gantry__kept_plan_t **out_refused);
-/* Whether an op can run on a device. Opens no device: one that is closed cannot be asked about
- * shapes, and counts as willing. */
+/* Whether an op can run on a device. Opens no device; one that is closed cannot judge shapes, and
+ * counts as willing. */
 gantry_status_t gantry__node_fits(const gantry__graph_place_t *request, uint32_t node,
                                   gantry_logical_device_t *device, bool *out_fits);
 
@@ -79,19 +81,20 @@ gantry_status_t gantry__node_fits(const gantry__graph_place_t *request, uint32_t
 typedef struct gantry__place_group_t {
     uint64_t *allowed;               /* devices on which all members can run */
     gantry_logical_device_t *pinned; /* the home of its variables, or NULL */
-    const gantry__wish_t *wish;      /* of all members together; NULL: none */
+    const gantry__wish_t *wish;      /* the merged request of all members; NULL: none */
     bool floats;                     /* no member decides: constants, arguments, aliases */
-    gantry_logical_device_t *device; /* if it floats: where its first alias lies, or NULL */
-    uint32_t first;                  /* that alias + 1 */
+    gantry_logical_device_t *device; /* if it floats: where its first alias is, or NULL */
+    uint32_t first;                  /* the number of that alias + 1 */
 } gantry__place_group_t;
 
 typedef struct gantry__place_groups_t {
     const gantry__graph_place_t *request;
     gantry__arena_t memory;
-    uint32_t *parents; /* of each node, in its group's tree; NULL: no node is colocated */
-    uint32_t *next;    /* of each node: the next member; a ring */
-    gantry__place_group_t **groups; /* of each node that is a root; NULL: not made yet */
-    size_t words;                   /* of a mask of devices */
+    /* for each node, its parent in its group's tree; NULL: no node is colocated */
+    uint32_t *parents;
+    uint32_t *next;                 /* for each node, the next member; a ring */
+    gantry__place_group_t **groups; /* for each node that is a root; NULL: not made yet */
+    size_t words;                   /* the words of a mask of devices */
 } gantry__place_groups_t;
 
 /* Unites the nodes that are colocated. places: gets is_apart. */
@@ -108,7 +111,7 @@ gantry_status_t gantry__place_groups_place(gantry__place_groups_t *groups, uint3
 
 /* ---- crossover: place_crossover.c ---- */
 
-/* Moves placed ops that the rules leave free to where they cost least. Aliases that lie where their
+/* Moves placed ops that the rules leave free to where they cost least. Aliases that are where their
  * input is do not follow yet. */
 gantry_status_t gantry__place_crossover(const gantry__graph_place_t *request,
                                         const gantry__place_groups_t *groups,

@@ -45,7 +45,7 @@ static void list_kernel(const gantry_logical_device_t *device, const gantry__ker
     }
 }
 
-/* Of each type of device once; returns whether there is one. */
+/* Lists the kernels of each type of device once; returns whether there is one. */
 static bool list_kernels(const gantry__graph_place_t *request, const gantry__node_t *node,
                          cut_text_t *out) {
     const gantry__device_table_t *devices = request->rules.devices;

@@ -51,8 +51,8 @@ static gantry_status_t place_bodies(void *owner, uint32_t index, gantry__node_pl
     return GANTRY_OK;
 }
 
-/* The plan that stands in the record: the placer's, or, of a node that it did not ask about, one
- * for the node's device and reason. NULL: none. */
+/* The plan that the record gets: the placer's, or, for a node without one, one for the node's
+ * device and reason. NULL: none. */
 static gantry__kept_plan_t *plan_of(const gantry__graph_place_t *request, uint32_t index,
                                     const gantry__node_place_t *place) {
     const gantry__node_t *node = &request->graph->nodes[index];

@@ -9,8 +9,8 @@
  *     in place    a kernel that may work in place writes over an input that ends with it
  *
  * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
- * of their values alone has one owner at a time without waiting. Each lane has free blocks of its
- * own. The block of a value that several lanes use is not given back within the call. */
+ * that only their values use has one owner at a time without waiting. Each lane has free blocks of
+ * its own. The block of a value that several lanes use is not given back within the call. */
 #include <gantry/function.h>
 
 #include "device/logical_device.h"
@@ -28,13 +28,13 @@ typedef struct living_t {
 
 typedef struct planner_t {
     gantry__schedule_t *schedule;
-    gantry__free_blocks_t *lists; /* of each arena, of each lane */
+    gantry__free_blocks_t *lists; /* the free blocks of each arena and each lane */
     size_t list_capacity;
-    living_t *living; /* as lists */
+    living_t *living; /* one for each of lists */
     size_t living_capacity;
-    gantry__packed_t *blocks; /* of all arenas; number: an arena, until they are packed */
+    gantry__packed_t *blocks; /* those of all arenas; number: an arena, until they are packed */
     size_t block_count, block_capacity;
-    uint32_t *slot_blocks; /* of ARENA slots with bytes */
+    uint32_t *slot_blocks; /* the blocks of ARENA slots with bytes */
 } planner_t;
 
 static uint64_t padded(const gantry_logical_device_t *device, uint64_t bytes) {
@@ -87,7 +87,7 @@ static gantry__free_blocks_t *list_of(const planner_t *planner, uint32_t arena, 
     return &planner->lists[list_number(planner, arena, lane)];
 }
 
-/* A new block of the slot, which lives from the step on. */
+/* A new block of the slot, which lives from the act on. */
 static gantry_status_t plan_add_block(planner_t *planner, uint32_t slot, uint32_t lane,
                                       uint32_t step, uint64_t bytes) {
     const gantry__slot_t *owner = &planner->schedule->slots[slot];
@@ -232,7 +232,7 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
         slot->is_ended || slot->lane == GANTRY__NO_LANE)
         return GANTRY_OK;
     const uint64_t bytes = slot_bytes(schedule, slot);
-    slot->is_ended = true; /* an input may stand twice */
+    slot->is_ended = true; /* an input may be listed twice */
     if (bytes == 0) return GANTRY_OK;
     plan_end_block(planner, schedule->slots[index].root, step, bytes);
     return gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane), slot->offset, bytes);

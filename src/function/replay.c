@@ -10,7 +10,7 @@ enum { REFUSAL_NONE = 0, REFUSAL_WRITTEN = 1, REFUSAL_THERE = 2 };
 
 /* ---- acts ---- */
 
-/* Only binds a tensor, or copies one to the act's device; both may come earlier. */
+/* Whether the act only binds a tensor, or copies one to its device; both may come earlier. */
 static bool may_come_first(const gantry__act_t *act) {
     return act->kind == GANTRY__DO_ARGUMENT || act->kind == GANTRY__DO_READ;
 }

@@ -21,7 +21,7 @@
 #define GANTRY__LEAST_REPLAYED 4u
 
 typedef enum gantry__replay_why_t {
-    GANTRY__REPLAYS = 0,          /* nothing stands in the way */
+    GANTRY__REPLAYS = 0,          /* nothing prevents it */
     GANTRY__REPLAY_OFF = 1,       /* the option device_graphs */
     GANTRY__REPLAY_NO_GRAPHS = 2, /* the backend makes none */
     GANTRY__REPLAY_LANES = 3,     /* threads run parts of the call */
@@ -44,7 +44,7 @@ typedef struct gantry__replay_note_t {
 typedef struct gantry__replay_notes_t {
     atomic_uint found; /* how often an act turned out to end a run */
     atomic_uint refusal_state;
-    char refusal[200]; /* of the first refused capture */
+    char refusal[200]; /* the reason of the first refused capture */
     gantry__replay_note_t acts[];
 } gantry__replay_notes_t;
 
@@ -56,11 +56,11 @@ typedef struct gantry__run_t {
     gantry__replay_why_t why; /* not replayed */
 } gantry__run_t;
 
-/* The run that begins at the first kernel at or behind act `from`; a kernel that cannot be replayed
- * is one by itself. False: there is none. */
+/* Finds the run that begins at the first kernel at or after act `from`; a kernel that cannot be
+ * replayed is a run by itself. False: there is none. */
 bool gantry__replay_next_run(const gantry__schedule_t *schedule, uint32_t from,
                              gantry__run_t *out_run);
-/* Why nothing at all is replayed on the device; GANTRY__REPLAYS: something may be. */
+/* The reason why nothing at all is replayed on the device; GANTRY__REPLAYS: something may be. */
 gantry__replay_why_t gantry__replay_ask_device(const gantry__schedule_t *schedule,
                                                const gantry_logical_device_t *device);
 

@@ -2,11 +2,11 @@
 /* Makes a schedule: places the nodes, then walks over those that are needed, in program order, and
  * appends the acts of each.
  *
- * A value gets a slot on each device that asks for it (slot_on). The first request from another
- * device appends a copy, which later ones share. At first every result of a kernel lies in its
- * device's arena. It becomes a tensor of its own if its memory outlives the acts that use it: a
- * result of the function, a variable's new value, the source of a copy that may still be pending
- * (escape). Memory is planned last, when the last act of each slot is known. */
+ * A value gets a slot on each device that needs it (slot_on). The first request from another device
+ * appends a copy, which later ones share. At first every result of a kernel is in its device's
+ * arena. It becomes a tensor of its own if its memory outlives the acts that use it: a result of
+ * the function, a variable's new value, the source of a copy that may still be pending (escape).
+ * Memory is planned last, when the last act of each slot is known. */
 #include "function/schedule.h"
 
 #include <gantry/function.h>
@@ -97,7 +97,8 @@ static gantry_status_t add_argument(gantry__schedule_t *schedule, uint32_t value
     return add_act(schedule, &act, NULL, out_slot);
 }
 
-/* On a device other than its own, the constant is copied now, once for all calls. */
+/* Gives a constant its slot on the device. On a device other than its own, the constant is copied
+ * now, once for all calls. */
 static gantry_status_t add_constant(gantry__schedule_t *schedule, uint32_t value,
                                     gantry_logical_device_t *device, uint32_t *out_slot) {
     const gantry__node_t *node = &schedule->graph->nodes[schedule->graph->values[value].node];
@@ -196,8 +197,8 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
 
 /* ---- the acts of a node ---- */
 
-/* Where a kernel of the device reads the value: parts of one device over host
- * memory read each other's. */
+/* The device on which a kernel of this device reads the value: parts of one device over host memory
+ * read each other's. */
 static gantry_logical_device_t *read_on(const gantry__schedule_t *schedule, uint32_t value,
                                         gantry_logical_device_t *device) {
     gantry_logical_device_t *home = schedule->places[schedule->graph->values[value].node].device;
@@ -249,8 +250,7 @@ static gantry_status_t add_placed_alias(gantry__schedule_t *schedule, uint32_t i
     return add_alias(schedule, node->first_output, source, 0, &slot);
 }
 
-/* A result that lies in one piece in its input needs no kernel, where it begins as kernels expect
- * it. */
+/* A result that is one piece of its input needs no kernel, where it begins as kernels expect it. */
 static bool schedule_is_piece(const gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
     const gantry__value_t *source = &schedule->graph->values[node->inputs[0]];
@@ -313,7 +313,7 @@ static gantry_status_t add_draw(gantry__schedule_t *schedule, uint32_t index) {
     return add_act(schedule, &act, NULL, outputs);
 }
 
-/* Blocks lie in the order of their nodes. */
+/* Blocks are in the order of their nodes. */
 static uint32_t block_of(const gantry__schedule_t *schedule, uint32_t node) {
     uint32_t low = 0, high = (uint32_t)schedule->block_count;
     while (high - low > 1) {
@@ -358,7 +358,7 @@ static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t
     return add_act(schedule, &act, inputs, outputs);
 }
 
-/* Its inputs and results are tensors, as those of the eager path. The results lie on the node's
+/* Its inputs and results are tensors, as those of the eager path. The results are on the node's
  * device. */
 static gantry_status_t schedule_add_eager(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__graph_t *graph = schedule->graph;
@@ -469,8 +469,8 @@ static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uin
     return GANTRY_OK;
 }
 
-/* Which tensors a step is the last to use. Where lanes run at the same time, no step is the last
- * for certain: the tensors end with the call. */
+/* Finds which tensors an act is the last to use. Where lanes run at the same time, no act is the
+ * last for certain: the tensors end with the call. */
 static gantry_status_t find_ended(gantry__schedule_t *schedule) {
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         gantry__act_t *act = &schedule->acts[i];

@@ -3,10 +3,12 @@
  *
  *     nodes    each has a device, kernels and one reason
  *     slots    a value on a device: where its elements are found
- *     steps    kernel calls, copies, reads and assignments, in order
+ *     acts     kernel calls, copies, reads and assignments, in order
  *     arenas   the bytes of each device that all intermediate values of a call share
  *
- * Made once, constant afterwards: any number of frames (function/frame.h) run it at a time. */
+ * Owner: the schedule owns what its arrays point to; the graph is the caller's, and must outlive
+ * it. Threads: made by one thread, constant afterwards, so that any number of frames
+ * (function/frame.h) may run it at the same time. */
 #ifndef GANTRY_FUNCTION_SCHEDULE_H
 #define GANTRY_FUNCTION_SCHEDULE_H
 
@@ -30,16 +32,17 @@ typedef struct gantry__slot_t {
     gantry__slot_kind_t kind;
     uint32_t value;
     gantry_logical_device_t *device;
-    uint32_t root;       /* of ALIAS and HOST: the slot with the memory; else the slot itself */
-    uint32_t next_alias; /* of the same root; GANTRY__NO_SLOT ends the list */
-    uint32_t arena;      /* of ARENA */
-    uint64_t offset;     /* of ARENA in the arena, of ALIAS in its root */
-    uint32_t made_by;    /* of a root: the step that makes it; UINT32_MAX: none */
-    uint32_t last_step;  /* of a root: the last step that uses it or one of its aliases */
-    uint32_t lane;       /* of a root: of all steps that use it; GANTRY__NO_LANE: of several */
-    bool is_ended;       /* of ARENA: its block was given back, for the planner */
-    bool is_used;        /* of a root, for the lanes */
-    gantry_tensor_t *constant; /* of CONSTANT; a reference of the schedule's own */
+    uint32_t root;       /* for ALIAS and HOST, the slot with the memory; else the slot itself */
+    uint32_t next_alias; /* the next alias of the same root; GANTRY__NO_SLOT ends the list */
+    uint32_t arena;      /* the arena of an ARENA slot */
+    uint64_t offset;     /* the place of an ARENA slot in the arena, of an ALIAS in its root */
+    uint32_t made_by;    /* for a root, the act that makes it; UINT32_MAX: none */
+    uint32_t last_step;  /* for a root, the last act that uses it or one of its aliases */
+    /* for a root, the lane of all acts that use it; GANTRY__NO_LANE: several lanes use it */
+    uint32_t lane;
+    bool is_ended;             /* the block of an ARENA slot was given back, for the planner */
+    bool is_used;              /* whether a root is used, for the lanes */
+    gantry_tensor_t *constant; /* the tensor of CONSTANT; a reference of the schedule's own */
     uint32_t next_of_value;    /* the value's next slot */
 } gantry__slot_t;
 
@@ -64,7 +67,7 @@ typedef struct gantry__lane_wait_t {
 /* A kernel's output may take the memory of a variable's value that it reads, and is assigned to
  * that variable next; or that of an argument, and is a result. */
 typedef struct gantry__overwrite_t {
-    uint32_t input, output;      /* of the act */
+    uint32_t input, output;      /* positions among those of the act */
     uint32_t number;             /* among those of the schedule */
     gantry_variable_t *variable; /* NULL: an argument */
     uint32_t argument;           /* its position */
@@ -81,25 +84,25 @@ typedef struct gantry__act_t {
     uint32_t node;
     uint32_t call; /* position among the calls, the blocks or the arguments */
     gantry_logical_device_t *device;
-    const gantry__wish_t *wish;       /* of EAGER: the op's request, or NULL */
+    const gantry__wish_t *wish;       /* the request of an EAGER act's op, or NULL */
     const uint32_t *inputs, *outputs; /* slots */
     uint32_t input_count, output_count;
     const gantry__overwrite_t *overwrites;
     uint32_t overwrite_count;
-    uint32_t ended_first, ended_count; /* in gantry__schedule_t.ended: tensors to release */
+    uint32_t ended_first, ended_count; /* a part of gantry__schedule_t.ended: tensors to release */
 } gantry__act_t;
 
 typedef struct gantry__schedule_arena_t {
     gantry_logical_device_t *device;
     uint64_t bytes;
-    uint64_t unplanned_bytes; /* that the values would take side by side */
+    uint64_t unplanned_bytes; /* bytes that the values would take without the plan */
 } gantry__schedule_arena_t;
 
 /* The bodies of a branch or a loop. */
 typedef struct gantry__block_t {
     uint32_t node;
-    struct gantry__schedule_t *bodies; /* of node's bodies */
-    uint32_t body_count;               /* of those that are made */
+    struct gantry__schedule_t *bodies; /* one for each body of the node */
+    uint32_t body_count;               /* the number of bodies that are made */
 } gantry__block_t;
 
 struct gantry__replay_notes_t;
@@ -107,33 +110,34 @@ struct gantry__replay_notes_t;
 typedef struct gantry__schedule_t {
     const gantry__graph_t *graph;
     gantry_runtime_t *runtime;
-    gantry__arena_t memory;       /* of what the arrays below point to */
-    gantry__node_place_t *places; /* of graph->node_count nodes */
-    uint32_t *first_slots;        /* of graph->value_count values; GANTRY__NO_SLOT: none */
+    gantry__arena_t memory;       /* what the arrays below point to */
+    gantry__node_place_t *places; /* one for each of graph->node_count nodes */
+    uint32_t *first_slots; /* one for each of graph->value_count values; GANTRY__NO_SLOT: none */
     gantry__slot_t *slots;
     gantry__act_t *acts;
     uint32_t *ended;
     uint32_t *outputs; /* slots of the graph's outputs */
     gantry__schedule_arena_t *arenas;
-    uint32_t lane_count;     /* threads that run a call; 1: the caller's alone */
-    uint32_t *lane_sizes;    /* acts of each lane */
-    uint32_t **lanes;        /* of each lane its acts, in order */
+    uint32_t lane_count;     /* threads that run a call; 1: only the caller's */
+    uint32_t *lane_sizes;    /* the number of acts of each lane */
+    uint32_t **lanes;        /* for each lane its acts, in order */
     gantry__block_t *blocks; /* in the order of their nodes */
     size_t block_count, block_capacity;
     size_t slot_count, slot_capacity, act_count, act_capacity, ended_count, ended_capacity;
     size_t arena_count, arena_capacity;
     uint32_t call_count, overwrite_count;
-    uint32_t most_inputs;      /* of an act */
+    uint32_t most_inputs;      /* the most that an act has */
     bool has_faulty_constants; /* some that may fail, when a kernel has met bad data */
-    uint64_t copied_bytes;     /* between devices, per call */
-    /* with a queue of their own, of the acts; more are left out */
+    uint64_t copied_bytes;     /* bytes copied between devices in each call */
+    /* the devices of the acts that have a queue of their own; more are left out */
     gantry_logical_device_t *queued[GANTRY__MOST_QUEUED];
     uint32_t queued_count;
-    /* of graphs of devices, function/replay.h; NULL: no device of the schedule makes any */
+    /* the notes on graphs of devices (function/replay.h); NULL: no device of the schedule makes
+     * any */
     struct gantry__replay_notes_t *notes;
 } gantry__schedule_t;
 
-/* Places the graph, which outlives the schedule, and plans its memory. threads: as
+/* Places the graph, which must outlive the schedule, and plans its memory. threads is
  * gantry_function_options_t.inter_op_threads. */
 gantry_status_t gantry__schedule_init(gantry__schedule_t *schedule, gantry_runtime_t *runtime,
                                       const gantry__graph_t *graph, int32_t threads);
@@ -166,15 +170,16 @@ uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const ga
  * the whole would change it. */
 bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
                                       uint32_t input);
-/* Whether an output of the act's kernel may lie over this input, which ends there and has its size:
- * of several parts (_FusedParts) only over one that no other part reads. */
+/* Whether an output of the act's kernel may take the memory of this input, which must end there and
+ * have its size. For several parts (_FusedParts) that is so only for an input that no other part
+ * reads. */
 bool gantry__schedule_may_lie_over(const gantry__schedule_t *schedule, const gantry__act_t *act,
                                    uint32_t output, uint32_t input);
 /* Gives offsets to the slots in arenas: function/plan_memory.c. */
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule);
 /* Makes the notes of graphs of devices, if a device makes graphs: function/replay.c. */
 gantry_status_t gantry__schedule_make_notes(gantry__schedule_t *schedule);
-/* Moves copies right behind the act that makes their source: function/pass_copies.c. */
+/* Moves copies to directly after the act that makes their source: function/pass_copies.c. */
 gantry_status_t gantry__schedule_move_copies(gantry__schedule_t *schedule);
 
 #endif

@@ -25,8 +25,8 @@ static bool takes_over(const gantry__act_t *act, uint32_t root) {
     return false;
 }
 
-/* A step makes the next value of a loop's variable while it holds the former one, unless its
- * kernel overwrites that. */
+/* An act makes the next value of a loop's variable while it holds the former one, unless its kernel
+ * overwrites that. */
 static void add_former_values(const gantry__schedule_t *body, gantry__device_bytes_t *all) {
     for (uint32_t i = 0; i < body->graph->output_count; ++i) {
         const uint32_t root = body->slots[body->outputs[i]].root;

@@ -45,7 +45,7 @@ typedef struct node_name_t {
     char text[GANTRY__NODE_NAME_BYTES];
 } node_name_t;
 
-/* As in TensorFlow, names that differ by case alone are the same. */
+/* As in TensorFlow, names that differ only by case are the same. */
 static uint32_t *trace_name_count(gantry__trace_t *trace, const char *text) {
     char key[GANTRY__NODE_NAME_BYTES];
     size_t length = 0;
@@ -53,8 +53,8 @@ static uint32_t *trace_name_count(gantry__trace_t *trace, const char *text) {
     return gantry__id_map_at(&trace->names, gantry__hash64(key, length, 0) | 1);
 }
 
-/* The base, or base_1, base_2... A long base is cut before it is compared. Names stand in lines of
- * explanations and logs. */
+/* The base, or base_1, base_2... A long base is cut before it is compared. Names are written into
+ * lines of explanations and logs. */
 static gantry_status_t trace_make_unique(gantry__trace_t *trace, const char *given,
                                          node_name_t *out_name) {
     char base[GANTRY__NODE_NAME_BYTES];
@@ -74,7 +74,8 @@ static gantry_status_t trace_make_unique(gantry__trace_t *trace, const char *giv
     return GANTRY_OK;
 }
 
-/* base: used if the scope gives no name. The parts of a composed op go below its name. */
+/* Gives a node its name; base is used if the scope gives none. The parts of a composed op go below
+ * its name. */
 static gantry_status_t trace_name(const gantry_scope_t *scope, const char *base,
                                   node_name_t *out_name) {
     node_name_t path;
@@ -118,7 +119,7 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     return gantry__graph_add(scope->trace->graph, node, dtypes, shapes, out_node);
 }
 
-/* Output i of a node as a symbolic tensor. */
+/* Makes output i of a node as a symbolic tensor. */
 static gantry_status_t trace_make_output(const gantry__trace_t *trace, uint32_t node, uint32_t i,
                                          gantry_tensor_t **out_tensor) {
     const gantry__node_t *made = &trace->graph->nodes[node];
@@ -346,7 +347,7 @@ static gantry_status_t add_variable_node(const gantry_scope_t *scope, gantry__no
     return GANTRY_OK;
 }
 
-/* TensorFlow's: "a/read", "a/Assign". */
+/* Gives a variable's node TensorFlow's name: "a/read", "a/Assign". */
 static gantry_status_t name_variable_node(gantry_scope_t *scope, const gantry_variable_t *variable,
                                           const char *what, node_name_t *out_name) {
     char base[GANTRY__NODE_NAME_BYTES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace: the graph of a function while its body runs in a recording scope.
  *
- * run/traced.h records into it. Belongs to the thread that runs the body. */
+ * run/traced.h records into it. Owner: the call that traces. Threads: a trace belongs to the thread
+ * that runs the body. */
 #ifndef GANTRY_FUNCTION_TRACE_H
 #define GANTRY_FUNCTION_TRACE_H
 
@@ -9,14 +10,14 @@
 #include "function/graph.h"
 #include "run/scope_state.h"
 
-/* Nodes that come before all nodes of a scope, beside those of the outer scopes. */
+/* Nodes that come before all nodes of a scope, in addition to those of the outer scopes. */
 typedef struct gantry__controls_t {
     const struct gantry__controls_t *outer;
     uint32_t count;
     uint32_t nodes[];
 } gantry__controls_t;
 
-/* A value of the outer trace that a body uses, and the input that stands for it. */
+/* A value of the outer trace that a body uses, and the input of the body that has its value. */
 typedef struct gantry__trace_capture_t {
     uint32_t outer, inner;
 } gantry__trace_capture_t;
@@ -25,10 +26,10 @@ typedef struct gantry__trace_t {
     struct gantry__trace_t *outer; /* of the body of a branch or a loop; NULL: of a function */
     gantry__trace_capture_t *captures;
     size_t capture_count, capture_capacity;
-    uint64_t id; /* of this trace alone in its runtime; not 0 */
+    uint64_t id; /* unique in the runtime; not 0 */
     gantry_runtime_t *runtime;
     gantry__graph_t *graph;
-    gantry__id_map_t names;    /* by hash: how often a name was asked for */
+    gantry__id_map_t names;    /* by hash: how often a name was requested */
     gantry__id_map_t captured; /* by tensor: its value + 1 */
     gantry__id_map_t last_use; /* by variable: its last node + 1 */
     gantry__id_map_t knowable; /* by value + 1: its place in known + 2; 1: it is not known */

@@ -7,7 +7,7 @@
 #include "function/control.h"
 #include "run/observe.h"
 
-/* What a node is made of, while its bodies are recorded. */
+/* The parts of a node while its bodies are recorded. */
 typedef struct block_record_t {
     gantry_scope_t *scope;
     const gantry__block_call_t *call;
@@ -18,7 +18,7 @@ typedef struct block_record_t {
     uint32_t output_count;
     gantry_dtype_t dtypes[GANTRY_MAX_FUNCTION_VALUES]; /* of outputs */
     gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
-    /* of the body that is traced; here, since bodies are traced inside each other */
+    /* the body that is traced; here, because bodies are traced inside each other */
     const gantry_tensor_t *given[GANTRY_MAX_FUNCTION_VALUES], *made[GANTRY_MAX_FUNCTION_VALUES];
     bool has_state;
 } block_record_t;
@@ -67,8 +67,8 @@ static gantry_status_t connect_inputs(block_record_t *record, const gantry__trac
     return GANTRY_OK;
 }
 
-/* Whether the shapes differ in sizes alone that depend on data in one of them. A branch's result
- * has such a size then; a loop's variable must have had it. */
+/* Whether the shapes differ only in sizes that depend on data in one of them. A branch's result has
+ * such a size then; a loop's variable must have had it. */
 static bool merge_open(const gantry__block_call_t *call, const gantry_tensor_t *given,
                        gantry_dtype_t dtype, gantry_shape_t *shape) {
     gantry_shape_t merged = *shape;

@@ -5,9 +5,9 @@
  *     Pack(Sub, 3)   recorded
  *     Reshape(x, Pack)   asks: Sub and Pack are computed at once, and Reshape gets a constant
  *
- * The nodes stay as they are; those that nothing else needs fall away. The walk goes from the asked
- * value to constants with a stack of its own, since a chain may be as long as the body. What is
- * found, and what is not, is kept, so that each node is visited once.
+ * The nodes stay as they are; those that nothing else needs fall away. The walk goes from the
+ * requested value to constants with a stack of its own, because a chain may be as long as the body.
+ * What is found, and what is not, is kept, so that each node is visited once.
  *
  * Of a vector that is not known, single numbers may be: in Slice(x, begin, Pack(n, 3)) the 3. Such
  * an element is followed back through the nodes that only move it (Concat, Slice, views), to a
@@ -38,12 +38,12 @@ static const gantry__node_t *node_of_value(const gantry__trace_t *trace, uint32_
     return &trace->graph->nodes[trace->graph->values[value].node];
 }
 
-/* NULL if memory is out. */
+/* The mark of a value; NULL if memory is out. */
 static uint32_t *mark_of(gantry__trace_t *trace, uint32_t value) {
     return gantry__id_map_at(&trace->knowable, (uint64_t)value + 1);
 }
 
-/* NULL: not visited, or not known. */
+/* The known tensor of a value; NULL: the value was not visited, or is not known. */
 static const gantry_tensor_t *find_known(gantry__trace_t *trace, uint32_t value) {
     const gantry__node_t *node = node_of_value(trace, value);
     if (node->kind == GANTRY__NODE_CONST) return node->tensor;
@@ -173,7 +173,7 @@ static bool runs_op(const gantry__node_t *node, gantry__op_id_t id) {
            node->op->id == id;
 }
 
-/* To the input of the Concat from which the element comes. */
+/* Steps to the input of the Concat from which the element comes. */
 static bool step_joined(number_t *at, const gantry__node_t *node) {
     const gantry__value_t *values = at->trace->graph->values;
     const gantry_shape_t *shape = &values[at->value].shape;
@@ -196,7 +196,7 @@ static bool step_joined(number_t *at, const gantry__node_t *node) {
     return false;
 }
 
-/* To the value around the body, which an input of the body stands for. */
+/* Steps to the value outside of the body that an input of the body has. */
 static bool step_outside(number_t *at) {
     const gantry__trace_t *trace = at->trace;
     for (size_t i = 0; i < trace->capture_count; ++i) {
@@ -208,7 +208,7 @@ static bool step_outside(number_t *at) {
     return false;
 }
 
-/* Back to where the element comes from. */
+/* Steps back to where the element comes from. */
 static bool step_back(number_t *at) {
     const gantry__node_t *node = node_of_value(at->trace, at->value);
     if (node->kind == GANTRY__NODE_INPUT) return step_outside(at);

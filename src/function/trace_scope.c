@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a body says of its nodes beside their ops: names, control inputs, devices and
+/* What a body says of its nodes in addition to their ops: names, control inputs, devices and
  * colocations. */
 #include <gantry/observe.h>
 
@@ -103,7 +103,7 @@ gantry_status_t gantry__trace_ask_scope(const gantry_scope_t *scope, gantry__nod
 
 /* ---- colocations ---- */
 
-/* In a trace: the node that made the tensor. */
+/* Colocates with the node of a trace that made the tensor. */
 static gantry_status_t colocate_node(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry__graph_t *graph = scope->trace->graph;
     GANTRY__TRY(gantry__trace_check_input(scope, tensor, "gantry_scope_begin_with", 0));

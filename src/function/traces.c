@@ -126,13 +126,13 @@ static gantry_status_t record(const gantry_function_t *function, gantry__traced_
 
 /* ---- the list ---- */
 
-/* inputs NULL: as the signature has it. */
+/* The shape of an input; inputs NULL: as the signature has it. */
 static const gantry_shape_t *shape_of_input(const gantry_function_t *function,
                                             const gantry_tensor_t *const *inputs, uint32_t i) {
     return inputs ? &inputs[i]->shape : &function->inputs[i].shape;
 }
 
-/* In the trace for these inputs. */
+/* The shape of an input in the trace for these inputs. */
 static gantry_shape_t shape_to_trace(const gantry_function_t *function,
                                      const gantry_tensor_t *const *inputs, uint32_t i) {
     const gantry_shape_t *accepted = &function->inputs[i].shape;
@@ -195,7 +195,7 @@ static gantry__traced_t *put_first(gantry_function_t *function, gantry__traced_t
     return evicted;
 }
 
-/* What a call takes on the device that needs most. */
+/* The bytes that a call takes on the device that needs most. */
 typedef struct needed_bytes_t {
     uint64_t first, best;
     uint32_t recomputed; /* nodes */
@@ -223,7 +223,7 @@ static gantry_status_t plan_again(const gantry_function_t *function, gantry__tra
     return gantry__schedule_most_bytes(&traced->schedule, &needed->best, &needed->device);
 }
 
-/* In the better one of the pass's order and the body's. */
+/* Orders the nodes: the better one of the pass's order and the body's. */
 static gantry_status_t order_nodes(const gantry_function_t *function, gantry__traced_t *traced,
                                    needed_bytes_t *needed) {
     gantry__graph_t *graph = &traced->graph;
@@ -240,7 +240,7 @@ static gantry_status_t order_nodes(const gantry_function_t *function, gantry__tr
     return status;
 }
 
-/* The pass does not know what blocks and devices add: each round asks for what is still missing.
+/* The pass does not know what blocks and devices add: each round requests what is still missing.
  * All rounds together make at most as many nodes again as there are. */
 static gantry_status_t recompute_nodes(const gantry_function_t *function, gantry__traced_t *traced,
                                        needed_bytes_t *needed) {
@@ -257,8 +257,8 @@ static gantry_status_t recompute_nodes(const gantry_function_t *function, gantry
     return GANTRY_OK;
 }
 
-/* Within the budget, if there is one: in the body's order, in one that takes less, or with cheap
- * nodes computed again. */
+/* Plans within the budget, if there is one: in the body's order, in one that takes less, or with
+ * cheap nodes computed again. */
 static gantry_status_t plan_traced(const gantry_function_t *function, gantry__traced_t *traced) {
     const uint64_t budget = function->memory_budget_bytes;
     needed_bytes_t needed = {0};
@@ -430,8 +430,8 @@ gantry_status_t gantry__function_newest(gantry_function_t *function,
 
 /* ---- idle frames ---- */
 
-/* With the lock held, so that no trace ends meanwhile: what a trace holds beside its frames may be
- * the program's, whose end an allocation must not meet. */
+/* It holds the lock while it frees, so that no trace ends meanwhile: what a trace holds in addition
+ * to its frames may be the program's, which must not end inside an allocation. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device) {
     gantry_function_t *function =
         (gantry_function_t *)((char *)keeper - offsetof(gantry_function_t, keeper));

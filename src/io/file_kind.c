@@ -99,7 +99,7 @@ static front_t skip_front(front_t front) {
 
 #define SENT " as a site sends in place of a file that is missing or private"
 
-/* Of AWS S3, Google Cloud Storage and Azure. */
+/* Says what an XML file is; an error message is one of AWS S3, Google Cloud Storage or Azure. */
 static const char *xml_kind(front_t front) {
     if (front_has(front, "<html")) return "it is an HTML page," SENT;
     return front_has(front, "<error>") || front_has(front, "<error ")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file is that was taken for a file of tensors. Looks at bytes alone. Thread-safe. */
+/* What a file is that was taken for a file of tensors. It reads only the bytes. Owner: constant
+ * texts. Threads: thread-safe. */
 #ifndef GANTRY_IO_FILE_KIND_H
 #define GANTRY_IO_FILE_KIND_H
 

@@ -215,7 +215,7 @@ static gantry_status_t npy_read_shape(cursor_t *cursor, gantry__npy_view_t *out)
         out->shape.dims[out->shape.rank++] = dim;
         bool comma = npy_take(cursor, ',');
         bool last = npy_peek(cursor) == ')';
-        /* In Python (3) is a number in brackets, not a tuple. */
+        /* In Python, (3) is a number in brackets, not a tuple. */
         if (!comma && (!last || out->shape.rank == 1))
             return fail_here(cursor, "',' between dimensions ('shape')");
     }
@@ -306,7 +306,7 @@ static gantry_status_t read_front(const unsigned char *bytes, size_t known, size
     return GANTRY_OK;
 }
 
-/* Before memory is allocated: a file of `size` bytes must contain this header. */
+/* Checks, before memory is allocated, that a file of `size` bytes can contain this header. */
 static gantry_status_t check_length(size_t fixed, size_t length, uint64_t size) {
     const uint64_t rest = size > fixed ? size - fixed : 0;
     if (length > rest) {

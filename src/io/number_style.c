@@ -5,8 +5,8 @@
  *   bools      five characters
  *   reals      positional unless the largest magnitude is 1e8 (float32: 1e6, float16: 1e3) or more,
  *              the smallest below 1e-4, or their ratio above 1000; zeros apart, compared in the
- *              array's own type. Shortest digits, at most `precision` behind the point. Points
- *              stand in one column: positional numbers are padded with blanks, scientific ones with
+ *              array's own type. Shortest digits, at most `precision` after the point. Points
+ *              are in one column: positional numbers are padded with blanks, scientific ones with
  *              further exact digits.
  *   complex    a column of real parts, then one of imaginary parts with their signs
  *
@@ -300,7 +300,7 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
 
 /* ---- scalars ---- */
 
-/* point_zero: "1.0", else "1". */
+/* Writes a scalar; point_zero: "1.0", else "1". */
 static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element, bool plus,
                        bool point_zero) {
     gantry__decimal_t decimal;

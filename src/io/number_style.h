@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format of the numbers of one array in columns: NumPy's rules, element by element.
+/* The format of the numbers of one array in columns: NumPy's rules, element by element. It knows no
+ * brackets and lines (tensor_format.h does).
  *
- * Knows no brackets and lines (tensor_format.h does). Use: init, then look at every element that
- * will be shown, then fit, then measure every element again, then finish; after that write any of
- * them. A plain value; externally synchronised. */
+ * The caller must call the functions in this order: init, then look at every element that will be
+ * shown, then fit, then measure every element again, then finish; after that it may write any of
+ * them.
+ *
+ * Owner: a plain value of the caller. Threads: externally synchronised. */
 #ifndef GANTRY_IO_NUMBER_STYLE_H
 #define GANTRY_IO_NUMBER_STYLE_H
 
@@ -49,7 +52,7 @@ void gantry__number_style_finish(gantry__number_style_t *style);
 size_t gantry__number_style_write(const gantry__number_style_t *style, const void *element,
                                   char out[GANTRY__NUMBER_CHARS]);
 
-/* One number alone, as Python's str() writes NumPy's scalar. Returns the length. */
+/* Writes one number by itself, as Python's str() writes NumPy's scalar. Returns the length. */
 size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
                                    char out[GANTRY__NUMBER_CHARS]);
 

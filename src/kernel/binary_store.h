@@ -19,9 +19,9 @@
 typedef struct gantry__binary_store_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
-    char *folder;           /* NULL: no store */
-    bool is_named;          /* by option or environment: not the default folder */
-    atomic_int directory;   /* the open folder; -1: not opened yet, -2: not to be used */
+    char *folder;         /* NULL: no store */
+    bool is_named;        /* the option or the environment named it: it is not the default folder */
+    atomic_int directory; /* the open folder; -1: not opened yet, -2: not to be used */
     atomic_bool has_warned; /* it warned that a binary is not kept */
 } gantry__binary_store_t;
 
@@ -33,8 +33,9 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
 void gantry__binary_store_deinit(gantry__binary_store_t *store);
 
 /* Makes the folder; returns whether binaries can be kept. If not, logs why: it cannot be made, or
- * others may write it. Only who builds programs asks, so that a CPU alone leaves no folder behind.
- * Cheap after the first call; get and put do nothing before it. */
+ * others may write it. Only code that builds programs calls it, so that a program that uses only
+ * the CPU makes no folder. It is cheap after the first call, and must be called before get and put,
+ * which do nothing until then. */
 bool gantry__binary_store_open(gantry__binary_store_t *store);
 
 typedef enum gantry__store_answer_t {
@@ -43,12 +44,13 @@ typedef enum gantry__store_answer_t {
     GANTRY__STORE_BAD = 2
 } gantry__store_answer_t;
 
-/* On a hit *out_bytes (heap memory of *out_size) belongs to the caller. */
+/* Reads an entry. On a hit *out_bytes (heap memory of *out_size) belongs to the caller, which must
+ * free it. */
 gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store,
                                                 gantry__hash128_t key, void **out_bytes,
                                                 size_t *out_size);
 
-/* What an entry is, in words, for the people who look after the folder. */
+/* The description of an entry, in words, for the people who look after the folder. */
 typedef struct gantry__store_label_t {
     const char *backend;  /* "opencl" */
     const char *hardware; /* "NVIDIA H100 80GB HBM3" */

@@ -3,7 +3,7 @@
  * against the limits of an imitated device; copies, fills and reads, checked before the backend
  * gets them; faults. At the end, begin and finish of the call.
  *
- * Each service that submits work takes the stream's lock for that submission alone. call_note sees
+ * Each service that submits work takes the stream's lock only for that submission. call_note sees
  * every slot's result and reports a lost device. */
 #include "kernel/call.h"
 
@@ -132,7 +132,8 @@ static int32_t check_local_memory(gantry__call_t *call, gantry_backend_kernel_t 
                          gantry__logical_view(call->device)->info.local_memory_bytes);
 }
 
-/* ResourceExhausted for a launch that the card could run but the imitated device could not. */
+/* Checks a launch: ResourceExhausted for one that the card could run but the imitated device could
+ * not. */
 static int32_t check_launch(gantry__call_t *call, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     int32_t code = check_work_group(call, kernel, launch);
@@ -173,14 +174,14 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     return call_note(call, (int32_t)code);
 }
 
-/* ---- transfers: what no backend is asked for ---- */
+/* ---- transfers: what no backend needs to do ---- */
 
 static bool spans_overlap(const gantry_span_t *a, const gantry_span_t *b) {
     return a->region == b->region && a->offset_bytes < b->offset_bytes + b->size_bytes &&
            b->offset_bytes < a->offset_bytes + a->size_bytes;
 }
 
-/* Of a tensor that the kernel changes where it lies. */
+/* Whether it is the copy of a tensor onto itself, which the kernel changes in place. */
 static bool is_copy_onto_itself(const gantry_span_t *target, const gantry_span_t *source) {
     return target->region == source->region && target->offset_bytes == source->offset_bytes &&
            target->size_bytes == source->size_bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One kernel call: the services that a kernel may use while it computes (gantry_call_services_t).
  *
- * Lives on the dispatcher's stack. The stream's lock is taken for each submission, not for the
- * call, so that building a program or allocating scratch does not block other threads. Externally
- * synchronised. */
+ * Owner: it is on the dispatcher's stack. The stream's lock is taken for each submission, not for
+ * the call, so that building a program or allocating scratch does not block other threads.
+ * Externally synchronised. */
 #ifndef GANTRY_KERNEL_CALL_H
 #define GANTRY_KERNEL_CALL_H
 
@@ -44,8 +44,8 @@ typedef struct gantry__call_t {
  * op and kernel. */
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
                        gantry__program_cache_t *programs, uint64_t sequence);
-/* After compute, failed or not: *out_point covers all submitted work. Scratch is freed, in use up
- * to that point. The fault, if any, is bound to that point and handed over. */
+/* Must be called after compute, also if it failed. *out_point covers all submitted work. Scratch is
+ * freed, in use up to that point. The fault, if any, is bound to that point and handed over. */
 struct gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);
 
 #endif

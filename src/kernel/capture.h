@@ -3,7 +3,7 @@
  * the work for later launches.
  *
  * The device's own streams take work of other threads meanwhile, and none of it gets into the
- * graph. Scratch that the calls request stays until the capture's end of life, since every launch
+ * graph. Scratch that the calls request stays until the capture's end of life, because every launch
  * uses it again; calls of a graph run one after the other, and graphs of one capture on one stream,
  * so that they all share it. Owner: a frame. Externally synchronised. */
 #ifndef GANTRY_KERNEL_CAPTURE_H
@@ -13,7 +13,7 @@
 
 typedef struct gantry__capture_scratch_t {
     gantry__buffer_t *buffer;
-    bool is_taken; /* by the call that is captured */
+    bool is_taken; /* the call that is captured uses it */
 } gantry__capture_scratch_t;
 
 typedef struct gantry__capture_t {
@@ -29,14 +29,15 @@ typedef struct gantry__capture_t {
 bool gantry__capture_is_possible(const gantry_logical_device_t *device);
 
 void gantry__capture_init(gantry__capture_t *capture, gantry_logical_device_t *device);
-/* No graph of the capture will be launched any more. */
+/* Ends the capture. No graph of it may be launched after that. */
 void gantry__capture_deinit(gantry__capture_t *capture);
 
 gantry_status_t gantry__capture_begin(gantry__capture_t *capture);
-/* Whatever it returns, nothing is captured any more. *out_graph: NULL after a failure. */
+/* Ends the capturing: whatever it returns, nothing is captured any more. *out_graph: NULL after a
+ * failure. */
 gantry_status_t gantry__capture_end(gantry__capture_t *capture, gantry_backend_graph_t **out_graph);
 
-/* Scratch for the call that is captured; it belongs to the capture. */
+/* Takes scratch for the call that is captured; it belongs to the capture. */
 gantry_status_t gantry__capture_take_scratch(gantry__capture_t *capture,
                                              const gantry__allocation_t *request,
                                              gantry__buffer_t **out_buffer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels without device code: ops whose result is their input's memory with another shape. Every
- * device has them. Constant data; thread-safe. */
+ * device has them. Owner: constant data. Threads: thread-safe. */
 #ifndef GANTRY_KERNEL_CORE_KERNELS_H
 #define GANTRY_KERNEL_CORE_KERNELS_H
 

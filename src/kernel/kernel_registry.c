@@ -130,7 +130,7 @@ static gantry_dtype_t first_type(uint64_t mask) {
     return (gantry_dtype_t)dtype;
 }
 
-/* NULL: the op has no such attribute. */
+/* Finds a type attribute; NULL: the op has no such attribute. */
 static const gantry_attr_t *kernel_registry_find_type(const gantry_attr_t *attrs, size_t attr_count,
                                                       const char *name) {
     for (size_t i = 0; i < attr_count; ++i) {

@@ -3,7 +3,8 @@
  * and float64 arithmetic, which are compared with those of IEEE 754. Devices without float64 write
  * the right words.
  *
- * Knows no device: the code that launches the kernel passes the words. Thread-safe. */
+ * It knows no device: the code that launches the kernel passes the words. Owner: the words are the
+ * caller's. Threads: thread-safe. */
 #ifndef GANTRY_KERNEL_NUMERICS_PROBE_H
 #define GANTRY_KERNEL_NUMERICS_PROBE_H
 
@@ -20,7 +21,7 @@
 
 extern const gantry_program_source_t gantry__numerics_source;
 
-/* "" if all words are right; else a sentence on each kind that is wrong, cut to fit. */
+/* Judges the words: "" if all are right; else a sentence on each kind that is wrong, cut to fit. */
 void gantry__numerics_judge(const uint32_t words[GANTRY__NUMERICS_WORDS], char *out,
                             size_t out_bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two tables behind one lock: programs by (source, options), in a list, and kernels by (source,
+/* Two tables under one lock: programs by (source, options), in a list, and kernels by (source,
  * options, name), by open addressing. Every launch searches the second one, so a search takes no
  * lock: a slot never changes once its hash is set, and a table that was outgrown stays until the
  * cache ends.
@@ -96,7 +96,7 @@ void gantry__program_cache_deinit(gantry__program_cache_t *cache) {
     gantry__mutex_deinit(&cache->lock);
 }
 
-/* ---- sources that a call makes: a key stands for the text ---- */
+/* ---- sources that a call makes: a key names the text ---- */
 
 static bool is_made(const gantry_program_source_t *source) {
     return GANTRY_ABI_HAS(source, make) && source->make;
@@ -205,7 +205,7 @@ static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,
     return program;
 }
 
-/* Called after the first kernel was made: some drivers compile only then. */
+/* Must be called after the first kernel was made, because some drivers compile only then. */
 static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_t *program,
                          const char *label, gantry__hash128_t key) {
     uint64_t size = 0;
@@ -253,7 +253,7 @@ static gantry_status_t program_cache_build(gantry__program_cache_t *cache,
     return GANTRY_OK;
 }
 
-/* The same of a source whose text may be made for it. */
+/* Builds in the same way a source whose text may be made for it. */
 static gantry_status_t build_whole(gantry__program_cache_t *cache,
                                    const gantry_program_source_t *source, const char *options,
                                    const char *name, gantry_backend_program_t **out_program) {
@@ -269,7 +269,7 @@ static gantry_status_t build_whole(gantry__program_cache_t *cache,
     return status;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static gantry__program_t *find_program(const gantry__program_cache_t *cache,
                                        const gantry_program_source_t *source, const char *options) {
     for (gantry__program_t *program = cache->programs; program; program = program->next) {
@@ -316,7 +316,7 @@ static gantry_status_t get_program(gantry__program_cache_t *cache,
 
 #define MADE_SEED UINT64_C(0x6d616465)
 
-/* Word by word: a text's comparison tells equal hashes apart. */
+/* Hashes word by word: a text's comparison distinguishes equal hashes. */
 static uint64_t hash_words(const char *text, uint64_t hash) {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     const size_t length = strlen(text);
@@ -365,7 +365,7 @@ static void fill_slot(slot_t *slot, const slot_t *from) {
     atomic_store_explicit(&slot->hash, atomic_load(&from->hash), memory_order_release);
 }
 
-/* A table with room for one more kernel, or NULL without memory. The lock is held. */
+/* A table with room for one more kernel, or NULL without memory. The caller must hold the lock. */
 static gantry__kernel_table_t *table_with_room(gantry__program_cache_t *cache) {
     gantry__kernel_table_t *table = atomic_load(&cache->kernels);
     if (table && cache->kernels_used * 4 < table->count * 3) return table;

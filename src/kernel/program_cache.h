@@ -50,7 +50,8 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
                                              const gantry_program_source_t *source,
                                              const char *options, const char *name,
                                              gantry_backend_kernel_t **out_kernel);
-/* "name of program" of a kernel that came from the cache, cut to fit; for messages. */
+/* Writes "name of program" of a kernel, which must come from the cache, cut to fit; for
+ * messages. */
 void gantry__program_cache_name(gantry__program_cache_t *cache,
                                 const gantry_backend_kernel_t *kernel, char *out, size_t out_bytes);
 

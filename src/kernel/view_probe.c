@@ -4,13 +4,13 @@
  * Does its driver build, launch and return a word? Checked if another view could serve the card.
  *
  * Does it compute as IEEE 754 requires? Checked once for a device and a driver: the result is a
- * note, kept beside the program binaries under a key that changes with the driver.
+ * note, kept with the program binaries under a key that changes with the driver.
  *
  *     kept         the note is known: a small file is read
- *     not kept     the device is new. A process of its own opens it and asks; if that process
+ *     not kept     the device is new. A process of its own opens it and checks; if that process
  *                  dies, the driver is not opened here. Where there is no such process this one
- *                  asks, once the device is open.
- *     no folder    nobody asks: each start would pay */
+ *                  checks, once the device is open.
+ *     no folder    there is no check, because each start would pay for it */
 #include "kernel/view_probe.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ typedef struct probe_t {
     gantry_region_t region;
     gantry_backend_stream_t *stream;
     uint32_t value; /* the kernel's last argument */
-    uint32_t count; /* of words */
+    uint32_t count; /* the number of words */
     uint32_t words[GANTRY__NUMERICS_WORDS];
 } probe_t;
 
@@ -102,7 +102,7 @@ static gantry_status_t view_probe_run(probe_t *probe) {
     return view_probe_step(probe, backend->stream->synchronize(probe->stream), "waiting");
 }
 
-/* If a step failed behind a submitted read, the read may be pending: destroying the stream waits
+/* If a step failed after a read was submitted, the read may be pending: destroying the stream waits
  * for it. */
 static void clean_up(const probe_t *probe) {
     if (probe->stream) probe->backend->stream->destroy(probe->stream);

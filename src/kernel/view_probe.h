@@ -3,7 +3,8 @@
  * values that a kernel writes: for cards that several drivers see, before the core relies on a view
  * (device/fail_over.h). The other checks that a new device computes as others do.
  *
- * A probe takes 256 bytes of the device and gives them back; leaves nothing open. Thread-safe. */
+ * Owner: a probe takes 256 bytes of the device and gives them back; it leaves nothing open.
+ * Threads: thread-safe. */
 #ifndef GANTRY_KERNEL_VIEW_PROBE_H
 #define GANTRY_KERNEL_VIEW_PROBE_H
 

@@ -25,8 +25,8 @@ typedef struct gantry__allocator_options_t {
 /* A request. Zero-filled except for bytes and owner, it is a plain one. */
 typedef struct gantry__allocation_t {
     uint64_t bytes;
-    const char *owner; /* for reports: constant text, the op's name */
-    const char *tag;   /* the user's name for the memory, or NULL; outlives the chunk */
+    const char *owner; /* constant text for reports: the op's name */
+    const char *tag;   /* the user's name for the memory, or NULL; must outlive the chunk */
     /* scratch and copies of inputs: freed when the running op ends, so that other threads may wait
      * for it */
     bool temporary;
@@ -53,7 +53,7 @@ typedef struct gantry__allocator_t {
     uint64_t frees;
     gantry__condition_t freed;
     gantry__ladder_counts_t counts;
-    /* of the last refusal; NULL: none yet, or no host memory for it */
+    /* the report of the last refusal; NULL: none yet, or no host memory for it */
     gantry__memory_report_t *oom_report;
 } gantry__allocator_t;
 
@@ -91,7 +91,7 @@ void gantry__allocator_clear_stats(gantry__allocator_t *allocator);
 /* Counts of the ladder's outcomes. */
 void gantry__allocator_counts(gantry__allocator_t *allocator, gantry__ladder_counts_t *out_counts);
 
-/* A snapshot of now, from the allocator's heap; the caller frees it (sizeof **out_report). */
+/* A snapshot of now, from the allocator's heap; the caller must free it (sizeof **out_report). */
 gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator,
                                          gantry__memory_report_t **out_report);
 /* The snapshot of the last refusal. NotFound: there was none; ResourceExhausted: no memory to keep

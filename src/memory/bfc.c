@@ -11,8 +11,8 @@
  * Invariants
  * 1. The chunks of an attached region, linked by offset, cover it without gap or overlap.
  * 2. Offsets and sizes are multiples of the alignment.
- * 3. Two neighbours are never both free. Chunks of different regions are never neighbours, since no
- *   driver promises that two of its allocations can be used as one.
+ * 3. Two neighbours are never both free. Chunks of different regions are never neighbours, because
+ *   no driver promises that two of its allocations can be used as one.
  * 4. Exactly the free chunks are in the index.
  * 5. A chunk keeps, for each stream, the latest use of any of its bytes.
  * 6. pool + pending + charged <= limit (bfc_regions.c).

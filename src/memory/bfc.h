@@ -7,11 +7,11 @@
  * decides.
  *
  * Ownership: a gantry__bfc_t lives inside its owner (init, deinit) and owns the structs of chunks
- * and regions, taken from the heap given at init; the memory behind a region's handle stays the
+ * and regions, taken from the heap given at init; the memory that a region's handle names stays the
  * caller's. A chunk's pointer is valid from allocate to free, a region's from begin_region to
- * end_region. Externally synchronised. The caller may release its lock while a driver works for a
- * region between begin and attach, or between detach and end: such a region counts against the
- * limit but is not used.
+ * end_region. Threads: externally synchronised. The caller may release its lock while a driver
+ * works for a region between begin and attach, or between detach and end: such a region counts
+ * against the limit but is not used.
  *
  * The caller's loop:
  *     gantry__bfc_allocate(bfc, bytes, &chunk)                  chunk not NULL: done
@@ -47,9 +47,9 @@
 typedef struct gantry__bfc_options_t {
     /* limit of all regions together; must not be 0; above INT64_MAX: no limit */
     uint64_t limit_bytes;
-    /* of the limit, memory taken for good beside the regions (a driver's context) */
+    /* memory other than regions that is taken of the limit for good (a driver's context) */
     uint64_t reserved_bytes;
-    uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
+    uint64_t alignment; /* the alignment of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
     uint64_t max_region_bytes;     /* the device's largest allocation; 0: no limit */
     /* growth takes no longer region unless one request needs it, and then exactly that length; 0: 1
@@ -64,7 +64,7 @@ typedef struct gantry__bfc_options_t {
 /* A piece of a region, in use or free. All may read it; a field says what others may write. */
 typedef struct gantry__bfc_chunk_t {
     uint64_t bytes;           /* a multiple of the alignment */
-    uint64_t offset;          /* in the region */
+    uint64_t offset;          /* the offset in the region */
     uint64_t requested_bytes; /* requested bytes; 0 while free */
     struct gantry__bfc_region_t *region;
     /* neighbours in the region, by offset; NULL at its ends */
@@ -74,7 +74,8 @@ typedef struct gantry__bfc_chunk_t {
      * The caller raises or resets them while it owns the chunk; free keeps them. Merged chunks have
      * the maximum, split ones the same. */
     uint64_t last_use[GANTRY__BFC_STREAMS];
-    const char *owner; /* for reports, set by the caller after allocate: the op's name, ... */
+    /* for reports, must be set by the caller after allocate: the op's name, ... */
+    const char *owner;
     /* ... and the user's name for it. NULL after allocate; must outlive the use of the chunk */
     const char *tag;
     bool in_use;
@@ -125,7 +126,7 @@ typedef struct gantry__bfc_slab_t gantry__bfc_slab_t;
 
 /* Private except for its size: read it through the functions. */
 typedef struct gantry__bfc_t {
-    gantry__bfc_options_t options; /* as completed by init */
+    gantry__bfc_options_t options; /* the options as completed by init */
     const gantry__heap_t *heap;
     gantry__bfc_bins_t bins;
     gantry__bfc_chunk_t *spare; /* unused chunk structs, by next */
@@ -143,7 +144,7 @@ typedef struct gantry__bfc_t {
  * limit of 0 or one that is wholly reserved. */
 gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
                                  const gantry__bfc_options_t *options);
-/* Forgets everything, including chunks in use; the caller has freed the handles and ended all
+/* Forgets everything, including chunks in use; the caller must have freed the handles and ended all
  * regions in flight. */
 void gantry__bfc_deinit(gantry__bfc_t *bfc);
 
@@ -162,7 +163,8 @@ gantry_status_t gantry__bfc_allocate(gantry__bfc_t *bfc, uint64_t bytes,
 gantry_status_t gantry__bfc_allocate_ready(gantry__bfc_t *bfc, uint64_t bytes,
                                            const uint64_t completed[GANTRY__BFC_STREAMS],
                                            gantry__bfc_chunk_t **out_chunk);
-/* Cannot fail. chunk is in use and its last_use is up to date; merges it with free neighbours. */
+/* Frees a chunk, and merges it with free neighbours; it cannot fail. chunk must be in use, and its
+ * last_use must be up to date. */
 void gantry__bfc_free(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk);
 
 /* Bytes left for new regions: the limit less pool, pending, charged and reserved, in multiples of
@@ -177,13 +179,14 @@ void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes);
  * region rather than gain one. No limit (UINT64_MAX) without growth. */
 uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes);
 
-/* Begins a region that can hold bytes (0: any), of the length that growth prescribes: ask the
- * driver for region->bytes. NULL with OK if limit_bytes or max_region_bytes forbids it;
- * ResourceExhausted if host memory is out. Growth advances only when the region is attached. */
+/* Begins a region that can hold bytes (0: any), of the length that growth prescribes. The caller
+ * must then request region->bytes from the driver. NULL with OK if limit_bytes or max_region_bytes
+ * forbids it; ResourceExhausted if host memory is out. Growth advances only when the region is
+ * attached. */
 gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes,
                                          gantry__bfc_region_t **out_region);
-/* After the driver's refusal: 0.9 times the length, and at last exactly the needed length. False if
- * the driver refused that one. */
+/* Shrinks a region that the driver refused: to 0.9 times the length, and at last to exactly the
+ * needed length. False if the driver refused that one. */
 bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Makes the region's memory available. Cannot fail. */
 void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region, uint64_t handle);
@@ -210,7 +213,7 @@ void gantry__bfc_get_stats(const gantry__bfc_t *bfc, gantry__bfc_stats_t *out_st
 void gantry__bfc_clear_stats(gantry__bfc_t *bfc);
 /* The reported bin of a size. */
 unsigned gantry__bfc_bin(uint64_t bytes);
-/* All chunks by bin of their size; cost grows with their number. */
+/* Summarises all chunks by bin of their size; the cost grows with their number. */
 void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc,
                                 gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]);
 

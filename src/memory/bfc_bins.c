@@ -25,7 +25,7 @@
 
 typedef gantry__bfc_chunk_t chunk_t;
 
-/* mask is not 0 in both. */
+/* The highest bit of mask, which must not be 0. */
 static unsigned highest_bit(uint64_t mask) {
 #if defined(__GNUC__)
     return 63u - (unsigned)__builtin_clzll(mask);

@@ -2,8 +2,11 @@
 /* Index of the free chunks of one BFC: finds the smallest that fits, and among equal ones the first
  * in memory.
  *
- * Does not split, merge or count; knows only bytes and order of a chunk and its tree links. Owns no
- * memory: the links are in the chunks. A zero-filled index is empty. Externally synchronised. */
+ * It does not split, merge or count; it knows only bytes and order of a chunk and its tree links. A
+ * zero-filled index is empty.
+ *
+ * Owner: the index owns no memory, because the links are in the chunks. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_MEMORY_BFC_BINS_H
 #define GANTRY_MEMORY_BFC_BINS_H
 
@@ -23,7 +26,7 @@ typedef struct gantry__bfc_bins_t {
     uint32_t drawn; /* priorities drawn so far */
 } gantry__bfc_bins_t;
 
-/* Place of a size in roots; bytes >= 256. */
+/* The place of a size in roots. bytes must be at least 256. */
 unsigned gantry__bfc_bins_class(uint64_t bytes);
 
 /* A priority for a new chunk struct, which keeps it for life. */

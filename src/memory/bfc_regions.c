@@ -17,9 +17,9 @@
  * Growth: next_region_bytes begins at 2 MiB (the whole limit when growth is off). A larger request
  * doubles it until the request fits. Otherwise it is doubled for the next region: tiny requests
  * make regions of 2, 4, 8, 16 MiB; a first request of 3 MiB makes one of 4 MiB, and the next region
- * has 4 MiB too. The driver is asked for the least of that length, the room under the limit, and
- * the device's largest allocation. So each region about doubles the pool, and their number stays
- * logarithmic.
+ * has 4 MiB too. The request to the driver is the least of that length, the room under the limit,
+ * and the device's largest allocation. So each region about doubles the pool, and their number
+ * stays logarithmic.
  *
  * Doubling is for a program that needs more. Let K be the most that the program ever had in use,
  * including the present request. A pool P larger than K needs another region only because its free
@@ -55,7 +55,7 @@ static uint64_t doubled(const gantry__bfc_t *bfc, uint64_t bytes) {
     return bytes > most / 2 ? most : bytes * 2;
 }
 
-/* Room under the limit; never negative, since only bytes that fit are counted. */
+/* The room under the limit; never negative, because only bytes that fit are counted. */
 static uint64_t room(const gantry__bfc_t *bfc) {
     const gantry__bfc_stats_t *stats = &bfc->stats;
     return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes -

@@ -15,7 +15,7 @@
  * Waiting. Memory that a tensor frees is available at once, even with work in flight, because
  * streams keep the order. So only another thread can bring memory, and only two events are certain:
  * the end of an op that holds temporary memory, and a region on its way from or to the driver.
- * Unless the user asked for more (explicit_retry: any free may come), an allocation waits while
+ * Unless the user requested more (explicit_retry: any free may come), an allocation waits while
  *
  *     the request would fit, were no temporary alive
  *         in use - temporary bytes + charged + reserved + request <= limit
@@ -50,7 +50,7 @@ typedef struct climb_t {
     const gantry__allocation_t *request;
     gantry__bfc_chunk_t *chunk; /* NULL: none yet */
     uint64_t rounded;
-    /* room under the limit when the driver last refused; with more room it is asked again */
+    /* room under the limit when the driver last refused; with more room the request is repeated */
     uint64_t refused_room;
     bool is_waiting; /* rungs are recorded outside of waits */
     uint32_t rung_count;
@@ -134,7 +134,7 @@ static gantry_status_t ladder_take_region(gantry__allocator_t *allocator,
     }
 }
 
-/* Without growth, takes the whole limit at once: further regions if one cannot be that long. Later
+/* Takes the whole limit at once, without growth: further regions if one cannot be that long. Later
  * requests take what the driver refuses now. */
 static void ladder_take_all(gantry__allocator_t *allocator) {
     gantry__bfc_t *bfc = &allocator->bfc;
@@ -219,7 +219,7 @@ static bool may_come(const climb_t *climb, bool any) {
     return any || stats->pending_bytes > 0 || allocator->temporaries > allocator->waiters_held;
 }
 
-/* After a change, tries the rungs below again, as far as the change may have made them possible. */
+/* Tries the rungs below again after a change, as far as the change may have made them possible. */
 static gantry_status_t look_again(climb_t *climb) {
     GANTRY__TRY(reuse(climb));
     uint64_t available = gantry__bfc_available_bytes(&climb->allocator->bfc);

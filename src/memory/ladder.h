@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of an allocator when no free chunk fits, and giving regions back.
  *
- * Part of the allocator, in a file of its own. All functions are called and return with the
- * allocator's lock held, and release it while the source works or an allocation waits. */
+ * This is part of the allocator, in a file of its own; what it makes belongs to the allocator.
+ * Threads: the caller must hold the allocator's lock. Every function returns with it, and releases
+ * it while the source works or an allocation waits. */
 #ifndef GANTRY_MEMORY_LADDER_H
 #define GANTRY_MEMORY_LADDER_H
 
 #include "memory/allocator.h"
 
-/* Extends, waits, gives back; *out_chunk or ResourceExhausted, with the report kept. */
+/* Extends, waits and gives back memory; *out_chunk or ResourceExhausted, with the report kept. */
 gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator,
                                      const gantry__allocation_t *request,
                                      gantry__bfc_chunk_t **out_chunk);
@@ -29,7 +30,7 @@ static inline gantry_status_t gantry__ladder_reuse(gantry__allocator_t *allocato
 uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes,
                                   uint64_t *out_count);
 
-/* Memory came free: waiters look again. */
+/* Must be called when memory came free, so that waiters look again. */
 static inline void gantry__ladder_wake(gantry__allocator_t *allocator) {
     if (allocator->waiters == 0) return;
     ++allocator->frees;

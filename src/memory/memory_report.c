@@ -2,7 +2,7 @@
 /* Taking the snapshot: one walk over all chunks, under the allocator's lock.
  *
  * Owners are counted by the text of (op, tag). A small direct-mapped cache by addresses avoids most
- * hashing, since programs use the same few constants for all chunks. Sizes go through an
+ * hashing, because programs use the same few constants for all chunks. Sizes go through an
  * open-addressed table that is sorted at the end. Cost: some ten nanoseconds a chunk; 10,000 chunks
  * take a small part of a millisecond. */
 #include "memory/memory_report.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds what: a snapshot of an allocator's books that outlives them, and its two written forms.
  *
- * A snapshot is one flat value without pointers: texts are copied, since tags and chunks may end.
+ * A snapshot is one flat value without pointers: texts are copied, because tags and chunks may end.
  * Taking one allocates nothing, so that it can be taken under the allocator's lock at the moment
- * when memory runs out. Does not lock; knows no tensors or devices. Externally synchronised. */
+ * when memory runs out. It takes no lock, and knows no tensors or devices.
+ *
+ * Owner: the caller owns the snapshot. Threads: externally synchronised; whoever takes a snapshot
+ * must hold the allocator's lock. */
 #ifndef GANTRY_MEMORY_MEMORY_REPORT_H
 #define GANTRY_MEMORY_MEMORY_REPORT_H
 
@@ -11,7 +14,7 @@
 #include "memory/bfc.h"
 
 #define GANTRY__REPORT_RUNGS 12
-#define GANTRY__REPORT_NAMES 256 /* the last one stands for all without a place */
+#define GANTRY__REPORT_NAMES 256 /* the last one counts all that have no place of their own */
 #define GANTRY__REPORT_SIZES 256 /* likewise */
 #define GANTRY__REPORT_OWNERS 16
 #define GANTRY__REPORT_REGIONS 64
@@ -61,7 +64,7 @@ typedef struct gantry__report_region_t {
 typedef struct gantry__report_chunk_t {
     uint64_t offset, bytes, requested_bytes;
     uint32_t region; /* position among regions; may exceed those kept */
-    uint16_t name;   /* in names, while in use */
+    uint16_t name;   /* the position in names, while in use */
     bool in_use;
 } gantry__report_chunk_t;
 
@@ -85,9 +88,9 @@ typedef struct gantry__memory_report_t {
     uint32_t fragmentation;
     gantry__bfc_bin_summary_t bins[GANTRY__BFC_BINS];
     gantry__report_name_t names[GANTRY__REPORT_NAMES];
-    uint16_t owners[GANTRY__REPORT_OWNERS]; /* of names, the most bytes first */
+    uint16_t owners[GANTRY__REPORT_OWNERS]; /* positions in names, the most bytes first */
     uint32_t name_count, owner_count;
-    gantry__report_size_t sizes[GANTRY__REPORT_SIZES]; /* by size */
+    gantry__report_size_t sizes[GANTRY__REPORT_SIZES]; /* sorted by size */
     uint32_t size_count;
     /* the first ones of stats.region_count */
     gantry__report_region_t regions[GANTRY__REPORT_REGIONS];

@@ -12,7 +12,7 @@ typedef struct amount_t {
     char text[32];
 } amount_t;
 
-/* "18.00MiB"; in whole numbers, so that the locale does not matter. */
+/* Writes an amount such as "18.00MiB", in whole numbers, so that the locale does not matter. */
 static amount_t amount(uint64_t bytes) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     amount_t out;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source of an allocator's regions: the driver, behind these functions.
+/* The source of an allocator's regions: the driver, as these functions.
  *
- * The implementer checks what the books cannot know (the machine's free memory), and commits a
- * region before it returns it, so that memory runs out at allocation and not at first use. Called
- * without any lock held. Thread-safe. */
+ * The implementer must check what the books cannot know (the machine's free memory), and must
+ * commit a region before it returns it, so that memory runs out at allocation and not at first use.
+ * The functions are called without any lock held. Owner: the device that implements it. Threads:
+ * the functions must be thread-safe. */
 #ifndef GANTRY_MEMORY_REGION_SOURCE_H
 #define GANTRY_MEMORY_REGION_SOURCE_H
 
@@ -13,7 +14,7 @@
 
 typedef struct gantry__region_source_t {
     void *user;
-    /* ResourceExhausted when there is no more. */
+    /* Takes a region; must return ResourceExhausted when there is no more. */
     gantry_status_t (*take)(void *user, uint64_t size_bytes, uint64_t *out_handle);
     void (*give_back)(void *user, uint64_t handle, uint64_t size_bytes);
     /* Returns when no submitted work uses memory of the device any more. */
@@ -23,8 +24,8 @@ typedef struct gantry__region_source_t {
     uint64_t (*release_idle)(void *user);
     /* Frees chunks of the allocator that no running call uses; returns their bytes. May be NULL. */
     uint64_t (*take_kept)(void *user);
-    /* Memory was allocated or freed. Fails in silence and leaves the thread's message alone. NULL:
-     * nobody wants to know. */
+    /* Reports that memory was allocated or freed. It must fail in silence and must not change the
+     * thread's message. NULL: it is not reported. */
     void (*changed)(void *user);
 } gantry__region_source_t;
 

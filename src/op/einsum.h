@@ -3,8 +3,8 @@
  *
  * Every dimension of an input or of the result has a label: a character of the equation, or, for a
  * dimension under an ellipsis, a number from GANTRY__EINSUM_ELLIPSIS on, counted from the last one,
- * so that the ellipses of two inputs match as broadcasting requires. Knows no tensors. Owns
- * nothing. Thread-safe. */
+ * so that the ellipses of two inputs match as broadcasting requires. It knows no tensors. Owner:
+ * plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_OP_EINSUM_H
 #define GANTRY_OP_EINSUM_H
 

@@ -96,7 +96,8 @@ static gantry__fused_id_t id_of(gantry__op_id_t op) {
     return has_one ? (gantry__fused_id_t)(ids[op] - 1) : GANTRY__FUSED_COUNT;
 }
 
-/* A CHOICE is followed by the VARIANT that replaces it if its only attribute beside T is true. */
+/* A CHOICE is followed by the VARIANT that replaces it if its only attribute other than T is
+ * true. */
 #define IS_CHOICE_UNARY false
 #define IS_CHOICE_ACTIVATION false
 #define IS_CHOICE_CHOICE true

@@ -24,8 +24,8 @@
  *                                   Add, FLOAT32, -2, 1, 0}
  *                        outputs = {2}
  *
- * An output may lie over an input of its size: kernels read all operands of an element before they
- * write its results.
+ * An output may take the memory of an input of its size. Therefore kernels must read all operands
+ * of an element before they write its results.
  *
  * The inputs broadcast to one shape, which is that of each output. An instruction computes each
  * element of that shape, even if its operands are smaller: a pass leaves costly functions of
@@ -33,19 +33,19 @@
  *
  * _FusedParts runs the program several times, each time on a part that has its own number of
  * elements. Attribute `parts` says how many. The first `shared` inputs of the program have one
- * element and are the same for all parts; the others stand once for each part:
+ * element and are the same for all parts; the others are listed once for each part:
  *
  *     inputs     shared ones, others of part 0, others of part 1, ...
  *     outputs    those of part 0, of part 1, ...; attribute `outputs` repeats the list
  *
  * An input that is not shared has one element in every part, or as many as the part. An output may
- * lie over an input of its own part only.
+ * take the memory only of an input of its own part.
  *
  * _FusedMatMul has the product of its first two inputs as the program's input 0, and its other
  * inputs as the program's further ones. The result of the last instruction is its output, of the
- * type and the shape of the product. It stands for TensorFlow's _FusedMatMul, whose fused_ops name
+ * type and the shape of the product. It replaces TensorFlow's _FusedMatMul, whose fused_ops name
  * few programs. A kernel of it has, as `data`, the definition of the kernel that computes the
- * product alone. _FusedConvolveImages is the same of a convolution.
+ * product without a program. _FusedConvolveImages is the same for a convolution.
  *
  * _FusedRows has two kinds of results: wide ones with all elements of a row, and narrow ones with
  * one element for each row. A reduction makes a narrow result of a wide operand; its operand 1 is
@@ -110,7 +110,7 @@ bool gantry__fused_reduces(gantry__fused_id_t id, gantry_dtype_t dtype);
 /* gantry__fused_takes of an op, for any attributes; dtype is the type of its operands (SrcT of a
  * Cast). */
 bool gantry__elementwise_can_fuse(gantry__op_id_t op, gantry_dtype_t dtype);
-/* Whether it stands for several dozen machine instructions: GANTRY__FUSED_MOST_DEVICE_COSTLY. */
+/* Whether it takes several dozen machine instructions: GANTRY__FUSED_MOST_DEVICE_COSTLY. */
 bool gantry__fused_is_costly(gantry__fused_id_t id);
 /* Operands that are tensors: 1 to 3. */
 uint32_t gantry__fused_operands(gantry__fused_id_t id);

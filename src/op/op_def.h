@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Op definitions: inputs, attributes, and the function that infers types and shapes of the results.
  *
- * Constant data; knows no device and runs nothing. Definitions follow TensorFlow's ops of the
- * highest version. Thread-safe. */
+ * A definition knows no device and runs nothing. Definitions follow TensorFlow's ops of the highest
+ * version. Owner: constant data. Threads: thread-safe. */
 #ifndef GANTRY_OP_OP_DEF_H
 #define GANTRY_OP_OP_DEF_H
 
@@ -25,7 +25,8 @@
 /* Element type of an input or output: the value of type attribute i, or fixed. */
 #define GANTRY__TYPE_ATTR(i) ((int8_t)(i))
 #define GANTRY__TYPE_FIXED(dtype) ((int8_t)(-(int)(dtype)))
-/* Of a list whose tensors may each have another type: infer checks inputs and sets outputs. */
+/* A list whose tensors may each have another type: infer must check the inputs and set the
+ * outputs. */
 #define GANTRY__TYPE_EACH INT8_MIN
 
 enum {
@@ -62,8 +63,8 @@ typedef struct gantry__op_attr_t {
 
 typedef struct gantry__op_def_t gantry__op_def_t;
 
-/* One call under inference. Inputs are flat: a list input's tensors lie in its place. The caller
- * owns the arrays, which have room for all inputs, and for all outputs that the op may have. */
+/* One call under inference. Inputs are flat: a list input's tensors take its place. The caller owns
+ * the arrays, which must have room for all inputs, and for all outputs that the op may have. */
 typedef struct gantry__infer_t {
     const gantry__op_def_t *op;
     uint32_t input_count;
@@ -79,19 +80,19 @@ typedef struct gantry__infer_t {
     void *caller;
     gantry_shape_t *out_shapes;
     gantry_dtype_t *out_dtypes; /* filled from the definition before infer runs */
-    /* If output 0 is a contiguous part of input 0: the position of its first element. -1 before
-     * infer runs, and for all other ops. */
+    /* The position of the first element of output 0 in input 0, if output 0 is a contiguous part of
+     * input 0; -1 before infer runs, and for all other ops. */
     int64_t piece_first;
-    /* If output 0 is one bool, whatever the inputs hold: 0 or 1. -1 before infer runs, and for all
-     * other ops. */
+    /* The value of output 0, 0 or 1, if output 0 is one bool whatever the inputs hold; -1 before
+     * infer runs, and for all other ops. */
     int32_t known_bool;
-    /* In a trace: a bit for each input whose elements are not all known. 0 elsewhere, where no
-     * shape has an open size. */
+    /* A bit for each input whose elements are not all known in a trace. 0 elsewhere, where no shape
+     * has an open size. */
     uint64_t symbolic;
-    /* Of such an input of int32 or int64: one element, by its position; false: it is not known.
-     * NULL: none is known. Used only if symbolic is not 0. */
+    /* Reads one element of such an input of int32 or int64, by its position; false: it is not
+     * known. NULL: none is known. It is used only if symbolic is not 0. */
     bool (*known_number)(void *caller, uint32_t input, int64_t position, int64_t *out);
-    /* in a trace: an input has an open size, or infer asked for numbers that are not known */
+    /* in a trace: an input has an open size, or infer requested numbers that are not known */
     bool is_open;
 } gantry__infer_t;
 
@@ -141,7 +142,7 @@ typedef enum gantry__op_id_t {
     GANTRY__OP_COUNT
 } gantry__op_id_t;
 
-/* NULL for an id that is not below GANTRY__OP_COUNT. */
+/* The definition of an op; NULL for an id that is not below GANTRY__OP_COUNT. */
 const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
 /* Finds an op by name, TensorFlow's alias (AddV2, ConcatV2, SelectV2, GatherV2, BatchMatMulV2,
  * RealDiv, ...) or suffixed name; NULL when unknown. */

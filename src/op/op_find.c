@@ -47,7 +47,8 @@ static uint32_t find_exact(const char *name, size_t length) {
     return GANTRY__OP_COUNT;
 }
 
-/* False for an op with a version in its name, or whose second version is listed. */
+/* Whether the op takes a suffix; false for an op with a version in its name, or whose second
+ * version is listed. */
 static bool takes_suffix(uint32_t place) {
     const char *name = gantry__op_get((gantry__op_id_t)place)->name;
     size_t length = strlen(name);

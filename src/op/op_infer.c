@@ -219,7 +219,7 @@ static gantry_status_t take_attr(gantry__infer_t *call, const gantry_attr_value_
     return GANTRY_OK;
 }
 
-/* TensorFlow's N, the length of the list: optional, but a given value must be right. */
+/* Sets TensorFlow's N, the length of the list: optional, but a given value must be right. */
 static gantry_status_t set_list_length(gantry__infer_t *call, uint32_t seen) {
     uint32_t place = attr_place(call->op, "N");
     if (place == call->op->attr_count) return GANTRY_OK;

@@ -13,7 +13,7 @@
  *
  *     sizes that must be equal    one of them may be open: gantry__merge_sizes, gantry__shapes_fit
  *     arithmetic on sizes         the result is open if a size is
- *     numbers of a host argument  gantry__infer_is_open is asked first, since reading fails then
+ *     numbers of a host argument  gantry__infer_is_open must come first, because reading fails then
  *     the rank of a result        gantry__fail_open_rank if it depends on data */
 #ifndef GANTRY_OP_OP_INFER_H
 #define GANTRY_OP_OP_INFER_H
@@ -30,14 +30,15 @@ typedef struct gantry__short_text_t {
 } gantry__short_text_t;
 
 gantry__short_text_t gantry__shape_text(const gantry_shape_t *shape);
-/* "float32, int32" of the types in mask. */
+/* Writes the types in mask: "float32, int32". */
 gantry__short_text_t gantry__type_mask_text(uint64_t mask);
 
 /* ---- open sizes ---- */
 
 /* A shape with open sizes. */
 gantry_shape_t gantry__shape_open(int32_t rank);
-/* Two sizes that must be equal: false if they cannot be. An open *size becomes the other one. */
+/* Merges two sizes that must be equal: false if they cannot be. An open *size becomes the other
+ * one. */
 static inline bool gantry__merge_sizes(int64_t *size, int64_t with) {
     if (*size == with || with < 0) return true;
     if (*size >= 0) return false;
@@ -47,7 +48,7 @@ static inline bool gantry__merge_sizes(int64_t *size, int64_t with) {
 static inline bool gantry__sizes_fit(int64_t size, int64_t with) {
     return size == with || size < 0 || with < 0;
 }
-/* The same for all sizes of two shapes; *shape is undefined if they do not fit. */
+/* Merges all sizes of two shapes; *shape is undefined if they do not fit. */
 bool gantry__merge_shapes(gantry_shape_t *shape, const gantry_shape_t *with);
 bool gantry__shapes_fit(const gantry_shape_t *shape, const gantry_shape_t *with);
 /* The sum of two sizes, and a size divided by a number; open if a size is. */
@@ -57,8 +58,8 @@ static inline int64_t gantry__size_add(int64_t size, int64_t with) {
 static inline int64_t gantry__size_divide(int64_t size, int64_t by) {
     return size < 0 ? -1 : size / by;
 }
-/* Unimplemented: the rank of a result, or how many there are, depends on the sizes or the elements
- * of an input. */
+/* Fails with Unimplemented: the rank of a result, or how many there are, depends on the sizes or
+ * the elements of an input. */
 gantry_status_t gantry__fail_open_rank(const gantry__infer_t *call, uint32_t input);
 
 /* ---- pieces of a tensor ---- */
@@ -70,8 +71,8 @@ typedef struct gantry__piece_t {
     bool is_apart;  /* its elements are not contiguous */
 } gantry__piece_t;
 
-/* The elements that a slice has of one dimension: count of them, from begin on, each `stride`
- * behind the last. */
+/* The elements that a slice has of one dimension: count of them, from begin on, each `stride` after
+ * the one before. */
 typedef struct gantry__range_t {
     int64_t begin, count, stride;
 } gantry__range_t;
@@ -82,8 +83,8 @@ gantry_status_t gantry__slice_ranges(gantry__infer_t *call, const gantry_shape_t
                                      gantry__range_t out_ranges[GANTRY_MAX_RANK],
                                      gantry_shape_t *out_shape);
 
-/* In a dimension of `size` the piece has `count` elements from begin on, each `stride` behind the
- * last. */
+/* Adds a dimension of `size`, of which the piece has `count` elements from begin on, each `stride`
+ * after the one before. */
 void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
                           int64_t stride);
 
@@ -128,7 +129,7 @@ gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
                                    gantry__host_ints_t *out_ints);
 /* The only number of an input of one element. */
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value);
-/* The same; *out_is_open: it is not known, and *out_value is 0. */
+/* The same; *out_is_open says that the number is not known, and then *out_value is 0. */
 gantry_status_t gantry__infer_int_or_open(gantry__infer_t *call, uint32_t input, int64_t *out_value,
                                           bool *out_is_open);
 /* Sizes of dimensions: a vector of at most 8 numbers >= 0, or open sizes. With scalar_too, a scalar
@@ -140,8 +141,8 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
 
 /* The call's attribute of that name; NULL if the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
-/* NumPy's broadcasting; false if a and b do not fit. *out may be a or b. An open size beside
- * another that is not 1 becomes that. */
+/* Broadcasts by NumPy's rules; false if a and b do not fit. *out may be a or b. An open size
+ * becomes the other size, unless that is 1. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
                               gantry_shape_t *out);
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its index. */

@@ -114,7 +114,7 @@ static gantry_status_t check_ends(const batch_blocks_t *at, const char *what) {
     return GANTRY_OK;
 }
 
-/* Without the numbers, the batch and the dimensions that have blocks are open. */
+/* Infers the shape without the numbers: the batch and the dimensions that have blocks are open. */
 static gantry_status_t infer_unknown_blocks(gantry__infer_t *call, int64_t blocks) {
     gantry_shape_t *out = &call->out_shapes[0];
     *out = *call->shapes[0];

@@ -54,7 +54,7 @@ static bool is_broadcast_to(const gantry_shape_t *shape, const gantry_shape_t *b
     return is;
 }
 
-/* Two shapes on the host, and the shape that they broadcast to. */
+/* Reads two shapes on the host, and the shape that they broadcast to. */
 static gantry_status_t read_broadcast(gantry__infer_t *call, gantry_shape_t shapes[2],
                                       gantry_shape_t *out_both) {
     GANTRY__TRY(check_shape_inputs(call));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of elementwise ops: NumPy's broadcasting.
  *
- * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1
- * stretches to the other size, even to 0. An open size beside a known one that is not 1 must be
- * equal to it, or 1. The common case, equal shapes, takes one comparison and one copy. */
+ * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches
+ * to the other size, even to 0. Where the other size is known and not 1, an open size must be equal
+ * to it, or 1. The common case, equal shapes, takes one comparison and one copy. */
 #include "op/op_infer.h"
 
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
@@ -96,7 +96,8 @@ gantry_status_t gantry__infer_alike(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* As TensorFlow's elementwise gradients of a result: y's shape, and as many elements of dy. */
+/* Infers the shape as TensorFlow's elementwise gradients of a result do: y's shape; dy must have as
+ * many elements. */
 gantry_status_t gantry__infer_same_count(gantry__infer_t *call) {
     const int64_t first = gantry_shape_elements(call->shapes[0]),
                   second = gantry_shape_elements(call->shapes[1]);

@@ -4,7 +4,7 @@
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 
-/* What is known of each result while the program is read. */
+/* The facts that are known of each result while the program is read. */
 typedef struct results_t {
     gantry_dtype_t dtypes[GANTRY__FUSED_MOST_INSTRUCTIONS];
     uint32_t inputs[GANTRY__FUSED_MOST_INSTRUCTIONS]; /* bit i: the result depends on input i */
@@ -41,7 +41,7 @@ static gantry_status_t fail_unused(int64_t k, uint32_t place, int64_t operand) {
                         (long long)k, (unsigned)place, (long long)operand);
 }
 
-/* The numbers of a Cast behind its operand. */
+/* Checks the numbers of a Cast after its operand. */
 static gantry_status_t check_cast(int64_t k, const int64_t *instruction) {
     const bool has_type = instruction[3] > 0 && instruction[3] < 64 &&
                           gantry__fused_takes(GANTRY__FUSED_Cast, (gantry_dtype_t)instruction[3]);
@@ -110,7 +110,7 @@ static gantry_status_t broadcast_inputs(const gantry__infer_t *call, uint32_t ma
     return GANTRY_OK;
 }
 
-/* Of rows: the shape of a result whose operands have this one. */
+/* Sets the shape of a result of rows whose operands have this one. */
 static void set_last_dimension(const results_t *results, int64_t k, gantry_shape_t *shape) {
     if (!results->is_wide[k] && shape->rank > 0) shape->dims[shape->rank - 1] = 1;
     if (results->is_dropped[k] && shape->rank > 0) --shape->rank;

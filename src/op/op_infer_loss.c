@@ -2,7 +2,7 @@
 /* Shapes of losses. */
 #include "op/op_infer.h"
 
-/* loss [rows] and backprop [rows, classes]. */
+/* Sets loss [rows] and backprop [rows, classes]. */
 static gantry_status_t set_results(gantry__infer_t *call, const gantry_shape_t *matrix) {
     call->out_shapes[0] = GANTRY_SHAPE(matrix->dims[0]);
     call->out_shapes[1] = *matrix;

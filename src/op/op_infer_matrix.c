@@ -93,7 +93,7 @@ static gantry_status_t check_rank(const gantry__infer_t *call, uint32_t place, i
                         call->op->inputs[place].name, (int)least, gantry__shape_text(shape).text);
 }
 
-/* num_rows or num_cols; -1 if it is left to the diagonals. *is_open: it is not known. */
+/* Reads num_rows or num_cols; -1 if it is left to the diagonals. *is_open: it is not known. */
 static gantry_status_t read_side(gantry__infer_t *call, uint32_t place, int64_t least,
                                  const char *what, int64_t *out, bool *is_open) {
     *out = -1;

@@ -51,7 +51,7 @@ static gantry_status_t check_statistics(const gantry__infer_t *call, bool is_tra
     return GANTRY_OK;
 }
 
-/* Of four dimensions in the data format. */
+/* Finds the number of channels of x, which must have four dimensions in the data format. */
 static gantry_status_t infer_channels(const gantry__infer_t *call, const gantry_shape_t *x,
                                       int64_t *out_channels) {
     const char *format = gantry__infer_attr(call, "data_format")->s;
@@ -113,7 +113,7 @@ gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* All inputs except the first must have this shape. */
+/* Checks that all inputs except the first have this shape. */
 static gantry_status_t check_others(const gantry__infer_t *call, const gantry_shape_t *shape,
                                     const char *what) {
     for (uint32_t i = 1; i < call->input_count; ++i) {

@@ -8,7 +8,7 @@ _Static_assert(GANTRY__FUSED_MOST_PART_TENSORS == GANTRY__MAX_INPUTS + GANTRY__M
 
 enum { PROGRAM, OUTPUTS, PARTS, SHARED };
 
-/* Of a part: inputs that stand once for each part, and outputs. */
+/* The sizes of a part: its inputs that are not shared, and its outputs. */
 typedef struct part_sizes_t {
     uint32_t parts, shared, own, outputs;
 } part_sizes_t;

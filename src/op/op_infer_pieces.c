@@ -4,7 +4,7 @@
 
 /* ---- Concat ---- */
 
-/* Input i beside the result of those before it; axis -1: not known. */
+/* Joins input i with the result of those before it; axis -1: not known. */
 static gantry_status_t join_one(gantry__infer_t *call, uint32_t i, int64_t axis) {
     const gantry_shape_t *first = call->shapes[0], *other = call->shapes[i];
     gantry_shape_t *out = &call->out_shapes[0];
@@ -55,7 +55,7 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* ---- pieces that lie side by side ---- */
+/* ---- pieces that are adjacent ---- */
 
 void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
                           int64_t stride) {
@@ -78,7 +78,7 @@ static gantry_status_t fail_slice(const char *what, int32_t axis, int64_t most, 
                         (int)axis, (long long)most, (long long)given);
 }
 
-/* One dimension, of `size`; *from is NULL: not known. */
+/* Slices one dimension, of `size`; *from is NULL: not known. */
 static gantry_status_t slice_one(int32_t axis, int64_t size, const int64_t *from, int64_t length,
                                  int64_t *out_count) {
     if (from && (*from < 0 || (size >= 0 && *from > size)))
@@ -121,7 +121,7 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
 
 /* ---- Gather ---- */
 
-/* -1: the axis is not known. */
+/* Reads the axis; -1: it is not known. */
 static gantry_status_t read_gather_axis(gantry__infer_t *call, int32_t *out_axis) {
     const gantry_shape_t *params = call->shapes[0];
     int64_t axis = 0;

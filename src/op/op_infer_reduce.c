@@ -27,7 +27,7 @@ static gantry_status_t read_axes(gantry__infer_t *call, int32_t rank, uint32_t *
     return GANTRY_OK;
 }
 
-/* Without the axes, only their number is known: each occurs once. */
+/* Infers the shape without the axes, of which only the number is known: each occurs once. */
 static gantry_status_t reduce_unknown(gantry__infer_t *call, bool keep) {
     const gantry_shape_t *input = call->shapes[0];
     const int64_t count = gantry_shape_elements(call->shapes[1]);

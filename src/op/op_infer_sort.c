@@ -23,7 +23,7 @@ gantry_status_t gantry__infer_sort(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* k, of a scalar. */
+/* Reads k from a scalar. */
 static gantry_status_t read_k(gantry__infer_t *call, uint32_t input, const char *rank_text,
                               int64_t *out_k, bool *out_is_open) {
     if (call->shapes[input]->rank != 0) {

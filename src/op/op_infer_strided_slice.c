@@ -56,7 +56,7 @@ static gantry_status_t count_covered(const gantry_shape_t *input, spec_t *spec) 
 
 enum { BEGIN = 1, END = 2, STRIDES = 3 }; /* inputs */
 
-/* False: the number is not known. */
+/* Reads a number of the specification; false: it is not known. */
 static bool number_of(const spec_t *spec, uint32_t input, int32_t entry, int64_t *out) {
     return gantry__infer_number(spec->call, input, &spec->numbers[input], entry, out);
 }
@@ -136,7 +136,7 @@ static gantry__range_t read_range(const spec_t *spec, int32_t entry, int64_t siz
     return (gantry__range_t){begin, length / stride + (length % stride != 0), stride};
 }
 
-/* One index: checked before. */
+/* Reads one index, which was checked before. */
 static gantry__range_t infer_strided_slice_read_index(const spec_t *spec, int32_t entry,
                                                       int64_t size) {
     int64_t given;

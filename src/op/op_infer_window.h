@@ -8,7 +8,7 @@
 
 #include "op/op_infer.h"
 
-/* Of the two dimensions of the image, rows first. */
+/* A window over the two dimensions of the image, rows first. */
 typedef struct gantry__window_t {
     int32_t first;   /* the image's first dimension: 1 (NHWC) or 2 */
     int32_t channel; /* 3 or 1 */
@@ -30,7 +30,7 @@ gantry_status_t gantry__window_read(const gantry__infer_t *call,
  * step. */
 gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,
                                       int64_t out[2]);
-/* The same for a filter [rows, columns, channels, ...] over image. */
+/* Reads the window of a filter [rows, columns, channels, ...] over image. */
 gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gantry_shape_t *image,
                                          const gantry_shape_t *filter, gantry__window_t *out);
 /* The output's shape of a depthwise convolution of image with filter. */

@@ -67,7 +67,7 @@ enum {
 #undef OP
 };
 
-/* Of each op's inputs, then of its outputs. */
+/* The types of each op's inputs, then of its outputs. */
 static const int8_t types[] = {
 #define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
     op_inputs op_outputs
@@ -101,13 +101,13 @@ static const struct {
 #define PART(name) #name,
 #define COMPOSED(op_name, function, op_parts) op_parts NULL,
 
-/* As gantry__op_first_part counts. */
+/* The names of parts, as gantry__op_first_part counts them. */
 static const char *const part_names[] = {
     NULL,
 #include "op/composed.def"
 };
 
-/* Without the core's own ops, which come last. */
+/* Counts the ops without the core's own, which come last. */
 size_t gantry_op_count(void) {
     size_t count = GANTRY__OP_COUNT;
     while (gantry__op_get((gantry__op_id_t)(count - 1))->name[0] == '_') --count;

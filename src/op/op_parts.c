@@ -5,7 +5,7 @@
 #define PART(name) GANTRY__OP_ID_##name,
 #define COUNT(...) (sizeof((const uint16_t[]){__VA_ARGS__ GANTRY__OP_COUNT}) / sizeof(uint16_t))
 
-/* The first part of each op, and GANTRY__OP_COUNT behind the last one. */
+/* The first part of each op, and GANTRY__OP_COUNT after the last one. */
 enum {
     NO_PARTS = 0, /* of ops that are not composed: the end of an empty list */
 #define COMPOSED(op_name, function, op_parts) \

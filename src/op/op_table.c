@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of definitions, made from op_definitions.def. Constant data: the rows of all ops lie in
+/* The table of definitions, made from op_definitions.def. Constant data: the rows of all ops are in
  * two arrays. */
 #include "op/op_infer.h"
 #include "ops/type_sets.inc"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* " of float32[2,3], int32[2]": what an op takes, for the text of an error.
  *
- * Bounded: the first type and shape that does not fit becomes "...", and all that follow are left
- * out. Owns nothing, uses no heap. Externally synchronised. */
+ * The text is bounded: the first type and shape that does not fit becomes "...", and all that
+ * follow are left out.
+ *
+ * Owner: a plain value of the caller; it uses no heap. Threads: externally synchronised. */
 #ifndef GANTRY_OP_OPERANDS_TEXT_H
 #define GANTRY_OP_OPERANDS_TEXT_H
 

@@ -17,7 +17,7 @@ enum { LAUNCH_US, GBS, GFLOPS, TO_US, TO_GBS, FROM_US, FROM_GBS, FIELDS, REQUIRE
 static const char *const names[FIELDS] = {"launch_us", "gbs",     "gflops",  "to_us",
                                           "to_gbs",    "from_us", "from_gbs"};
 
-/* NULL, or what is wrong with the word. */
+/* Reads one word; returns NULL, or what is wrong with the word. */
 static const char *crossover_read_word(const char *word, size_t length, double *fields,
                                        uint32_t *seen) {
     const char *equals = memchr(word, '=', length);

@@ -4,8 +4,8 @@
  *     run     launch + bytes read and written / bandwidth + operations of a product / their rate
  *     copy    from the source to host memory, and from there to the target
  *
- * Chooses nothing itself: function/place_crossover.c and run/dispatch.c compare the costs.
- * Thread-safe. */
+ * It chooses nothing itself: function/place_crossover.c and run/dispatch.c compare the costs.
+ * Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_PLACE_CROSSOVER_H
 #define GANTRY_PLACE_CROSSOVER_H
 
@@ -14,7 +14,7 @@
 
 #define GANTRY__CROSSOVER_RECORD "crossover"
 
-/* In ns. A device whose memory is the host's has no cost of transfers. */
+/* Costs in ns. A device whose memory is the host's has no cost of transfers. */
 typedef struct gantry__device_cost_t {
     bool is_known;
     double launch, per_byte, per_operation;
@@ -23,7 +23,7 @@ typedef struct gantry__device_cost_t {
 
 typedef struct gantry__op_work_t {
     uint64_t bytes;    /* read and written */
-    double operations; /* of a matrix product: multiplications and additions; else 0 */
+    double operations; /* multiplications and additions of a matrix product; else 0 */
 } gantry__op_work_t;
 
 /* Reads a record's values: "launch_us=4.1 gbs=1800 gflops=35000 to_us=9.8 to_gbs=24 from_us=11
@@ -31,20 +31,21 @@ typedef struct gantry__op_work_t {
  * *out_reason says why not. */
 bool gantry__device_cost_parse(const char *values, gantry__device_cost_t *out_cost,
                                const char **out_reason);
-/* Reads the records of all views: out_costs has devices->physical_count costs, which are zero. Logs
- * a warning for each bad record, and for each listed device without one. */
+/* Reads the records of all views. out_costs must have room for devices->physical_count costs, all
+ * zero at first. Logs a warning for each bad record, and for each listed device without one. */
 void gantry__device_costs_read(const gantry__device_table_t *devices,
                                gantry__device_cost_t *out_costs);
 
 double gantry__cost_of_work(const gantry__device_cost_t *cost, const gantry__op_work_t *work);
-/* Between two devices; NULL: not measured, which costs nothing. */
+/* The cost in ns of a copy between two devices; NULL: not measured, which costs nothing. */
 double gantry__cost_of_copy(const gantry__device_cost_t *from, const gantry__device_cost_t *to,
                             uint64_t bytes);
-/* Of an op with these first two inputs and this first output; 0 if it is no matrix product. */
+/* The operations of an op with these first two inputs and this first output; 0 if it is no matrix
+ * product. */
 double gantry__operations_of(const gantry__op_def_t *op, const gantry_shape_t *a,
                              const gantry_shape_t *b, const gantry_shape_t *out);
-/* Whether crossover may put an op that asks for nothing on the device: it is listed, open and not
- * lost, and if a GPU is required, it is one. */
+/* Whether crossover may put an op without a request on the device: it is listed, open and not lost,
+ * and if a GPU is required, it is one. */
 bool gantry__crossover_takes(const gantry_logical_device_t *device, bool require);
 
 #endif

@@ -2,8 +2,8 @@
 /* What was placed where: a ring of the newest placements, and public records made from it on
  * request.
  *
- * Keeps pointers to kept plans, which outlive it. Owner: the runtime. Thread-safe; noting takes no
- * lock. */
+ * It keeps pointers to kept plans, which must outlive it. Owner: the runtime. Threads: thread-safe;
+ * noting takes no lock. */
 #ifndef GANTRY_PLACE_PLACEMENT_LOG_H
 #define GANTRY_PLACE_PLACEMENT_LOG_H
 
@@ -11,7 +11,8 @@
 
 #define GANTRY__PLACEMENTS 1024
 
-/* Of reason CROSSOVER: there, and on the device that was refused for it; else 0. */
+/* For the reason CROSSOVER the costs on the chosen device, and on the device that was refused for
+ * it; else 0. */
 typedef struct gantry__placed_costs_t {
     uint64_t own_ns, other_ns;
 } gantry__placed_costs_t;

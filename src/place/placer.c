@@ -3,9 +3,9 @@
  *
  *   out of memory         another device: the first CPU with a kernel
  *   pinned                that device (a variable's, a colocated node's), or nothing
- *   asked                 the first device that matches the wish and has a kernel
- *   asked, none, soft     another device of the requested type, then any other: GPUs before CPUs
- *   not asked             the first GPU with a kernel, then other types, then CPUs
+ *   requested             the first device that matches the wish and has a kernel
+ *   requested, none, soft another device of the requested type, then any other: GPUs before CPUs
+ *   no request            the first GPU with a kernel, then other types, then CPUs
  *
  * Each device that was tried and not chosen leaves a refusal with its own reason.
  *
@@ -32,13 +32,13 @@ static gantry_dtype_t first_dtype(const gantry__place_request_t *request) {
     return GANTRY_DTYPE_NONE;
 }
 
-/* lacking: the type that the device does not compute with. */
+/* Adds a refusal; lacking: the type that the device does not compute with. */
 static void placer_refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why,
                           gantry_dtype_t lacking) {
     uint32_t kept =
         plan->refusal_count < GANTRY_MAX_REFUSALS ? plan->refusal_count : GANTRY_MAX_REFUSALS;
     for (uint32_t i = 0; i < kept; ++i) {
-        if (plan->refusals[i].device == device) return; /* its first reason stands */
+        if (plan->refusals[i].device == device) return; /* its first reason is kept */
     }
     if (kept < GANTRY_MAX_REFUSALS) {
         plan->refusals[kept].device = device;
@@ -58,8 +58,8 @@ static uint64_t host_inputs_of(const gantry__op_def_t *op, const gantry_kernel_d
     return mask;
 }
 
-/* Asks a kernel whether it takes these shapes, by a call on its own device. A device that is not
- * open yet cannot be asked and counts as willing. */
+/* Whether a kernel takes these shapes, by a call on its own device. A device that is not open yet
+ * cannot judge shapes and counts as willing. */
 static bool takes_call(const gantry__place_request_t *request, const logical_t *device,
                        const struct gantry_physical_device_t *view,
                        const gantry_kernel_def_t *def) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The placer: maps an op, its types and a requested device to a device, a kernel and a reason. A
- * pure function of its arguments.
+/* The placer: maps an op, its types and a requested device to a device, a kernel and a reason. It
+ * is a pure function of its arguments.
  *
- * "Supported" is a look-up in the device's kernel registry, the one that dispatch uses.
- * Thread-safe. */
+ * "Supported" is a look-up in the device's kernel registry, the one that dispatch uses. Owner: a
+ * plan points into the tables of its request, which must outlive it. Threads: thread-safe. */
 #ifndef GANTRY_PLACE_PLACER_H
 #define GANTRY_PLACE_PLACER_H
 
@@ -29,7 +29,7 @@ typedef struct gantry__wish_t {
 
 typedef struct gantry__place_request_t {
     const struct gantry__device_table_t *devices;
-    const gantry__kernel_registry_t *registries; /* by position of the view */
+    const gantry__kernel_registry_t *registries; /* one for each position of a view */
     const gantry__op_def_t *op;
     const gantry_attr_t *attrs;
     const gantry__wish_t *wish;            /* NULL: none */
@@ -43,7 +43,7 @@ typedef struct gantry__place_request_t {
     /* the device that crossover does not choose, and why; NULL: crossover is off */
     const gantry_logical_device_t *passed_over;
     gantry_refusal_t passed_why;
-    /* shapes, for kernels that check them; NULL: kernels are not asked */
+    /* shapes, for kernels that check them; NULL: no kernel checks */
     const gantry_op_call_t *call;
     bool soft;
     bool require;          /* only the requested device, or a GPU */
@@ -53,7 +53,7 @@ typedef struct gantry__place_request_t {
 /* The decision and its reasons. */
 typedef struct gantry__plan_t {
     const gantry__op_def_t *op;
-    gantry_dtype_t dtype; /* of the first type attribute */
+    gantry_dtype_t dtype; /* the first type attribute */
     const gantry__wish_t *wish;
     gantry_logical_device_t *device; /* NULL: refused */
     /* the view that served it, whose kernels these are */
@@ -67,12 +67,12 @@ typedef struct gantry__plan_t {
     struct {
         const gantry_logical_device_t *device; /* NULL: the requested device does not exist */
         gantry_refusal_t why;
-        gantry_dtype_t lacking; /* for DEVICE_LACKS_TYPE: the type */
+        gantry_dtype_t lacking; /* the type, for DEVICE_LACKS_TYPE */
     } refusals[GANTRY_MAX_REFUSALS];
 } gantry__plan_t;
 
-/* Fills *out_plan. If no device remains: TensorFlow's texts, InvalidArgument or NotFound, and a
- * plan that keeps the refusals. */
+/* Fills *out_plan. If no device remains, the call fails with TensorFlow's texts, InvalidArgument or
+ * NotFound, and the plan keeps the refusals. */
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan);
 
 #endif

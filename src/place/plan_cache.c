@@ -110,7 +110,7 @@ static bool depends_on_more(const gantry__place_request_t *request) {
     return request->call || request->allowed;
 }
 
-/* Apart from the look-up, because a plan takes a large frame. */
+/* Places now; it is apart from the look-up, because a plan takes a large frame. */
 static GANTRY__NOINLINE gantry_status_t place_now(gantry__plan_cache_t *cache,
                                                   const gantry__place_request_t *request,
                                                   gantry__plan_key_t key,

@@ -2,8 +2,8 @@
 /* Plans kept by (op, types, request, pinned device, settings), so that the eager path places an op
  * by one look-up. Counts each plan's use.
  *
- * Insert-only until clear; a plan's address is stable. Owner: the runtime. Thread-safe; finding
- * takes no lock. */
+ * Plans are only added until the cache ends, so that a plan's address is stable. Owner: the
+ * runtime. Threads: thread-safe; finding takes no lock. */
 #ifndef GANTRY_PLACE_PLAN_CACHE_H
 #define GANTRY_PLACE_PLAN_CACHE_H
 
@@ -27,8 +27,8 @@ typedef struct gantry__kept_plan_t {
     gantry__plan_t plan;
     atomic_uint_fast64_t used;
     atomic_bool has_warned;                /* set under the cache's lock */
-    struct gantry__kept_plan_t *next;      /* in its bucket */
-    struct gantry__kept_plan_t *next_kept; /* of all, newest first */
+    struct gantry__kept_plan_t *next;      /* the next plan in its bucket */
+    struct gantry__kept_plan_t *next_kept; /* the next of all plans, newest first */
 } gantry__kept_plan_t;
 
 typedef struct gantry__plan_cache_t {
@@ -45,15 +45,16 @@ void gantry__plan_cache_deinit(gantry__plan_cache_t *cache);
 gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
                                          const gantry__place_request_t *request,
                                          gantry__kept_plan_t **out_kept);
-/* The same as a question: a refused plan leaves no message. NULL: memory ran out. */
+/* The same, but a refused plan leaves no message. NULL: memory ran out. */
 gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,
                                             const gantry__place_request_t *request);
-/* True once for each (op, reason), however many plans share it. */
+/* Whether to warn: true once for each (op, reason), however many plans share it. */
 bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept);
-/* NULL when there is none. */
+/* Finds the kept plan of the key; NULL: there is none. */
 gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache,
                                              const gantry__plan_key_t *key);
-/* The kept plan of the key: this one, or the one that another thread added first. */
+/* Adds a plan, and returns the kept plan of the key: this one, or the one that another thread added
+ * first. */
 gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
                                        const gantry__plan_t *plan, gantry__kept_plan_t **out_kept);
 

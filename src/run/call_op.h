@@ -45,7 +45,7 @@ typedef struct gantry__extras_t {
     uint32_t count; /* 0 at first */
 } gantry__extras_t;
 
-/* In the memory of the device, which is the host's. */
+/* Adds a host value in the memory of the device, which must be the host's. */
 const gantry_tensor_t *gantry__add_host_on(gantry__extras_t *extras, gantry_scope_t *scope,
                                            gantry_logical_device_t *device, gantry_dtype_t dtype,
                                            gantry_shape_t shape, const void *data);
@@ -78,8 +78,8 @@ bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first
     gantry__take_options(scope, given, offsetof(type, last) + sizeof((out)->last), out, \
                          sizeof *(out), #type)
 
-/* False after an InvalidArgument, which the scope keeps: a list with count entries is NULL. what:
- * "gantry_concat: values". */
+/* Whether a list with count entries is not NULL; false after an InvalidArgument, which the scope
+ * keeps. what: "gantry_concat: values". */
 bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what);
 /* int64 [rank of x] or, with several entries per dimension, [rank, each]. The list may be NULL for
  * a scalar, or without x, which the op refuses. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of composed ops that the eager path needs; their functions lie above it in src/compose.
+/* The parts of composed ops that the eager path needs; their functions are above it in src/compose.
  *
- * src/compose/compose.c implements them, so that this folder includes nothing above it. The scope
+ * src/compose/compose.c must define them, so that this folder includes nothing above it. The scope
  * belongs to the calling thread. */
 #ifndef GANTRY_RUN_COMPOSED_H
 #define GANTRY_RUN_COMPOSED_H
@@ -17,7 +17,8 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
 /* Whether the function of a composed op takes the sizes of its inputs, some of which are open. */
 bool gantry__composes_open(const gantry__infer_t *call);
 
-/* In a scope that runs the parts of a composed op: Internal if this op is not one of them. */
+/* Checks an op in a scope that runs the parts of a composed op: Internal if this op is not one of
+ * them. */
 gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op_def_t *op);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placement on the eager path: the kept plan of an op, its record, the log line. Thread-safe. */
+/* Placement on the eager path: the kept plan of an op, its record, and its log line. Owner: the
+ * runtime has the plans. Threads: thread-safe, except for a scope, which belongs to the calling
+ * thread. */
 #ifndef GANTRY_RUN_DISPATCH_H
 #define GANTRY_RUN_DISPATCH_H
 
@@ -55,8 +57,8 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
                                       bool integer_variable, const gantry_logical_device_t *pinned,
                                       gantry_logical_device_t **out_device);
 
-/* Applies the device policy to input `index` of op, which lies on another device than the op runs
- * on. */
+/* Applies the device policy to input `index` of op, which is on another device than the one on
+ * which the op runs. */
 gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op,
                                               uint32_t index, const gantry_tensor_t *input,
                                               const gantry_logical_device_t *device);

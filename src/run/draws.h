@@ -2,7 +2,8 @@
 /* A stream of random numbers and the position of its next draw: a generator's, that of ops with one
  * seed, or that of an op in a function.
  *
- * Counted: a graph that draws from a stream holds it. Thread-safe. */
+ * Owner: the stream is counted; a graph that draws from it holds a reference. Threads:
+ * thread-safe. */
 #ifndef GANTRY_RUN_DRAWS_H
 #define GANTRY_RUN_DRAWS_H
 
@@ -14,9 +15,10 @@
 #include "base/philox.h"
 
 typedef struct gantry__draws_t gantry__draws_t;
-typedef _Atomic uint64_t gantry__restarts_t; /* how often streams were told to begin again */
+typedef _Atomic uint64_t gantry__restarts_t; /* the number of requests that streams begin again */
 
-/* restarts (NULL: none) outlives the draws: when its count changes, they begin again at place. */
+/* restarts (NULL: none) must outlive the draws: when its count changes, they begin again at
+ * place. */
 gantry_status_t gantry__draws_create(const gantry__heap_t *heap, gantry__philox_t place,
                                      const gantry__restarts_t *restarts,
                                      gantry__draws_t **out_draws);
@@ -25,7 +27,7 @@ void gantry__draws_release(gantry__draws_t *draws); /* NULL is allowed */
 /* Whether there are other references than the caller's. */
 bool gantry__draws_is_shared(const gantry__draws_t *draws);
 
-/* The position; advances it by `blocks` counter steps. */
+/* Returns the position, and advances it by `blocks` counter steps. */
 gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks);
 void gantry__draws_put(gantry__draws_t *draws, gantry__philox_t place);
 

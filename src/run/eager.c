@@ -4,11 +4,11 @@
  *   infer     types and shapes of the results; host inputs are read here when a shape depends on
  *             them
  *   plan      device and kernels, from the plan cache or the placer
- *   gather    inputs: host pointers, or memory on that device (copied there when it lies elsewhere)
+ *   gather    inputs: host pointers, or memory on that device (copied there from elsewhere)
  *   allocate  results whose shape is known: in new memory, or in that of a donated input
  *   compute   the kernel makes the other results (their shape depends on data: it reads counts back
- *             first) and submits to the device's compute stream, behind the points its inputs
- *             become ready at
+ *             first) and submits to the device's compute stream, after the points at which its
+ *             inputs become ready
  *   publish   results carry the point they are ready at and the faults they depend on; the record
  *             is written
  *
@@ -78,7 +78,7 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
     return GANTRY_OK;
 }
 
-/* The elements of an input on the host; waits if it lies on a device. */
+/* The elements of an input on the host; waits if it is on a device. */
 static const void *host_value(void *caller, uint32_t i) {
     gantry__eager_t *eager = caller;
     const gantry_tensor_t *input = eager->inputs[i];
@@ -171,9 +171,9 @@ static bool choose_kernel(gantry__eager_t *eager) {
     return false;
 }
 
-/* Plans without the shapes first, since such a plan is kept. If all kernels of its device decline,
- * places the op again with the shapes. A device that was not open could not be asked then, so this
- * may repeat once for each device. */
+/* Plans without the shapes first, because such a plan is kept. If all kernels of its device
+ * decline, places the op again with the shapes. A device that was not open could not judge them
+ * then, so this may repeat once for each device. */
 static gantry_status_t plan(gantry__eager_t *eager) {
     const gantry__wish_t *wish;
     GANTRY__TRY(gantry__eager_wish(eager, &wish));
@@ -217,7 +217,8 @@ static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
     }
 }
 
-/* ends_with_op: the copy is for the kernel only, not for a result. */
+/* Brings an input to the device; ends_with_op: the copy is for the kernel only, not for a
+ * result. */
 static gantry_status_t bring_input(gantry__eager_t *eager, uint32_t i, bool ends_with_op,
                                    const gantry_tensor_t **out_local) {
     const gantry_tensor_t *input = eager->inputs[i];
@@ -366,7 +367,7 @@ static gantry_status_t inherit_faults(gantry__eager_t *eager, gantry__fault_t *f
     return GANTRY_OK;
 }
 
-/* Writes where the op stands, and keeps the inputs whose bad value the text of the fault names. */
+/* Writes the place of the op, and keeps the inputs whose bad value the text of the fault names. */
 static void prepare_text(const gantry__eager_t *eager, gantry__fault_t *fault) {
     const gantry_fault_words_t *words = &fault->words;
     if (eager->scope->place) gantry__eager_print_place(eager, fault->text);
@@ -404,7 +405,7 @@ static gantry_status_t call_kernel(gantry__eager_t *eager, const gantry__profile
 }
 
 /* Chooses the next kernel of the plan that takes the call, if the failed one now declines it. Work
- * that the failed kernel submitted lies before it on the same stream. */
+ * that the failed kernel submitted is before it on the same stream. */
 static bool eager_hand_over(gantry__eager_t *eager) {
     const gantry__plan_t *plan = &eager->kept->plan;
     const gantry_kernel_def_t *failed = eager->call.abi.kernel;

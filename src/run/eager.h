@@ -10,9 +10,9 @@
 #include "op/op_def.h"
 #include "run/scope_state.h"
 
-/* inputs are flat (the tensors of a list input lie in its place). Writes op->output_count tensors
+/* inputs must be flat: the tensors of a list input take its place. Writes op->output_count tensors
  * of the scope, or NULLs after a failure, which the scope keeps. pinned: the device to run on,
- * whatever is requested (variables), or NULL. For ops without a list output. */
+ * whatever is requested (variables), or NULL. op must not have a list output. */
 gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op,
                                const gantry_tensor_t *const *inputs, size_t input_count,
                                const gantry_attr_value_t *attrs, size_t attr_count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an op stands whose function runs op by op, for the text of its error. */
+/* Writes the place of an op whose function runs op by op, for the text of its error. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State of an op on the eager path (run/eager.c), which its steps share.
  *
- * Lives on the stack of the calling thread, to which it belongs. */
+ * Owner: it is on the stack of the calling thread. Threads: it belongs to that thread. */
 #ifndef GANTRY_RUN_EAGER_STATE_H
 #define GANTRY_RUN_EAGER_STATE_H
 
@@ -9,7 +9,7 @@
 #include "op/op_def.h"
 #include "run/scope_state.h"
 
-/* A host copy of an input that lies on a device. */
+/* A host copy of an input that is on a device. */
 typedef struct gantry__owned_t {
     void *bytes;
     size_t size;
@@ -25,22 +25,22 @@ typedef struct gantry__eager_t {
     size_t attr_count;
     const gantry_logical_device_t *pinned;
     const gantry_tensor_t **outputs; /* the caller's */
-    size_t room;                     /* in outputs */
+    size_t room;                     /* the room in outputs */
     uint32_t input_count;
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* the device where memory ran out before, or NULL */
-    uint32_t choice;                          /* of the plan's kernels */
+    uint32_t choice;                          /* the number of the plan's kernel that is tried */
     /* output 0 takes the memory of an input that ends here */
     bool in_place;
     bool has_faults; /* an input whose work may still fail */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* the reason when host_value returns NULL */
-    uint32_t copy_count;         /* of copies */
-    uint32_t owned_count;        /* of owned */
-    uint32_t made_count;         /* of made */
-    uint32_t point_count;        /* of points */
+    uint32_t copy_count;         /* entries of copies */
+    uint32_t owned_count;        /* entries of owned */
+    uint32_t made_count;         /* entries of made */
+    uint32_t point_count;        /* entries of points */
     gantry__infer_t infer;
     gantry__call_t call;
     const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
@@ -51,10 +51,10 @@ typedef struct gantry__eager_t {
     /* inputs that the kernel reads on the device; NULL for host inputs */
     const gantry_tensor_t **used;
     gantry__point_t *points;
-    gantry_arg_t *args; /* of inputs */
+    gantry_arg_t *args; /* one for each input */
     const gantry_arg_t **input_args;
     gantry_tensor_t **made; /* NULL: the kernel makes it */
-    gantry_arg_t *results;  /* of outputs */
+    gantry_arg_t *results;  /* one for each output */
     gantry_arg_t **output_args;
 } gantry__eager_t;
 
@@ -69,7 +69,7 @@ const gantry_tensor_t *gantry__eager_find_donor(const gantry__eager_t *eager, ui
 
 /* ---- in a function that runs op by op: eager_place.c ---- */
 
-/* Writes where the op stands; at most GANTRY__FAULT_PLACE_BYTES. The scope has a place. */
+/* Writes the place of the op, at most GANTRY__FAULT_PLACE_BYTES. The scope must have a place. */
 void gantry__eager_print_place(const gantry__eager_t *eager, char *out);
 /* Puts op, types, shapes and device in front of the failure of a function's op that has no node. */
 gantry_status_t gantry__eager_fail_in_place(const gantry__eager_t *eager, gantry_status_t status);
@@ -84,13 +84,13 @@ gantry_status_t gantry__eager_record(gantry__eager_t *eager);
 
 /* ---- for a call whose frame is recorded ---- */
 
-/* In a profile that times kernels: waits for the inputs before the kernel begins, ignoring
+/* Waits, in a profile that times kernels, for the inputs before the kernel begins, ignoring
  * failures. On an asynchronous device the rest of the step is submission, including the order of
  * streams. */
 GANTRY__RECORDING void gantry__eager_settle_points(const gantry__eager_t *eager);
 /* Calls the kernel, and records its launches and the bytes of its arguments. */
 GANTRY__RECORDING gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager);
-/* In a profile that times kernels: waits for the kernel before the op continues. A failure stays
+/* Waits, in a profile that times kernels, for the kernel before the op continues. A failure stays
  * with the point. */
 GANTRY__RECORDING void gantry__eager_settle_kernel(const gantry__eager_t *eager,
                                                    gantry__point_t point);

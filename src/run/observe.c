@@ -105,7 +105,7 @@ bool gantry__observes_parts(const gantry_scope_t *scope, const gantry__op_def_t 
     return !observer->whole || !observer->whole(op->name, observer->user);
 }
 
-/* Whether the parts of this composed op were told. */
+/* Whether the parts of this composed op were reported. */
 static bool is_told(const gantry__eager_t *eager) {
     return (eager->op->flags & GANTRY__OP_COMPOSED) &&
            !(eager->scope->trace && gantry__eager_is_whole(eager)) &&

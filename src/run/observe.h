@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells a scope's observers what ran. Only for scopes that have some. */
+/* Reports to a scope's observers what ran. Except for gantry__observes_parts and
+ * gantry__observe_end, these functions must only be called for a scope that has observers.
+ *
+ * Owner: observers are the program's. Threads: a call belongs to the thread of its scope. */
 #ifndef GANTRY_RUN_OBSERVE_H
 #define GANTRY_RUN_OBSERVE_H
 
@@ -7,18 +10,19 @@
 
 #include "run/eager_state.h"
 
-/* Tells all of them. */
+/* Reports an observation to all observers of the scope. */
 GANTRY__COLD gantry_status_t gantry__observe(gantry_scope_t *scope,
                                              const gantry_observation_t *observation);
-/* An op of the eager path, unless its parts were told. After a failure *output_count is 0. */
+/* Reports an op of the eager path, unless its parts were reported. After a failure *output_count is
+ * 0. */
 GANTRY__COLD gantry_status_t gantry__observe_op(const gantry__eager_t *eager, size_t *output_count);
-/* Whether the parts of a composed op are told instead of the op. */
+/* Whether the parts of a composed op are reported instead of the op. */
 GANTRY__COLD bool gantry__observes_parts(const gantry_scope_t *scope, const gantry__op_def_t *op);
-/* The tensor `output` is another object over the elements of `input`. */
+/* Reports that the tensor `output` is another object over the elements of `input`. */
 GANTRY__COLD gantry_status_t gantry__observe_alias(gantry_scope_t *scope,
                                                    const gantry_tensor_t *input,
                                                    const gantry_tensor_t *output);
-/* Tells the observers that were added to the scope that it ends. */
+/* Reports to the observers that were added to the scope that it ends. */
 GANTRY__COLD void gantry__observe_end(gantry_scope_t *scope);
 GANTRY__COLD gantry_status_t gantry__observe_read(gantry_scope_t *scope,
                                                   gantry_variable_t *variable,

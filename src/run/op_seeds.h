@@ -3,7 +3,7 @@
  * eager mode takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that both draw the
  * same values.
  *
- * A plain value; threads: externally synchronised. */
+ * Owner: a plain value of the caller. Threads: externally synchronised. */
 #ifndef GANTRY_RUN_OP_SEEDS_H
 #define GANTRY_RUN_OP_SEEDS_H
 
@@ -17,7 +17,7 @@ typedef struct gantry__op_seeds_t {
 } gantry__op_seeds_t;
 
 void gantry__op_seeds_init(gantry__op_seeds_t *seeds, int64_t seed);
-/* From 0 to 2^31 - 1. */
+/* The next seed, from 0 to 2^31 - 1. */
 int64_t gantry__op_seeds_next(gantry__op_seeds_t *seeds);
 
 #endif

@@ -80,7 +80,7 @@ static gantry_status_t replacement_check_result(const replacement_t *call,
         call->op->name, i, i);
 }
 
-/* All new values exist before the first one is in its place. */
+/* Replaces the values: all new ones exist before the first one is in its place. */
 static gantry_status_t replace_values(gantry_scope_t *inner, const replacement_t *call) {
     const gantry_tensor_t *results[GANTRY__MAX_OUTPUTS];
     gantry_tensor_t *own[MOST_VALUES] = {NULL};

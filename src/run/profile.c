@@ -69,7 +69,7 @@ static void link_row(gantry__profile_t *profile, gantry__profile_row_t *row,
     ++profile->count;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static gantry__profile_row_t *profile_row_of(gantry__profile_t *profile,
                                              const gantry__profile_key_t *key) {
     gantry__profile_row_t *row = profile->of_subject[key->subject];
@@ -156,7 +156,7 @@ static gantry_profile_row_t named_row(const gantry__profile_row_t *row) {
     return out;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static gantry_profile_row_t sum_row(const gantry__profile_t *profile) {
     gantry__profile_numbers_t sum = {0};
     for (const gantry__profile_row_t *row = profile->first; row; row = row->next)
@@ -181,7 +181,7 @@ size_t gantry__profile_count(gantry__profile_t *profile) {
     return count;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static gantry_status_t profile_find_row(const gantry__profile_t *profile, size_t index,
                                         gantry_profile_row_t *out_row) {
     GANTRY__TRY(check_started(profile));

@@ -29,16 +29,16 @@ typedef struct gantry__profile_key_t {
     uint32_t subject;
     uint32_t part_of;                      /* an op, or GANTRY__PROFILE_NONE */
     const gantry_logical_device_t *device; /* or NULL */
-    /* for a timeline; zero or NULL: unknown */
+    /* these fields are for a timeline; zero or NULL: unknown */
     const gantry__plan_t *plan;
     gantry_placement_reason_t reason;
-    const char *node; /* of a function */
+    const char *node; /* the node of a function */
 } gantry__profile_key_t;
 
 typedef struct gantry__profile_row_t {
     gantry__profile_key_t key;
     gantry__profile_numbers_t numbers;
-    struct gantry__profile_row_t *next; /* in the order of first use */
+    struct gantry__profile_row_t *next; /* the next row in the order of first use */
     struct gantry__profile_row_t *next_of_subject;
 } gantry__profile_row_t;
 
@@ -47,12 +47,13 @@ typedef struct gantry__profile_t {
     const gantry__device_table_t *devices;
     gantry__mutex_t lock;
     /* under lock */
-    gantry_profile_mode_t mode;      /* of the last start; GANTRY_PROFILE_DEFAULT: there was none */
+    /* the mode of the last start; GANTRY_PROFILE_DEFAULT: there was none */
+    gantry_profile_mode_t mode;
     uint64_t started_ns, stopped_ns; /* stopped_ns 0: it runs */
     size_t count;
     gantry__profile_row_t *first, *last;
     gantry__profile_row_t *of_subject[GANTRY__PROFILE_SUBJECTS];
-    gantry__profile_row_t others; /* in the list once it is used */
+    gantry__profile_row_t others; /* it is in the list once it is used */
 } gantry__profile_t;
 
 gantry_status_t gantry__profile_init(gantry__profile_t *profile, const gantry__heap_t *heap,
@@ -81,7 +82,7 @@ typedef struct gantry__profile_snapshot_t {
     const gantry__heap_t *heap;
     gantry_profile_mode_t mode;
     size_t count;
-    gantry_profile_row_t *rows; /* count of them, and the sum behind */
+    gantry_profile_row_t *rows; /* count of them, and after these the sum */
 } gantry__profile_snapshot_t;
 
 /* The snapshot's rows are its own until deinit. */
@@ -122,8 +123,9 @@ static inline gantry__profile_frame_t *gantry__profile_begin_call(
 
 /* A call of a row of its own, from GANTRY__RECORD to the end of its block. */
 typedef struct gantry__recorded_t {
-    gantry__profile_frame_t *frame;        /* NULL: nothing is recorded, and the rest is not set */
-    const gantry_logical_device_t *device; /* of the row; the call may set it before it ends */
+    gantry__profile_frame_t *frame; /* NULL: nothing is recorded, and the rest is not set */
+    /* the row's device; the call may set it before it ends */
+    const gantry_logical_device_t *device;
     gantry__profile_t *profile;
     uint32_t subject;
     gantry__profile_frame_t room;
@@ -140,7 +142,7 @@ static inline void gantry__recorded_end(gantry__recorded_t *recorded) {
 
 /* GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_READ, device); at the top of a call charges its
  * time to that row, until the block ends in any way. While nothing is recorded it costs one check
- * of the flag. The runtime outlives the block. */
+ * of the flag. The runtime must outlive the block. */
 #define GANTRY__RECORD(recorded, runtime, subject, device)                                         \
     __attribute__((cleanup(gantry__recorded_end))) gantry__recorded_t recorded;                    \
     recorded.frame = gantry__profile_is_on(&(runtime)->devices)                                    \

@@ -11,7 +11,7 @@
 
 /* The position of a row in the table. */
 typedef struct place_t {
-    uint64_t group_ns; /* of the op that the program called */
+    uint64_t group_ns; /* the time of the op that the program called */
     size_t head;       /* its row */
     bool is_part;
     gantry_profile_row_t row;
@@ -72,7 +72,7 @@ static void write_count(uint64_t count, int width, gantry__text_t *out) {
     }
 }
 
-/* "GPU:0" of "/device:GPU:0". */
+/* The short name "GPU:0" of "/device:GPU:0". */
 static const char *short_name(const char *device) {
     return strncmp(device, "/device:", 8) == 0 ? device + 8 : device;
 }
@@ -135,7 +135,7 @@ static void add_row(gantry_profile_row_t *sum, const gantry_profile_row_t *row) 
     sum->wait_ns += row->wait_ns;
 }
 
-/* Writes the line of a called op, and those of its parts behind it; returns the number of rows. */
+/* Writes the line of a called op, and those of its parts after it; returns the number of rows. */
 static size_t write_group(const place_t *places, size_t left, uint64_t all_ns,
                           gantry__text_t *out) {
     size_t count = 1;

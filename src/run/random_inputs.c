@@ -6,7 +6,7 @@
 
 enum { MOST_GIVEN = 4, PLACE_INPUTS = 3, PHILOX = 1 };
 
-/* Key and counter as values that each call of the function makes anew. */
+/* Makes key and counter as values that each call of the function makes anew. */
 static bool take_in_trace(gantry_scope_t *scope, gantry__op_id_t id, const gantry__draw_t *draw,
                           const gantry_tensor_t *const *inputs, uint32_t input_count,
                           const gantry_tensor_t *out_place[2]) {

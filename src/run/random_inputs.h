@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws by key and counter for objects with a position in a stream: ops with a state, generators.
- *
- * The scope belongs to the calling thread. */
+/* Draws by key and counter for objects with a position in a stream: ops with a state, and
+ * generators. Owner: the scope owns the tensors. Threads: the scope belongs to the calling
+ * thread. */
 #ifndef GANTRY_RUN_RANDOM_INPUTS_H
 #define GANTRY_RUN_RANDOM_INPUTS_H
 
@@ -9,11 +9,11 @@
 #include "run/eager.h"
 #include "run/random_state.h"
 
-/* Where a draw begins: at a place, or where a stream is when the op runs. */
+/* The place where a draw begins: a given one, or the one where a stream is when the op runs. */
 typedef struct gantry__draw_t {
-    gantry__philox_t place; /* without a stream */
+    gantry__philox_t place; /* the place, without a stream */
     gantry__draws_t *draws; /* NULL: none */
-    uint64_t blocks;        /* that the draw takes of the stream */
+    uint64_t blocks;        /* the counter steps that the draw takes of the stream */
 } gantry__draw_t;
 
 /* Runs an op whose inputs are the first `before` of `inputs`, then key, counter and alg of the

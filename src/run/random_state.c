@@ -9,7 +9,7 @@
 #include "op/op_infer.h"
 
 #define MOST_SEED INT64_C(0x7fffffff)
-/* used beside an op's own seed when there is no global one: TensorFlow's */
+/* used with an op's own seed when there is no global one; it is TensorFlow's */
 #define SEED_WITHOUT_GLOBAL INT64_C(87654321)
 
 typedef struct stream_key_t {
@@ -72,13 +72,13 @@ void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed) {
     gantry__mutex_unlock(&state->lock);
 }
 
-/* Modulo 2^31 - 1, never negative. */
+/* The seed modulo 2^31 - 1, never negative. */
 static int64_t truncated(int64_t seed) {
     seed %= MOST_SEED;
     return seed < 0 ? seed + MOST_SEED : seed;
 }
 
-/* Two zeros would mean that there is no seed. */
+/* Joins two seeds. Two zeros would mean that there is no seed. */
 static void join_seeds(int64_t global, int64_t op_seed, int64_t out_seeds[2]) {
     out_seeds[0] = truncated(global);
     out_seeds[1] = truncated(op_seed);
@@ -116,7 +116,8 @@ static stream_t *make_stream(const gantry__random_state_t *state, const stream_k
     return NULL;
 }
 
-/* The draws of this key's stream, created if needed; NULL when memory is out. The lock is held. */
+/* The draws of this key's stream, created if needed; NULL when memory is out. The caller must hold
+ * the lock. */
 static gantry__draws_t *find_shared(gantry__random_state_t *state, const stream_key_t *key) {
     stream_t **bucket =
         &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];
@@ -130,7 +131,7 @@ static gantry__draws_t *find_shared(gantry__random_state_t *state, const stream_
     return made->draws;
 }
 
-/* The same of a prepared op. */
+/* Finds the draws of a prepared op in the same way. */
 static gantry__draws_t *find_own(const gantry__random_state_t *state, gantry__draws_t **own,
                                  const stream_key_t *key) {
     if (!*own) (void)make_draws(state, begin_of(key->seeds), own);

@@ -22,7 +22,7 @@
 #include "run/draws.h"
 #include "run/op_seeds.h"
 
-/* Counter steps of a draw of this many values: 256 each, as TensorFlow reserves them, modulo
+/* The counter steps of a draw of this many values: 256 each, as TensorFlow reserves them, modulo
  * 2^64. */
 static inline uint64_t gantry__random_blocks(int64_t values) { return (uint64_t)values * 256; }
 

@@ -5,7 +5,7 @@
  *               made on top of each other, and unmade in reverse where one fails
  *   initialise  the device table freezes, the host device opens, each view gets its registry of
  *               kernels; a card's program cache follows with the first op on it
- *   release     the last reference ends it; synchronize is beside it: both wait for all devices
+ *   release     the last reference ends it; like synchronize, it waits for all devices
  *
  * At the end: requests and tags, of which the runtime keeps one copy each, so that plans compare
  * them by address. Calls that only read or set something are in src/api. */
@@ -48,7 +48,8 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-/* After the device table, since initialising it clears it. */
+/* Reads the setting of the profile. It must be called after the device table is initialised,
+ * because that clears the devices' mode. */
 static gantry_status_t read_profile(gantry_runtime_t *runtime) {
     static const char *const words[] = {"off", "on", "wait"};
     int word = 0;
@@ -84,7 +85,7 @@ gantry_status_t gantry__runtime_end_trace(gantry_runtime_t *runtime) {
     return gantry__timeline_stop(timeline);
 }
 
-/* A file that cannot be written does not keep the program from its work: the log is told. */
+/* A file that cannot be written does not keep the program from its work; the log gets a line. */
 static void read_trace(gantry_runtime_t *runtime) {
     const char *path = gantry__settings_get(&runtime->settings, "GANTRY_TRACE", NULL);
     if (!path || !*path || gantry__runtime_trace(runtime, path, true) == GANTRY_OK) return;
@@ -221,7 +222,7 @@ static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, si
     gantry__heap_free(&runtime->heap, tables->costs, count * sizeof *tables->costs);
 }
 
-/* Asks the backends for their kernels; no lock is held. */
+/* Reads the kernels of the backends. The caller must hold no lock. */
 static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tables) {
     const gantry__device_table_t *devices = &runtime->devices;
     tables_t tables = {.registries = gantry__heap_zalloc(

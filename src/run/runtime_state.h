@@ -2,10 +2,11 @@
 /* The runtime's state: the parts below it, put together, and the parts that tensors, scopes and ops
  * share.
  *
- * Counted: the creator and every scope, tensor and variable hold one reference each; the last one
- * ends it. After gantry_runtime_release, only releasing the other objects is allowed. In a child of
- * fork every call is refused, and releasing an object does nothing, because threads that do not
- * exist there may hold locks. Thread-safe as its parts say. */
+ * Owner: the runtime is counted. The creator and every scope, tensor and variable hold one
+ * reference each; the last one ends it. After gantry_runtime_release, only releasing the other
+ * objects is allowed. In a child of fork every call is refused, and releasing an object does
+ * nothing, because threads that do not exist there may hold locks. Threads: thread-safe as its
+ * parts say. */
 #ifndef GANTRY_RUN_RUNTIME_STATE_H
 #define GANTRY_RUN_RUNTIME_STATE_H
 
@@ -55,10 +56,11 @@ struct gantry_runtime_t {
     gantry__plan_cache_t plans;
     gantry__placement_log_t placements;
     gantry__random_state_t random;
-    gantry__workers_t workers; /* for functions whose parts run at the same time */
+    gantry__workers_t workers; /* threads for functions whose parts run at the same time */
     gantry__profile_t profile; /* whether it records: devices.profiling */
-    /* By position of the physical device. Registries are made at initialisation, one for each view.
-     * A program cache is made at the first op on the card, for the view that serves it then. */
+    /* Registries by position of the physical device. They are made at initialisation, one for each
+     * view. A program cache is made at the first op on the card, for the view that serves it
+     * then. */
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
     gantry__device_cost_t *costs; /* NULL: crossover is off */
@@ -83,11 +85,11 @@ struct gantry_runtime_t {
 gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime);
 void gantry__runtime_drop(gantry_runtime_t *runtime);
 
-/* FailedPrecondition after release, and in a child of fork. */
+/* Checks the runtime: FailedPrecondition after release, and in a child of fork. */
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
 /* The same, but reliable in a child on every system: for calls that begin something or wait. */
 gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);
-/* False in a child of fork. */
+/* Whether the runtime is of this process; false in a child of fork. */
 static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) {
     return gantry__fork_guard_holds(&runtime->fork);
 }

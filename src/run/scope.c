@@ -387,8 +387,8 @@ static void destroy_children(gantry_scope_t *scope) {
     }
 }
 
-/* Some drivers delay work until a call waits: the work of a scope starts at its end at the
- * latest. */
+/* Flushes the devices: some drivers delay work until a call waits, and the work of a scope starts
+ * at its end at the latest. */
 static void flush_devices(gantry_runtime_t *runtime) {
     if (!atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return;
     for (size_t i = 0; i < runtime->devices.logical_count; ++i)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes inside. A scope belongs to one thread. */
+/* The struct of a scope, and what ops, traces and functions need of it: its request, its owned
+ * tensors, its first error, and the loans that keep a callback from ending it.
+ *
+ * Owner: the program that began the scope must end it; the scope owns its tensors, its child scopes
+ * and its message. Threads: a scope belongs to one thread. */
 #ifndef GANTRY_RUN_SCOPE_STATE_H
 #define GANTRY_RUN_SCOPE_STATE_H
 
@@ -25,18 +29,20 @@ typedef struct gantry__chooser_t {
 struct gantry_scope_t {
     /* what each op reads, together */
     gantry_runtime_t *runtime;
-    /* NULL: none; inside a device function: of the scopes in it. gantry__scope_wish: an op's */
+    /* the request, NULL: none; inside a device function, that of the scopes in it.
+     * gantry__scope_wish returns an op's */
     const gantry__wish_t *wish;
     const gantry__chooser_t *chooser;   /* the innermost device function, or NULL */
     struct gantry__trace_t *trace;      /* NULL: ops run */
-    struct gantry_observer_t *observer; /* the innermost that is told ops, or NULL */
+    struct gantry_observer_t *observer; /* the innermost to which ops are reported, or NULL */
     gantry_status_t status;
     uint32_t donated_count;
-    /* bit i: output i of the next op may lie over input i, if nobody else holds that tensor */
+    /* bit i: output i of the next op may take the memory of input i, if nobody else holds that
+     * tensor */
     uint32_t overwritten;
-    /* in a trace: parts of composed ops are recorded also where sizes depend on data */
+    /* parts of composed ops are recorded in a trace also where sizes depend on data */
     bool takes_parts;
-    const char *tag;          /* for memory reports: the runtime's copy of the tag, or NULL */
+    const char *tag;          /* the runtime's copy of the tag for memory reports, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */
     gantry_tensor_t *spare;
@@ -44,26 +50,28 @@ struct gantry_scope_t {
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
     const struct gantry__recorded_as_t *recorded_as; /* NULL: ops are recorded as themselves */
-    struct gantry__draws_t **own_draws;        /* of the prepared op that runs; NULL: it has none */
-    const struct gantry__fault_place_t *place; /* in a function, of the ops; NULL: in none */
+    /* the draws of the prepared op that runs; NULL: it has none */
+    struct gantry__draws_t **own_draws;
+    /* the place of the ops in a function; NULL: they are in none */
+    const struct gantry__fault_place_t *place;
     gantry_scope_t *parent;
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
-    /* those of the tensors that end with the op that takes them */
+    /* the tensors that end with the op that takes them */
     const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
-    gantry__chooser_t own_chooser;              /* of the scope that begins with one */
-    const struct gantry__controls_t *controls;  /* of a trace: nodes that come first; NULL: none */
-    const struct gantry__controls_t *colocated; /* of a trace: nodes that share its device */
-    uint32_t loans; /* to bodies, callbacks and calls, which do not end it */
-    /* of a lent scope: the first error with which a scope inside it ended */
+    gantry__chooser_t own_chooser; /* the device function of a scope that begins with one */
+    const struct gantry__controls_t *controls;  /* nodes of a trace that come first; NULL: none */
+    const struct gantry__controls_t *colocated; /* nodes of a trace that share its device */
+    uint32_t loans; /* loans to bodies, callbacks and calls, which must not end the scope */
+    /* the first error with which a scope inside this lent one ended */
     gantry_status_t inner_status;
     char *inner_message;
-    char next_name[GANTRY__NODE_NAME_BYTES]; /* of a trace: the next node's name; "": none */
+    char next_name[GANTRY__NODE_NAME_BYTES]; /* the name of the next node of a trace; "": none */
     char *message;       /* heap text; NULL without an error, or when there was no memory for it */
-    char beginning[512]; /* of the message, for that case */
+    char beginning[512]; /* the beginning of the message, for that case */
 };
 
-/* OK if an op may run; else the sticky error, or a new one. */
+/* Returns OK if an op may run; else the sticky error, or a new one. */
 gantry_status_t gantry__scope_check(gantry_scope_t *scope);
 /* Keeps the first error, with the thread's last message; returns the scope's status. */
 gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status);
@@ -75,17 +83,17 @@ gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope);
 gantry_status_t gantry__scope_end_body(gantry_scope_t *scope, gantry_status_t status);
 /* Lends a scope to a body; an error, and no loan, for a level too many. */
 gantry_status_t gantry__scope_lend(gantry_scope_t *scope);
-/* Lends a scope, and those around it, to a callback that is not to run ops; no level. */
+/* Lends a scope, and those around it, to a callback that must not run ops; this takes no level. */
 void gantry__scope_hold(gantry_scope_t *scope);
 void gantry__scope_let_go(gantry_scope_t *scope);
 /* Transfers the caller's reference to the scope. */
 void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor);
-/* Transfers the scope's reference to the caller; the tensor belongs to this scope. */
+/* Transfers the scope's reference to the caller; the tensor must belong to this scope. */
 gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 
 /* Whether the tensor ends with the op that takes it now. */
 bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor);
-/* After an op: releases the tensors that were donated to it. */
+/* Releases, after an op, the tensors that were donated to it. */
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                size_t input_count);
 
@@ -93,7 +101,7 @@ void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *con
 gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
                                      const gantry_device_choice_t *choice,
                                      const gantry__wish_t **out_wish);
-/* The same of an op that runs at once. */
+/* Chooses in the same way for an op that runs at once. */
 gantry_status_t gantry__scope_choose_op(const gantry_scope_t *scope, const char *op,
                                         gantry_dtype_t dtype, size_t output_count,
                                         const gantry__wish_t **out_wish);
@@ -106,7 +114,7 @@ static inline gantry_status_t gantry__scope_wish(const gantry_scope_t *scope,
 
 /* Begins a scope in the caller's memory for the parts of a composed op: with the request and tag of
  * the outer one, and an error of its own. It allocates nothing, flushes no device at its end, and
- * ends before the call does. */
+ * must end before the call does. */
 void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                                const gantry__op_def_t *composed);
 /* The same for one op that updates values: it runs on their device, whatever the scope requests,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors from the object to the reader, in this order:
  *
- *   objects   counted; a few spare ones are kept by the runtime, since every op makes one
+ *   objects   counted; a few spare ones are kept by the runtime, because every op makes one
  *   making    new memory (inline, when small and on the CPU), a view of other memory, a copy on
  *             another device, elements from host memory
  *   faults    errors that kernels may still find: inherited from inputs, settled before a read
@@ -55,7 +55,8 @@ static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
     if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
 }
 
-/* object: one that holds its runtime; NULL if memory is out. */
+/* Initialises object, which must hold its runtime; it is NULL if memory is out, and then NULL is
+ * returned. */
 static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_device_t *device,
                                     gantry_dtype_t dtype, const gantry_shape_t *shape) {
     gantry_tensor_t *tensor = object;
@@ -141,7 +142,7 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
         tensor->device->allocator.name);
 }
 
-/* object: as for init_object. */
+/* Creates a tensor; object is that of init_object. */
 static gantry_status_t create(gantry_tensor_t *object, gantry_logical_device_t *device,
                               gantry_dtype_t dtype, const gantry_shape_t *shape,
                               uint32_t first_stream, const gantry__allocation_t *purpose,

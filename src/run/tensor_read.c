@@ -5,7 +5,7 @@
  *     to host          \ copy | event
  *     host       begin . . . . . poll: not yet . . . poll: the event has passed, faults are settled
  *
- * The event is recorded behind the copy at once, so that later reads delay no answer. Some drivers
+ * The event is recorded directly after the copy, so that later reads delay no answer. Some drivers
  * copy to memory that is not pinned while the caller waits. There the copy goes to a staging block,
  * and the poll or wait that finds its end copies from the block; a larger one is made at once. */
 #include <gantry/tensor.h>
@@ -26,11 +26,11 @@ struct gantry_read_t {
     gantry_tensor_t *tensor; /* held, and so are its memory and its runtime */
     void *out;
     gantry__point_t point;
-    gantry__event_t *event;         /* behind the point; NULL: the read has ended */
+    gantry__event_t *event;         /* after the point; NULL: the read has ended */
     gantry__staging_block_t *block; /* where the driver writes; NULL: to out */
     const char *note;
     gantry_status_t status; /* once it has ended */
-    char message[512];      /* of a failure, cut to fit */
+    char message[512];      /* the text of a failure, cut to fit */
 };
 
 static const char at_once_on_host[] =
@@ -47,7 +47,7 @@ static gantry_status_t take_elements(const gantry_read_t *read) {
     return GANTRY_OK;
 }
 
-/* status: of the copy, which is over. */
+/* Ends a read; status is that of the copy, which must be over. */
 static gantry_status_t end_read(gantry_read_t *read, gantry_status_t status) {
     const gantry_tensor_t *tensor = read->tensor;
     if (status == GANTRY_OK) status = take_elements(read);
@@ -71,7 +71,7 @@ static gantry_status_t result_of(const gantry_read_t *read) {
 
 /* ---- the beginning ---- */
 
-/* Where the driver writes without a wait for it; NULL: nowhere. */
+/* The memory to which the driver writes without a wait for it; NULL: nowhere. */
 static void *place_of_copy(gantry_read_t *read) {
     gantry_logical_device_t *device = read->tensor->device;
     const size_t bytes = read->tensor->size_bytes;
@@ -87,7 +87,7 @@ static gantry_status_t read_at_once(gantry_read_t *read, const char *note) {
     return gantry_tensor_read(read->tensor, read->out, read->tensor->size_bytes);
 }
 
-/* Without an event, the copy is over on return. */
+/* Submits the copy. Without an event, it is over on return. */
 static gantry_status_t submit_read(gantry_read_t *read, void *place) {
     gantry_tensor_t *tensor = read->tensor;
     gantry_status_t status =
@@ -156,7 +156,7 @@ static gantry_status_t finish_read(gantry_read_t *read) {
     return read->event ? end_read(read, gantry__point_wait(read->point)) : result_of(read);
 }
 
-/* The event may come after later work: the point tells whether the read itself failed. */
+/* The event may come after later work: the point shows whether the read itself failed. */
 gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended) {
     GANTRY__OWN_FP_MODE(fp);
     if (out_has_ended) *out_has_ended = false;

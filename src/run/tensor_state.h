@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors inside: where the elements are, when they are ready, and which faults may still turn up.
+/* The struct of a tensor: where the elements are, when they are ready, and which faults may still
+ * turn up.
  *
- * Immutable once made, except for reference counts, so that any thread may read; the list links
+ * Owner: tensors are counted; a tensor that is in a scope's list belongs to that scope. Threads:
+ * immutable once made, except for reference counts, so that any thread may read; the list links
  * belong to the owning scope's thread. */
 #ifndef GANTRY_RUN_TENSOR_STATE_H
 #define GANTRY_RUN_TENSOR_STATE_H
@@ -23,22 +25,22 @@ struct gantry_tensor_t {
     gantry_runtime_t *runtime;
     gantry_logical_device_t *device;
     struct gantry__buffer_t *buffer; /* NULL: inline or empty */
-    uint64_t offset_bytes;           /* in the buffer */
+    uint64_t offset_bytes;           /* the place in the buffer */
     size_t size_bytes;
     int64_t elements;
-    void *data; /* on a host-addressable device */
+    void *data; /* the elements on a host-addressable device */
     gantry__point_t ready;
     struct gantry__fault_t **faults; /* NULL: none */
     uint32_t fault_count;
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
-    /* of a tensor of a trace (run/traced.h): the trace, 0 for none, and the value there. A symbolic
-     * one has no elements and no device; inline_data is its node's name. */
+    /* for a tensor of a trace (run/traced.h), the trace, 0 for none, and the value there. A
+     * symbolic one has no elements and no device; inline_data is its node's name. */
     uint64_t trace;
     uint32_t value;
     bool is_symbolic;
-    bool is_own; /* made by the library for an op's input, so the device policy is not asked */
+    bool is_own; /* made by the library for an op's input, so the device policy does not apply */
     /* aligned as the heap aligns: kernels require no more */
     _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES];
 };
@@ -50,7 +52,7 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
                                       uint32_t first_stream,
                                       const struct gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
-/* The same for an op of the scope, in the scope's spare object if it has one. */
+/* Creates a tensor for an op of the scope, in the scope's spare object if it has one. */
 gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
                                           const gantry__allocation_t *purpose,
@@ -59,23 +61,22 @@ gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_
 gantry_status_t gantry__tensor_symbolic(gantry_runtime_t *runtime, gantry_dtype_t dtype,
                                         const gantry_shape_t *shape, uint64_t trace, uint32_t value,
                                         const char *name, gantry_tensor_t **out_tensor);
-/* FailedPrecondition that names the node of a symbolic tensor. */
+/* Fails with FailedPrecondition that names the node of a symbolic tensor. */
 gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor);
 /* Releases memory and faults if only the caller holds the tensor; false: nothing is changed. */
 bool gantry__tensor_empty(gantry_tensor_t *tensor);
-/* A view of elements that lie side by side in source's buffer, from byte first_byte of source
- * on. */
+/* Makes a view of contiguous elements in source's buffer, from byte first_byte of source on. */
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* A view of the same memory with another shape of equally many elements. */
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor);
-/* The same memory for elements of another type of the same size, and another shape of equally many
- * elements. The source is not read any more. */
+/* Uses the same memory for elements of another type of the same size, and another shape of equally
+ * many elements. The source must not be read any more. */
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* Whether only the one owner of the tensor can reach its memory, which is a buffer, and a result
- * may lie there. */
+ * may be written there. */
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);
 /* A copy on another device. */
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
@@ -99,7 +100,7 @@ gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, struct gantry_
 /* The first error among the tensor's faults. */
 gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor);
 
-/* Whether the elements may be read to out, which has room for `bytes`. */
+/* Whether the elements may be read to out, which must have room for `bytes`. */
 gantry_status_t gantry__tensor_check_read(const gantry_tensor_t *tensor, const void *out,
                                           size_t bytes);
 /* The elements in host memory: the tensor's own, or a copy in *out_owned (heap memory of

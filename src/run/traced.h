@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a trace that ops, constants and variables need; their functions lie above this
- * folder in src/function/trace.c.
+/* The parts of a trace that ops, constants and variables need; their functions are above this
+ * folder, in src/function/trace.c.
  *
  * In a scope with a trace, nothing runs: an op becomes a node, and its results are symbolic
  * tensors, which have a type, a shape and no elements. The scope belongs to the calling thread. */
@@ -21,11 +21,12 @@ bool gantry__trace_is_whole(const gantry__infer_t *call);
 /* The elements of a symbolic tensor that follows from small constants, computed at once; NULL: they
  * are not known, or could not be computed. It belongs to the trace. */
 const gantry_tensor_t *gantry__trace_known(gantry_scope_t *scope, const gantry_tensor_t *tensor);
-/* One element of a symbolic tensor of int32 or int64, whose others may not be known: it follows
- * from a constant, or from a size that is known. False: it is not known. */
+/* Reads one element of a symbolic tensor of int32 or int64, whose others may not be known: it
+ * follows from a constant, or from a size that is known. False: it is not known. */
 bool gantry__trace_number(gantry_scope_t *scope, const gantry_tensor_t *tensor, int64_t position,
                           int64_t *out);
-/* Unimplemented if the count of the numbers that an op draws depends on this input's data. */
+/* Checks an op that draws: Unimplemented if the count of the numbers that it draws depends on this
+ * input's data. */
 gantry_status_t gantry__trace_check_draw(const gantry__op_def_t *op, const gantry_tensor_t *input);
 /* Records a tensor in host memory as a constant, by reference. It stays readable. */
 gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *tensor);
@@ -41,7 +42,7 @@ gantry_status_t gantry__trace_assign(gantry_scope_t *scope, const gantry__op_def
                                      gantry_variable_t *variable, const gantry_tensor_t *value,
                                      const gantry__op_def_t *update);
 
-/* How often the traces of the scope assign to a variable so far. */
+/* The number of times that the traces of the scope assign to a variable so far. */
 uint64_t gantry__trace_assignments(const gantry_scope_t *scope, const gantry_variable_t *variable);
 
 /* InvalidArgument if an op of the scope cannot take this symbolic tensor, because another trace, or

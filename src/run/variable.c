@@ -22,7 +22,7 @@ static bool lives_on_cpu_only(gantry_dtype_t dtype) {
            dtype == GANTRY_UINT64;
 }
 
-/* Tensors are immutable, so one that lies there already is shared. */
+/* Tensors are immutable, so one that is there already is shared. */
 gantry_status_t gantry__variable_own(const gantry_scope_t *scope, const gantry_tensor_t *value,
                                      gantry_logical_device_t *device, gantry_tensor_t **out_value) {
     const gantry__allocation_t purpose = {.owner = "AssignVariableOp", .tag = scope->tag};

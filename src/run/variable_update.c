@@ -26,7 +26,7 @@
 typedef struct update_t {
     const gantry__op_def_t *op;
     gantry_variable_t *const *variables;
-    uint32_t count; /* of variables */
+    uint32_t count; /* the number of variables */
     size_t input_count;
     const gantry_attr_value_t *attrs;
     size_t attr_count;
@@ -101,7 +101,7 @@ static gantry_status_t check_update(const gantry_scope_t *scope, const update_t 
 
 /* ---- running it ---- */
 
-/* In the inner scope, which fails with its message. */
+/* Runs the update in the inner scope, which fails with its message. */
 static gantry_status_t run_update(gantry_scope_t *inner, const update_t *update,
                                   const gantry_tensor_t **results) {
     size_t count = update->count;
@@ -128,7 +128,7 @@ static gantry_status_t record_update(gantry_scope_t *outer, gantry_scope_t *inne
     return GANTRY_OK;
 }
 
-/* The same order in all threads. */
+/* Sorts variables into the order in which all threads must lock them. */
 static void sort_variables(const update_t *update, gantry_variable_t **sorted) {
     for (uint32_t i = 0; i < update->count; ++i) {
         uint32_t at = i;

@@ -84,7 +84,7 @@ static void free_worker(const gantry__workers_t *workers, worker_t *worker) {
     gantry__heap_free(workers->heap, worker, sizeof *worker);
 }
 
-/* Adds an idle worker; lock is held. */
+/* Adds an idle worker. The caller must hold the lock. */
 static bool add_worker(gantry__workers_t *workers) {
     const uint32_t before = gantry__failures();
     worker_t *worker =

@@ -32,7 +32,7 @@ typedef struct gantry__work_t {
     uint32_t pending; /* parts; under lock */
 } gantry__work_t;
 
-/* 0, or an errno value. */
+/* Returns 0, or an errno value. */
 int gantry__workers_init(gantry__workers_t *workers, const gantry__heap_t *heap);
 /* Ends the threads; no job runs. */
 void gantry__workers_deinit(gantry__workers_t *workers);
