@@ -143,7 +143,7 @@ static int32_t device_compute_zeros_like(gantry_op_call_t *call) {
 }
 
 static int32_t device_compute_ones_like(gantry_op_call_t *call) {
-    return elementwise_device_other_fill_with(call, gantry__k_one(call->outputs[0]->dtype));
+    return elementwise_device_other_fill_with(call, gantry__type_one(call->outputs[0]->dtype));
 }
 
 /* ---- Range ---- */
