@@ -13,7 +13,7 @@
 #undef GANTRY_CONVERT
 
 #define GANTRY_FROM(x) GANTRY_WIDEN_S(x)
-#define GANTRY_IS_FROM_FLOAT (GANTRY_S_IS_FLOAT || GANTRY_S_IS_HALF)
+#define GANTRY_IS_FROM_FLOAT (GANTRY_S_IS_FLOAT || GANTRY_S_IS_NARROW)
 
 /* From a float to an integer. */
 #if GANTRY_S_IS(f64)
@@ -44,10 +44,10 @@
 #define GANTRY_CONVERT(x) GANTRY_NARROW((float)gantry__f64_without_bits(x, GANTRY_F16_DROPS_OF_F64))
 #elif GANTRY_T_IS(bf16) && GANTRY_S_IS(f32) && defined(GANTRY_TRUNCATE)
 #define GANTRY_CONVERT(x) GANTRY_NARROW(gantry__f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32))
-#elif GANTRY_T_IS_HALF
+#elif GANTRY_T_IS_NARROW
 #define GANTRY_CONVERT(x) GANTRY_NARROW((float)GANTRY_FROM(x))
-#elif GANTRY_T_IS_BOOL && GANTRY_S_IS_HALF
-#define GANTRY_CONVERT(x) ((uchar)(((x)&0x7fffu) != 0))
+#elif GANTRY_T_IS_BOOL && GANTRY_S_IS_NARROW
+#define GANTRY_CONVERT(x) ((uchar)((S)((x) << 1) != 0)) /* all bits but the sign */
 #elif GANTRY_T_IS_BOOL
 #define GANTRY_CONVERT(x) ((uchar)((x) != 0))
 #elif GANTRY_IS_FROM_FLOAT && GANTRY_T_IS(i32)

@@ -132,7 +132,10 @@ gantry__real_t gantry__real_read(gantry_dtype_t dtype, const void *element) {
     const int32_t field = (int32_t)(magnitude >> fraction_bits);
     gantry__real_t value = {.negative = (bits & sign) != 0};
     if (magnitude > gantry__type_greatest((int32_t)dtype)) {
-        const bool is_infinite = magnitude == gantry__type_infinity((int32_t)dtype);
+        const uint64_t infinity = gantry__type_infinity((int32_t)dtype);
+        /* a type without infinity has its NaN there */
+        const bool is_infinite =
+            magnitude == infinity && infinity != gantry__type_nan((int32_t)dtype);
         value.kind = is_infinite ? GANTRY__REAL_INFINITE : GANTRY__REAL_NAN;
         return value;
     }
