@@ -42,7 +42,7 @@ static gantry_checkpoint_t *open_checkpoint(void) {
 static void foreign_tensors_hide_no_others(void **state) {
     (void)state;
     write_file(
-        "{\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[2,3],\"data_offsets\":[0,6]},"
+        "{\"f8\":{\"dtype\":\"F8_E8M0\",\"shape\":[2,3],\"data_offsets\":[0,6]},"
         "\"good\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[6,8]},"
         "\"f4\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[8,10]},"
         "\"deep\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[10,11]}}",
@@ -56,7 +56,7 @@ static void foreign_tensors_hide_no_others(void **state) {
     gantry_shape_t shape, two = GANTRY_SHAPE(2);
     unsigned char bytes[2] = {9, 9};
     expect_failure(gantry_checkpoint_find(checkpoint, "f8", &dtype, &shape), GANTRY_UNIMPLEMENTED,
-                   "the dtype of tensor 'f8' is F8_E4M3");
+                   "the dtype of tensor 'f8' is F8_E8M0");
     assert_non_null(strstr(gantry_last_message(), path));
     expect_failure(gantry_checkpoint_read(checkpoint, "f4", GANTRY_UINT8, &two, bytes, 2),
                    GANTRY_UNIMPLEMENTED, "the dtype of tensor 'f4' is F4");
@@ -71,7 +71,7 @@ static void foreign_tensors_hide_no_others(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     assert_non_null(gantry_checkpoint_load(scope, checkpoint, "good"));
     assert_null(gantry_checkpoint_load(scope, checkpoint, "f8"));
-    expect_scope_failure(scope, GANTRY_UNIMPLEMENTED, "F8_E4M3");
+    expect_scope_failure(scope, GANTRY_UNIMPLEMENTED, "F8_E8M0");
     gantry_scope_end(scope);
     runtime_fixture_close(&f);
     gantry_checkpoint_release(checkpoint);
@@ -82,11 +82,11 @@ static void foreign_tensors_hide_no_others(void **state) {
 static void offsets_of_foreign_tensors_are_checked(void **state) {
     (void)state;
     static const char *const headers[] = {
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[6,4]}}",
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,9]}}",
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[1,6]}}",
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,4]},"
-        "\"v\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[3,6]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[6,4]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[0,9]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[1,6]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[0,4]},"
+        "\"v\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[3,6]}}",
     };
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; ++i) {
         gantry_checkpoint_t *checkpoint;
