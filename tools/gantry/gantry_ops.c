@@ -13,6 +13,7 @@ typedef struct type_set_t {
 
 static const type_set_t sets[] = {
     {"floating", GANTRY_DTYPES_FLOATING},
+    {"float8", GANTRY_DTYPES_QUARTERS},
     {"integers", GANTRY_DTYPES_INTEGERS},
     {"bool", GANTRY_DTYPES_BOOLS},
     {"complex64", GANTRY_DTYPE_BIT(GANTRY_COMPLEX64)},

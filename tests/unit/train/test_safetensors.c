@@ -40,6 +40,7 @@ static const header_row_t header_rows[] = {
     {W("F64", "[]", "[0,8]"), 8, GANTRY_OK, NULL},
     {W("F64", "[0]", "[0,0]"), 0, GANTRY_OK, NULL},
     {W("BOOL", "[1,1,1,1,1,1,1,1]", "[0,1]"), 1, GANTRY_OK, NULL},
+    {W("F8_E5M2", "[3]", "[0,3]"), 3, GANTRY_OK, NULL},
     {"{\"w\":{\"data_offsets\":[0,2],\"shape\":[1],\"dtype\":\"BF16\"}}", 2, GANTRY_OK, NULL},
     {"{" NAMED("b", "[4,8]") "," NAMED("a", "[0,4]") "}", 8, GANTRY_OK, NULL},
     /* no file of this format */
