@@ -32,7 +32,11 @@ typedef enum gantry_dtype_t {
     GANTRY_UINT16 = 17,    /**< Unsigned, 16 bits. */
     GANTRY_FLOAT16 = 19,   /**< IEEE binary16; computed with as float32. */
     GANTRY_UINT32 = 22,    /**< Unsigned, 32 bits. */
-    GANTRY_UINT64 = 23     /**< Unsigned, 64 bits. */
+    GANTRY_UINT64 = 23,    /**< Unsigned, 64 bits. */
+    /** 5 bits of exponent, 2 of fraction, infinities. Ops move and convert it; none computes. */
+    GANTRY_FLOAT8_E5M2 = 24,
+    /** 4 bits of exponent, 3 of fraction, one NaN, no infinity; else as GANTRY_FLOAT8_E5M2. */
+    GANTRY_FLOAT8_E4M3FN = 25
 } gantry_dtype_t;
 
 /* ---- sets of element types ---- */
@@ -59,7 +63,7 @@ typedef enum gantry_dtype_t {
 #define GANTRY_DTYPES_INTEGERS (GANTRY_DTYPES_SIGNED | GANTRY_DTYPES_UNSIGNED)
 /** float32, float64, int32 and int64. */
 #define GANTRY_DTYPES_NUMBERS (GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_INTS)
-/** All numbers, without bool and complex64. */
+/** All numbers that ops compute with. */
 #define GANTRY_DTYPES_NUMERIC (GANTRY_DTYPES_FLOATING | GANTRY_DTYPES_INTEGERS)
 /** All numbers that can be negative. */
 #define GANTRY_DTYPES_SIGNED_NUMERIC (GANTRY_DTYPES_FLOATING | GANTRY_DTYPES_SIGNED)
@@ -67,8 +71,12 @@ typedef enum gantry_dtype_t {
 #define GANTRY_DTYPES_BOOLS GANTRY_DTYPE_BIT(GANTRY_BOOL)
 /** All numbers, and bool. */
 #define GANTRY_DTYPES_NUMERIC_BOOL (GANTRY_DTYPES_NUMERIC | GANTRY_DTYPES_BOOLS)
+/** float8_e5m2 and float8_e4m3fn: stored in 8 bits, only moved and converted. */
+#define GANTRY_DTYPES_QUARTERS \
+    (GANTRY_DTYPE_BIT(GANTRY_FLOAT8_E5M2) | GANTRY_DTYPE_BIT(GANTRY_FLOAT8_E4M3FN))
 /** All types. Ops take them that move elements and never compute with them. */
-#define GANTRY_DTYPES_ANY (GANTRY_DTYPES_NUMERIC_BOOL | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64))
+#define GANTRY_DTYPES_ANY \
+    (GANTRY_DTYPES_NUMERIC_BOOL | GANTRY_DTYPES_QUARTERS | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64))
 
 /** Types of MatMul. */
 #define GANTRY_DTYPES_MULTIPLIED (GANTRY_DTYPES_NUMBERS | GANTRY_DTYPES_HALVES)

@@ -72,7 +72,7 @@ class GantryOp:
         self.is_callable = info.is_callable
 
     def types(self, attr):
-        """The numbers of the types that a type attribute takes; None for an attribute of another kind."""
+        """The numbers of the types of TYPES that a type attribute takes; None for an attribute of another kind."""
         text = self.attrs[attr]
         if not re.match(r"type\b", text):
             return None
@@ -82,7 +82,7 @@ class GantryOp:
         names = []
         for part in re.split(r", | and ", text.removeprefix("type of ")):
             names += SETS.get(part, [part])
-        return {TYPES[name] for name in names}
+        return {TYPES[name] for name in names if name in TYPES}
 
 
 def gantry_ops(path):

@@ -16,8 +16,8 @@
 
 /* Short names of element types, by which the preprocessor makes code per type (types.cl); their
  * numbers, GANTRY_ID_name; and sets of types as lists: GANTRY_SET(ROW) is ROW(short name) for each
- * member. */
-#include "ops/type_sets.inc"
+ * member. gantry__type_<column> and GANTRY__TYPE_IS serve types that are known at run time. */
+#include "ops/type_rows.h"
 #define GANTRY_ID_none 0
 #define GANTRY_NO_TYPES(ROW)
 /* One type of each size, which represents all types of that size where bits are moved
@@ -41,23 +41,9 @@ static inline const char *gantry__k_short_name(int32_t dtype) {
 /* The bytes of one element; 1 for a type that no kernel takes, because callers divide by the
  * result. */
 static inline uint32_t gantry__k_size(int32_t dtype) {
-    switch (dtype) {
-        case GANTRY_FLOAT32:
-        case GANTRY_INT32:
-        case GANTRY_UINT32: return 4;
-        case GANTRY_FLOAT64:
-        case GANTRY_INT64:
-        case GANTRY_UINT64:
-        case GANTRY_COMPLEX64: return 8;
-        case GANTRY_FLOAT16:
-        case GANTRY_BFLOAT16:
-        case GANTRY_INT16:
-        case GANTRY_UINT16: return 2;
-        case GANTRY_BOOL:
-        case GANTRY_INT8:
-        case GANTRY_UINT8:
-        default: return 1;
-    }
+    const uint32_t bytes = gantry__type_bytes(dtype);
+
+    return bytes > 0 ? bytes : 1;
 }
 
 /* The row of a table of loops for elements of 1, 2, 4 and 8 bytes: 0 to 3. */
@@ -75,25 +61,9 @@ static inline int32_t gantry__k_twin(int32_t dtype) {
     return gantry__k_twin_of(gantry__k_size(dtype));
 }
 
-/* The bits of 1 in dtype, lowest byte first. */
-static inline uint64_t gantry__k_one(int32_t dtype) {
-    switch (dtype) {
-        case GANTRY_FLOAT32:
-        case GANTRY_COMPLEX64: return 0x3f800000; /* the imaginary part comes second */
-        case GANTRY_FLOAT64: return UINT64_C(0x3ff0000000000000);
-        case GANTRY_FLOAT16: return 0x3c00;
-        case GANTRY_BFLOAT16: return 0x3f80;
-        default: return 1;
-    }
-}
+static inline bool gantry__k_is_half(int32_t dtype) { return GANTRY__TYPE_IS(dtype, HALVES); }
 
-static inline bool gantry__k_is_half(int32_t dtype) {
-    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16;
-}
-
-static inline bool gantry__k_is_float(int32_t dtype) {
-    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
-}
+static inline bool gantry__k_is_float(int32_t dtype) { return GANTRY__TYPE_IS(dtype, FLOATS); }
 
 /* The attribute `name` of the call, NULL when the op has none of that name. */
 static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, const char *name) {

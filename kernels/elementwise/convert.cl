@@ -76,3 +76,73 @@ GANTRY_FN float gantry__f64_to_f32_truncated(double x) {
     return GANTRY_AS_FLOAT(GANTRY_AS_UINT(nearest) - (too_far ? 1u : 0u));
 }
 #endif
+
+/* ---- float8 ----
+ *
+ *   float8_e5m2     s eeeee mm      the upper half of a float16
+ *   float8_e4m3fn   s eeee mmm      without infinity: the largest pattern is NaN, 448 is next to it
+ *
+ * As half.cl for float16: towards float32 exactly; to the nearest, of two as near the even one. A
+ * value beyond the range becomes infinity, in float8_e4m3fn NaN; a NaN is the positive one. */
+GANTRY_FN float gantry__f8e5m2_to_f32(uchar x) {
+    const uint magnitude = ((uint)x & 0x7fu) << 21;
+    const uint denormal =
+        GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude + (113u << 23)) - GANTRY_AS_FLOAT(113u << 23));
+    const uint special = magnitude | 0x7f800000u | (magnitude > (31u << 23) ? 0x00400000u : 0u);
+    const uint finite = magnitude < (1u << 23) ? denormal : magnitude + (112u << 23);
+
+    return GANTRY_AS_FLOAT((magnitude >= (31u << 23) ? special : finite) | ((uint)x & 0x80u) << 24);
+}
+
+GANTRY_FN float gantry__f8e4m3_to_f32(uchar x) {
+    const uint magnitude = ((uint)x & 0x7fu) << 20;
+    const uint denormal =
+        GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude + (121u << 23)) - GANTRY_AS_FLOAT(121u << 23));
+    const uint finite = magnitude < (1u << 23) ? denormal : magnitude + (120u << 23);
+
+    return GANTRY_AS_FLOAT((((uint)x & 0x7fu) == 0x7fu ? 0x7fc00000u : finite) | ((uint)x & 0x80u)
+                                                                                     << 24);
+}
+
+/* The addition of a power of two rounds a denormal result, whose bits are then at the end of the
+ * sum's fraction: one unit there is 2^-16, and 2^-9 for float8_e4m3fn. */
+GANTRY_FN uchar gantry__f32_to_f8e5m2(float x) {
+    const uint bits = GANTRY_AS_UINT(x), sign = bits >> 24 & 0x80u;
+    const uint magnitude = bits & 0x7fffffffu;
+    const uint normal = (magnitude - (112u << 23) + 0xfffffu + (magnitude >> 21 & 1u)) >> 21;
+    const uint denormal = GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude) + 128.0f) - (134u << 23);
+    const uint finite = magnitude < (113u << 23) ? denormal : normal;
+
+    /* from 61440 on, halfway between the largest number and 65536 */
+    return (uchar)(x != x ? 0x7eu : (magnitude >= 0x47700000u ? 0x7cu : finite) | sign);
+}
+
+GANTRY_FN uchar gantry__f32_to_f8e4m3(float x) {
+    const uint bits = GANTRY_AS_UINT(x), sign = bits >> 24 & 0x80u;
+    const uint magnitude = bits & 0x7fffffffu;
+    const uint normal = (magnitude - (120u << 23) + 0x7ffffu + (magnitude >> 20 & 1u)) >> 20;
+    const uint denormal = GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude) + 16384.0f) - (141u << 23);
+    const uint finite = magnitude < (121u << 23) ? denormal : normal;
+
+    /* beyond 464, halfway between the largest number and 480 */
+    return (uchar)(x != x || magnitude > 0x43e80000u ? 0x7fu : finite | sign);
+}
+
+/* Fraction bits, for Truncate; x, of a narrow type, without its lowest `count` bits, a NaN
+ * unchanged. */
+#define GANTRY_FRACTION_f8e4m3 3
+#define GANTRY_FRACTION_f8e5m2 2
+#define GANTRY_FRACTION_f16 10
+#define GANTRY_FRACTION_bf16 7
+#define GANTRY_WITHOUT_BITS(widen, x, count) \
+    (widen(x) != widen(x) ? widen(x) : widen((x) >> (count) << (count)))
+
+#if GANTRY_HAS_FLOAT64
+/* As a float32 whose last bit says that the rest is not 0: a second rounding then gives what one
+ * would. */
+GANTRY_FN float gantry__f64_to_f32_odd(double x) {
+    const float cut = gantry__f64_to_f32_truncated(x);
+
+    return GANTRY_AS_FLOAT(GANTRY_AS_UINT(cut) | ((double)cut != x ? 1u : 0u));
+}
+#endif

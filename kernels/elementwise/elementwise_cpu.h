@@ -23,14 +23,14 @@ typedef struct gantry__cpu_loops_t {
 } gantry__cpu_loops_t;
 
 /* The columns of the loop tables: first the types that have loops of all forms, then those that
- * have only the dense form, then the halves, which are computed in float32's loops. */
+ * have only the dense form, then those that are computed in float32's loops. */
 #define GANTRY_CPU_COLUMN(type) GANTRY_CPU_COLUMN_##type,
 enum {
     GANTRY_NUMBERS_BOOL(GANTRY_CPU_COLUMN) GANTRY_CPU_TYPES,
     GANTRY_CPU_COLUMN_BEFORE_RARE = GANTRY_CPU_TYPES - 1,
     GANTRY_RARE(GANTRY_CPU_COLUMN) GANTRY_CPU_RARE_END,
-    GANTRY_CPU_COLUMN_BEFORE_HALVES = GANTRY_CPU_RARE_END - 1,
-    GANTRY_HALVES(GANTRY_CPU_COLUMN) GANTRY_CPU_ALL_TYPES
+    GANTRY_CPU_COLUMN_BEFORE_NARROW = GANTRY_CPU_RARE_END - 1,
+    GANTRY_NARROW_FLOATS(GANTRY_CPU_COLUMN) GANTRY_CPU_ALL_TYPES
 };
 
 static inline uint32_t gantry__cpu_type_column(int32_t dtype) {

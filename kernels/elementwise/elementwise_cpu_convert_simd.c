@@ -141,6 +141,31 @@ CONVERT_CLAMPED(i16, int16_t, I16)
 CONVERT_CLAMPED(u8, uint8_t, U8)
 CONVERT_CLAMPED(u16, uint16_t, U16)
 CONVERT_CLAMPED(u32, uint32_t, U32)
+/* Float8: every floating type, and int64; others go through float32 or int64. */
+#define CONVERT_FLOAT8(type)                                                                       \
+    CONVERT(type, uint8_t, f32, float, gantry__##type##_to_f32(x))                                 \
+    CONVERT(type, uint8_t, i64, int64_t, gantry__f32_to_i64(gantry__##type##_to_f32(x)))           \
+    CONVERT(type, uint8_t, type, uint8_t, x)                                                       \
+    CONVERT(f32, float, type, uint8_t, gantry__f32_to_##type(x))                                   \
+    CONVERT(f64, double, type, uint8_t, gantry__f32_to_##type(gantry__f64_to_f32_odd(x)))          \
+    CONVERT(i64, int64_t, type, uint8_t, gantry__f32_to_##type((float)x))                          \
+    CONVERT(f32, float, type##_truncated, uint8_t,                                                 \
+            gantry__f32_to_##type(gantry__f32_without_bits(x, 23 - GANTRY_FRACTION_##type)))       \
+    CONVERT(f64, double, type##_truncated, uint8_t,                                                \
+            gantry__f32_to_##type(                                                                 \
+                gantry__f64_to_f32_odd(gantry__f64_without_bits(x, 52 - GANTRY_FRACTION_##type)))) \
+    CONVERT_NARROWER(f16, uint16_t, type)                                                          \
+    CONVERT_NARROWER(bf16, uint16_t, type)
+
+#define CONVERT_NARROWER(from, S, type)                \
+    CONVERT(from, S, type##_truncated, uint8_t,        \
+            gantry__f32_to_##type(GANTRY_WITHOUT_BITS( \
+                gantry__##from##_to_f32, x, GANTRY_FRACTION_##from - GANTRY_FRACTION_##type)))
+
+CONVERT_FLOAT8(f8e4m3)
+CONVERT_FLOAT8(f8e5m2)
+CONVERT_NARROWER(f8e4m3, uint8_t, f8e5m2)
+
 CONVERT(u64, uint64_t, f32, float, x)
 CONVERT(u64, uint64_t, f64, double, x)
 CONVERT(f32, float, u64, uint64_t, gantry__f32_to_u64(x))
@@ -159,15 +184,30 @@ CONVERT(u8, uint8_t, f32, float, x)
         [GANTRY_CPU_COLUMN_bf16] = convert_##from##_bf16 \
     }
 
+#define TO_FLOAT8(from, how)                                                                \
+    [GANTRY_CPU_COLUMN_f8e4m3] = convert_##from##_f8e4m3##how, [GANTRY_CPU_COLUMN_f8e5m2] = \
+                                                                   convert_##from##_f8e5m2##how
+
+#define FROM_FLOAT8(type)                                                         \
+    [GANTRY_CPU_COLUMN_##type] = {[GANTRY_CPU_COLUMN_f32] = convert_##type##_f32, \
+                                  [GANTRY_CPU_COLUMN_i64] = convert_##type##_i64, \
+                                  [GANTRY_CPU_COLUMN_##type] = convert_##type##_##type}
+
 /* Returns NULL for pairs of types that Truncate does not change. */
 static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to) {
-    static const gantry__cpu_loop_fn loops[2][GANTRY_CPU_ALL_TYPES] = {
+    static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
         [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_f16] = convert_f32_f16_truncated,
-                                   [GANTRY_CPU_COLUMN_bf16] = convert_f32_bf16_truncated},
+                                   [GANTRY_CPU_COLUMN_bf16] = convert_f32_bf16_truncated,
+                                   TO_FLOAT8(f32, _truncated)},
         [GANTRY_CPU_COLUMN_f64] = {[GANTRY_CPU_COLUMN_f32] = convert_f64_f32_truncated,
-                                   [GANTRY_CPU_COLUMN_f16] = convert_f64_f16_truncated}};
+                                   [GANTRY_CPU_COLUMN_f16] = convert_f64_f16_truncated,
+                                   TO_FLOAT8(f64, _truncated)},
+        [GANTRY_CPU_COLUMN_f16] = {TO_FLOAT8(f16, _truncated)},
+        [GANTRY_CPU_COLUMN_bf16] = {TO_FLOAT8(bf16, _truncated)},
+        [GANTRY_CPU_COLUMN_f8e4m3] = {[GANTRY_CPU_COLUMN_f8e5m2] =
+                                          convert_f8e4m3_f8e5m2_truncated}};
 
-    return from <= GANTRY_CPU_COLUMN_f64 ? loops[from][to] : NULL;
+    return loops[from][to];
 }
 
 /* The loops of pairs that CONVERT_ROW leaves out. */
@@ -178,9 +218,12 @@ static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to) {
                                    [GANTRY_CPU_COLUMN_u8] = convert_i64_u8,
                                    [GANTRY_CPU_COLUMN_u16] = convert_i64_u16,
                                    [GANTRY_CPU_COLUMN_u32] = convert_i64_u32,
-                                   [GANTRY_CPU_COLUMN_u64] = convert_i64_u64},
-        [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_u64] = convert_f32_u64},
-        [GANTRY_CPU_COLUMN_f64] = {[GANTRY_CPU_COLUMN_u64] = convert_f64_u64},
+                                   [GANTRY_CPU_COLUMN_u64] = convert_i64_u64,
+                                   TO_FLOAT8(i64, )},
+        [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_u64] = convert_f32_u64, TO_FLOAT8(f32, )},
+        [GANTRY_CPU_COLUMN_f64] = {[GANTRY_CPU_COLUMN_u64] = convert_f64_u64, TO_FLOAT8(f64, )},
+        FROM_FLOAT8(f8e4m3),
+        FROM_FLOAT8(f8e5m2),
         [GANTRY_CPU_COLUMN_i8] = {[GANTRY_CPU_COLUMN_i64] = convert_i8_i64},
         [GANTRY_CPU_COLUMN_i16] = {[GANTRY_CPU_COLUMN_i64] = convert_i16_i64},
         [GANTRY_CPU_COLUMN_u8] =

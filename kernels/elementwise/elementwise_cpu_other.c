@@ -24,22 +24,20 @@ typedef struct cast_t {
     uint32_t out_bytes;
 } cast_t;
 
-static bool elementwise_cpu_other_is_floating(int32_t dtype) {
-    return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING) != 0;
-}
-
 void gantry__cpu_cast_loops(int level, int32_t from, int32_t to, bool truncate,
                             gantry__cpu_loop_fn *out_first, gantry__cpu_loop_fn *out_second) {
     const uint32_t x = gantry__cpu_type_column(from), out = gantry__cpu_type_column(to);
-    const int in_float32 = (from == GANTRY_UINT64 && gantry__k_is_half(to)) ||
-                           (gantry__k_is_half(from) && to == GANTRY_UINT64);
+    const bool in_float32 =
+        (GANTRY__TYPE_IS(from, NARROW_FLOATS) || GANTRY__TYPE_IS(to, NARROW_FLOATS)) &&
+        GANTRY_CPU_PICK(level, convert_loop)(x, GANTRY_CPU_COLUMN_f32, 0) &&
+        GANTRY_CPU_PICK(level, convert_loop)(GANTRY_CPU_COLUMN_f32, out, 0);
     const uint32_t between = gantry__cpu_type_column(in_float32 ? GANTRY_FLOAT32 : GANTRY_INT64);
 
     *out_first = GANTRY_CPU_PICK(level, convert_loop)(x, out, truncate);
     *out_second = NULL;
     if (!*out_first) {
         *out_first = GANTRY_CPU_PICK(level, convert_loop)(x, between, 0);
-        *out_second = elementwise_cpu_other_is_floating(from) && !in_float32
+        *out_second = gantry__type_exponent_bits(from) > 0 && !in_float32
                           ? GANTRY_CPU_PICK(level, clamp_loop)(out)
                           : GANTRY_CPU_PICK(level, convert_loop)(between, out, 0);
     }
@@ -181,7 +179,7 @@ static int32_t cpu_compute_zeros_like(gantry_op_call_t *call) {
 }
 
 static int32_t cpu_compute_ones_like(gantry_op_call_t *call) {
-    const uint64_t one = gantry__k_one(call->outputs[0]->dtype);
+    const uint64_t one = gantry__type_one(call->outputs[0]->dtype);
 
     return fill_output(call, &one);
 }

@@ -36,8 +36,7 @@ static gantry__k_options_t elementwise_device_options_of(const gantry_op_call_t 
 static int32_t add_fault(gantry_op_call_t *call, bool can_fail, gantry_launch_arg_t *args,
                          uint32_t *count) {
     gantry_span_t slot;
-    if (!can_fail || (GANTRY_DTYPE_BIT(call->inputs[0]->dtype) & GANTRY_DTYPES_INTEGERS) == 0)
-        return GANTRY_OK;
+    if (!can_fail || !GANTRY__TYPE_IS(call->inputs[0]->dtype, INTEGERS)) return GANTRY_OK;
     GANTRY__TRY(call->services->fault(call, &slot));
     args[(*count)++] = gantry__k_raw_span(slot);
     return GANTRY_OK;

@@ -33,8 +33,11 @@ GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__tex
 
 /* Whether the attribute Truncate makes a difference. */
 static bool truncates(int32_t from, int32_t to) {
-    return from == GANTRY_FLOAT64 ? to == GANTRY_FLOAT32 || to == GANTRY_FLOAT16
-                                  : from == GANTRY_FLOAT32 && gantry__k_is_half(to);
+    const bool are_real =
+        gantry__type_exponent_bits(from) > 0 && gantry__type_exponent_bits(to) > 0;
+
+    return are_real && gantry__k_size(to) < gantry__k_size(from) &&
+           !(from == GANTRY_FLOAT64 && to == GANTRY_BFLOAT16);
 }
 
 static int32_t device_compute_cast(gantry_op_call_t *call) {
@@ -143,7 +146,7 @@ static int32_t device_compute_zeros_like(gantry_op_call_t *call) {
 }
 
 static int32_t device_compute_ones_like(gantry_op_call_t *call) {
-    return elementwise_device_other_fill_with(call, gantry__k_one(call->outputs[0]->dtype));
+    return elementwise_device_other_fill_with(call, gantry__type_one(call->outputs[0]->dtype));
 }
 
 /* ---- Range ---- */

@@ -41,7 +41,7 @@ enum {
 #define GANTRY_K_COMPUTE_VALUE GANTRY_K_SIDE(compute_value)
 
 /* The type constraint of each set, constraint_<SET>, which all rows of the set share. */
-#define GANTRY_ELEMENT_TYPE(name, dtype, class_, type, wrapping, computed)
+#define GANTRY_ELEMENT_TYPE(...)
 #define GANTRY_TYPE_SET(set, text, members) \
     static const gantry_type_constraint_t constraint_##set[] = {{"T", GANTRY_MASK_##set}};
 #include "ops/types.def"
@@ -83,8 +83,8 @@ enum {
     X(add_n, "AddN", compute_add_n, gantry__k_numeric_type, NULL, 0)                 \
     X(bias_add, "BiasAdd", compute_bias_add, gantry__k_numeric_type, NULL, 0)
 
-static const gantry_type_constraint_t gantry__k_cast_types[] = {
-    {"SrcT", GANTRY_DTYPES_NUMERIC_BOOL}, {"DstT", GANTRY_DTYPES_NUMERIC_BOOL}};
+static const gantry_type_constraint_t gantry__k_cast_types[] = {{"SrcT", GANTRY_MASK_CONVERTED},
+                                                                {"DstT", GANTRY_MASK_CONVERTED}};
 static const gantry_type_constraint_t gantry__k_range_type[] = {{"Tidx", GANTRY_DTYPES_NUMERIC}};
 static const char *const gantry__k_fill_hosts[] = {"dims"};
 static const char *const gantry__k_range_hosts[] = {"start", "limit", "delta"};

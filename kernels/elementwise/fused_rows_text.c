@@ -114,16 +114,6 @@ static const char *acc_of(const rows_writer_t *r, uint32_t k) {
     return r->key->words[k].dtype == GANTRY_FLOAT64 ? "double" : "float";
 }
 
-static const char *widen_of(const rows_writer_t *r, uint32_t k) {
-    if (r->key->words[k].dtype == GANTRY_FLOAT16) return "gantry__f16_to_f32";
-    return r->key->words[k].dtype == GANTRY_BFLOAT16 ? "gantry__bf16_to_f32" : "";
-}
-
-static const char *narrow_of(const rows_writer_t *r, uint32_t k) {
-    if (r->key->words[k].dtype == GANTRY_FLOAT16) return "gantry__f32_to_f16";
-    return r->key->words[k].dtype == GANTRY_BFLOAT16 ? "gantry__f32_to_bf16" : "";
-}
-
 static const char *tree_of(const rows_writer_t *r, uint32_t k) {
     return trees[r->key->words[k].id - GANTRY_K_FUSED_COUNT].op;
 }
@@ -135,13 +125,17 @@ static void put_start(const rows_writer_t *r, uint32_t k) {
 
 static void put_term(const rows_writer_t *r, uint32_t k) {
     const int32_t x = r->key->words[k].operands[0];
-    FORMAT(r->w, "ROWS_LANE(r%u) = %s(ROWS_LANE(r%u), %s(%c%d)); ", k, tree_of(r, k), k,
-           widen_of(r, k), x >= 0 ? 'a' : 'v', (int)(x >= 0 ? x : -1 - x));
+    FORMAT(r->w, "ROWS_LANE(r%u) = %s(ROWS_LANE(r%u), gantry__widen_%s(%c%d)); ", k, tree_of(r, k),
+           k, gantry__k_short_name(r->key->words[k].dtype), x >= 0 ? 'a' : 'v',
+           (int)(x >= 0 ? x : -1 - x));
 }
 
 static void put_fold(const rows_writer_t *r, uint32_t k) {
-    FORMAT(r->w, "        ROWS_FOLD(%s, %s, r%u)\n        const gantry__type_%s v%u = %s(r%u_all",
-           tree_of(r, k), acc_of(r, k), k, row_type_of(r, k), k, narrow_of(r, k), k);
+    FORMAT(
+        r->w,
+        "        ROWS_FOLD(%s, %s, r%u)\n        const gantry__type_%s v%u = gantry__narrow_%s(r%u_all",
+        tree_of(r, k), acc_of(r, k), k, row_type_of(r, k), k,
+        gantry__k_short_name(r->key->words[k].dtype), k);
     if (r->key->words[k].id == GANTRY_K_FUSED_Mean) FORMAT(r->w, " / (%s)q.length", acc_of(r, k));
     PUT(r->w, ");\n");
 }

@@ -65,7 +65,7 @@ static uint64_t truth_mask(int32_t dtype) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
     if (dtype == GANTRY_COMPLEX64) return UINT64_C(0x7fffffff7fffffff);
-    return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING) != 0 ? sign - 1 : sign | (sign - 1);
+    return gantry__type_exponent_bits(dtype) > 0 ? sign - 1 : sign | (sign - 1);
 }
 
 static int32_t compute_where(gantry_op_call_t *call) {
@@ -103,10 +103,9 @@ static int32_t compute_where(gantry_op_call_t *call) {
 static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_bytes,
                           const gantry_span_t *spans, uint32_t span_count) {
     const gantry_arg_t *x = call->inputs[0];
-    gantry__unique_t unique = {
-        .count = x->element_count,
-        .is_float = (GANTRY_DTYPE_BIT(x->dtype) & GANTRY_DTYPES_FLOATING) != 0,
-        .is_wide = call->outputs[1]->dtype == GANTRY_INT64};
+    gantry__unique_t unique = {.count = x->element_count,
+                               .is_float = GANTRY__TYPE_IS(x->dtype, FLOATING),
+                               .is_wide = call->outputs[1]->dtype == GANTRY_INT64};
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = gantry__k_twin(x->dtype),
                                       .count = x->element_count,
@@ -228,12 +227,11 @@ static int32_t write_by_heads(gantry_op_call_t *call, heads_t *heads) {
 
 static int32_t unique_by_heads(gantry_op_call_t *call, const gantry__k_sort_t *sorted) {
     const int64_t units = gantry__k_units(call), worth = sorted->length / LEAST_PART + 1;
-    heads_t heads = {
-        .parameters = {.count = sorted->length,
-                       .parts = worth < units ? worth : units,
-                       .is_float = (GANTRY_DTYPE_BIT(sorted->dtype) & GANTRY_DTYPES_FLOATING) != 0,
-                       .is_wide = call->outputs[1]->dtype == GANTRY_INT64},
-        .elements = *sorted};
+    heads_t heads = {.parameters = {.count = sorted->length,
+                                    .parts = worth < units ? worth : units,
+                                    .is_float = GANTRY__TYPE_IS(sorted->dtype, FLOATING),
+                                    .is_wide = call->outputs[1]->dtype == GANTRY_INT64},
+                     .elements = *sorted};
     GANTRY__TRY(count_heads(call, &heads));
     GANTRY__TRY(list_heads(call, &heads));
     GANTRY__TRY(make_outputs(call, heads.parameters.values));

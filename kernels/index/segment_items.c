@@ -51,21 +51,6 @@ static const way_t *way_of(const gantry_op_call_t *call) {
 
 /* ---- what every op does ---- */
 
-/* The bits of the type's lowest or highest finite value. */
-static uint64_t extreme(int32_t dtype, bool is_lowest) {
-    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
-
-    switch (dtype) {
-        case GANTRY_FLOAT16: return 0x7bff | (is_lowest ? sign : 0);
-        case GANTRY_BFLOAT16: return 0x7f7f | (is_lowest ? sign : 0);
-        case GANTRY_FLOAT32: return 0x7f7fffff | (is_lowest ? sign : 0);
-        case GANTRY_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
-        default: break;
-    }
-    if ((GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_SIGNED) != 0) return is_lowest ? sign : sign - 1;
-    return is_lowest ? 0 : sign | (sign - 1);
-}
-
 static int32_t segment_fill(gantry_op_call_t *call, const way_t *way) {
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry__k_size(out->dtype);
@@ -73,8 +58,9 @@ static int32_t segment_fill(gantry_op_call_t *call, const way_t *way) {
     unsigned char pattern[8];
 
     if (way->start != FROM_ZERO) {
-        bits = way->start == FROM_ONE ? gantry__k_one(out->dtype)
-                                      : extreme(out->dtype, way->start == FROM_LOWEST);
+        bits = way->start == FROM_ONE      ? gantry__type_one(out->dtype)
+               : way->start == FROM_LOWEST ? gantry__type_lowest(out->dtype)
+                                           : gantry__type_greatest(out->dtype);
     }
     for (uint32_t k = 0; k < sizeof pattern; ++k) {
         pattern[k] = (unsigned char)(bits >> 8 * k);
@@ -88,7 +74,7 @@ static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
     const int32_t dtype = call->outputs[0]->dtype;
 
     if (!gantry__k_is_serial(call) || gantry__k_is_half(dtype)) return false;
-    return way->item != ITEM_combine_mean || (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATS) != 0;
+    return way->item != ITEM_combine_mean || GANTRY__TYPE_IS(dtype, FLOATS);
 }
 
 /* Counts the updates of each slice into `counts`, which must be zero before. */
@@ -130,13 +116,10 @@ static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t
 }
 
 static int32_t signed_twin(int32_t dtype) {
-    switch (dtype) {
-        case GANTRY_UINT8: return GANTRY_INT8;
-        case GANTRY_UINT16: return GANTRY_INT16;
-        case GANTRY_UINT32: return GANTRY_INT32;
-        case GANTRY_UINT64: return GANTRY_INT64;
-        default: return dtype;
-    }
+    static const int32_t twins[] = {GANTRY_INT8, GANTRY_INT16, GANTRY_INT32, GANTRY_INT64};
+
+    return GANTRY__TYPE_IS(dtype, UNSIGNED) ? twins[gantry__k_size_row(gantry__k_size(dtype))]
+                                            : dtype;
 }
 
 /* The direct item of the way, and its type. Items with equal results exist once: a bool is the
@@ -145,7 +128,7 @@ static int32_t signed_twin(int32_t dtype) {
 static gantry__k_item_launch_t direct_alike(const way_t *way, int32_t dtype) {
     if (dtype == GANTRY_BOOL)
         return (gantry__k_item_launch_t){.item = ITEM_direct_segment_larger, .t = GANTRY_UINT8};
-    const bool is_integer = (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_INTEGERS) != 0;
+    const bool is_integer = GANTRY__TYPE_IS(dtype, INTEGERS);
     switch (way->direct) {
         case ITEM_direct_sum:
         case ITEM_direct_difference:

@@ -104,12 +104,12 @@
 #define SOFT_MOST max_chunk_bf16
 #include "kernels/norm/softmax_cpu_body.h"
 
+#define SOFTMAX_CASE(name) \
+    case GANTRY_ID_##name: return logarithm ? log_softmax_##name : softmax_##name;
+
 gantry__cpu_softmax_fn GANTRY_CPU_NAME(softmax_find)(int32_t dtype, int logarithm) {
     switch (dtype) {
-        case GANTRY_FLOAT32: return logarithm ? log_softmax_f32 : softmax_f32;
-        case GANTRY_FLOAT64: return logarithm ? log_softmax_f64 : softmax_f64;
-        case GANTRY_FLOAT16: return logarithm ? log_softmax_f16 : softmax_f16;
-        case GANTRY_BFLOAT16: return logarithm ? log_softmax_bf16 : softmax_bf16;
+        GANTRY_FLOATING(SOFTMAX_CASE)
         default: return NULL;
     }
 }

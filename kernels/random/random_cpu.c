@@ -24,21 +24,21 @@ static void random_part(void *context, int64_t begin, int64_t end) {
     random->fill(&random->draw, begin, end - begin, random->out + begin * random->group_bytes);
 }
 
+#define UNIFORM_CASE(name) \
+    case GANTRY_ID_##name: return GANTRY_CPU_PICK(level, uniform_##name);
 static groups_fn pick_uniform(int32_t dtype, int level) {
     switch (dtype) {
-        case GANTRY_FLOAT16: return GANTRY_CPU_PICK(level, uniform_f16);
-        case GANTRY_BFLOAT16: return GANTRY_CPU_PICK(level, uniform_bf16);
-        case GANTRY_FLOAT32: return GANTRY_CPU_PICK(level, uniform_f32);
-        default: return GANTRY_CPU_PICK(level, uniform_f64);
+        GANTRY_FLOATING(UNIFORM_CASE)
+        default: return NULL;
     }
 }
 
+#define NORMAL_CASE(name) \
+    case GANTRY_ID_##name: return GANTRY_CPU_PICK(level, normal_##name);
 static groups_fn pick_normal(int32_t dtype, int level) {
     switch (dtype) {
-        case GANTRY_FLOAT16: return GANTRY_CPU_PICK(level, normal_f16);
-        case GANTRY_BFLOAT16: return GANTRY_CPU_PICK(level, normal_bf16);
-        case GANTRY_FLOAT32: return GANTRY_CPU_PICK(level, normal_f32);
-        default: return GANTRY_CPU_PICK(level, normal_f64);
+        GANTRY_FLOATING(NORMAL_CASE)
+        default: return NULL;
     }
 }
 

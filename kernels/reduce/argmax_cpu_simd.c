@@ -126,16 +126,11 @@ typedef struct {
     gantry__cpu_argmax_fn run, join;
 } loops_t;
 
+#define LOOPS_ROW(name) {GANTRY_ID_##name, run_##name, join_##name},
 /* Returns NULL for a type that has no loops. */
 static const loops_t *argmax_cpu_find(int32_t dtype) {
     static const loops_t loops[] = {
-        {GANTRY_FLOAT32, run_f32, join_f32}, {GANTRY_FLOAT64, run_f64, join_f64},
-        {GANTRY_FLOAT16, run_f16, join_f16}, {GANTRY_BFLOAT16, run_bf16, join_bf16},
-        {GANTRY_INT8, run_i8, join_i8},      {GANTRY_UINT8, run_u8, join_u8},
-        {GANTRY_INT16, run_i16, join_i16},   {GANTRY_UINT16, run_u16, join_u16},
-        {GANTRY_INT32, run_i32, join_i32},   {GANTRY_UINT32, run_u32, join_u32},
-        {GANTRY_INT64, run_i64, join_i64},   {GANTRY_UINT64, run_u64, join_u64},
-        {GANTRY_BOOL, run_u8, join_u8},
+        GANTRY_NUMERIC(LOOPS_ROW){GANTRY_BOOL, run_u8, join_u8},
     };
     for (size_t k = 0; k < sizeof loops / sizeof loops[0]; ++k) {
         if (loops[k].dtype == dtype) return &loops[k];

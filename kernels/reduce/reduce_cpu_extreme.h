@@ -192,23 +192,15 @@
 #include "kernels/reduce/reduce_cpu_body.h"
 
 static make_loops_fn EXTREME_NAME(find)(int32_t dtype) {
+#define EXTREME_CASE(name) \
+    case GANTRY_ID_##name: return EXTREME_NAME(loops_##name);
     switch (dtype) {
-        case GANTRY_FLOAT32: return EXTREME_NAME(loops_f32);
-        case GANTRY_FLOAT64: return EXTREME_NAME(loops_f64);
-        case GANTRY_FLOAT16: return EXTREME_NAME(loops_f16);
-        case GANTRY_BFLOAT16: return EXTREME_NAME(loops_bf16);
-        case GANTRY_INT8: return EXTREME_NAME(loops_i8);
-        case GANTRY_INT16: return EXTREME_NAME(loops_i16);
-        case GANTRY_INT32: return EXTREME_NAME(loops_i32);
-        case GANTRY_INT64: return EXTREME_NAME(loops_i64);
-        case GANTRY_UINT8: return EXTREME_NAME(loops_u8);
-        case GANTRY_UINT16: return EXTREME_NAME(loops_u16);
-        case GANTRY_UINT32: return EXTREME_NAME(loops_u32);
-        case GANTRY_UINT64: return EXTREME_NAME(loops_u64);
+        GANTRY_NUMERIC(EXTREME_CASE)
         default: return NULL;
     }
 }
 
+#undef EXTREME_CASE
 #undef EXTREME_NAME
 #undef EXTREME_OP
 #undef EXTREME_INT_OP

@@ -86,29 +86,11 @@ void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns,
 
 /* The bits of -infinity or infinity, of the least or the greatest integer. */
 static uint64_t extreme_bits(int32_t dtype, bool is_greatest) {
-    const uint32_t bits = 8 * gantry__k_size(dtype);
-    const uint64_t top = UINT64_C(1) << (bits - 1);
+    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1),
+                   infinity = gantry__type_infinity(dtype);
 
-    switch (dtype) {
-        case GANTRY_FLOAT32: return is_greatest ? 0x7f800000u : 0xff800000u;
-        case GANTRY_FLOAT64:
-            return is_greatest ? UINT64_C(0x7ff0000000000000) : UINT64_C(0xfff0000000000000);
-        case GANTRY_FLOAT16: return is_greatest ? 0x7c00u : 0xfc00u;
-        case GANTRY_BFLOAT16: return is_greatest ? 0x7f80u : 0xff80u;
-        default: break;
-    }
-    if ((GANTRY_DTYPES_SIGNED & GANTRY_DTYPE_BIT(dtype)) != 0) return is_greatest ? top - 1 : top;
-    return is_greatest ? top | (top - 1) : 0;
-}
-
-static uint64_t nan_bits(int32_t dtype) {
-    switch (dtype) {
-        case GANTRY_FLOAT32: return 0x7fc00000u;
-        case GANTRY_FLOAT64: return UINT64_C(0x7ff8000000000000);
-        case GANTRY_FLOAT16: return 0x7e00u;
-        case GANTRY_BFLOAT16: return 0x7fc0u;
-        default: return 0;
-    }
+    if (infinity != 0) return is_greatest ? infinity : infinity | sign;
+    return is_greatest ? gantry__type_greatest(dtype) : gantry__type_lowest(dtype);
 }
 
 enum { EMPTY_ZERO, EMPTY_ONE, EMPTY_NOT_A_NUMBER, EMPTY_LEAST, EMPTY_GREATEST };
@@ -129,10 +111,10 @@ bool gantry__reduce_copies_one(int32_t operation) {
 
 static uint64_t empty_bits(int32_t operation, int32_t dtype) {
     switch (rows[operation].empty) {
-        case EMPTY_NOT_A_NUMBER: return nan_bits(dtype);
+        case EMPTY_NOT_A_NUMBER: return gantry__type_nan(dtype);
         case EMPTY_LEAST: return extreme_bits(dtype, 0);
         case EMPTY_GREATEST: return extreme_bits(dtype, 1);
-        case EMPTY_ONE: return gantry__k_one(dtype);
+        case EMPTY_ONE: return gantry__type_one(dtype);
         default: return 0;
     }
 }
@@ -151,7 +133,7 @@ size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char valu
 
 /* The type that represents all types whose sums wrap like this one's. */
 static int32_t wrapping_type(int32_t dtype) {
-    if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) return dtype;
+    if (!GANTRY__TYPE_IS(dtype, INTEGERS)) return dtype;
     switch (gantry__k_size(dtype)) {
         case 1: return GANTRY_UINT8;
         case 2: return GANTRY_UINT16;
@@ -179,7 +161,7 @@ gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype) {
 }
 
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length) {
-    const bool is_integer = (GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) != 0;
+    const bool is_integer = GANTRY__TYPE_IS(dtype, INTEGERS);
     const int finish = rows[operation].finish;
     int32_t tree = rows[operation].tree;
 

@@ -12,7 +12,7 @@ GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__
 
 /* The type whose program scans this one, because integers of one size wrap alike. */
 static int32_t program_type(int32_t dtype) {
-    if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) return dtype;
+    if (!GANTRY__TYPE_IS(dtype, INTEGERS)) return dtype;
     return gantry__k_size(dtype) == 1 ? GANTRY_UINT8 : gantry__k_twin(dtype);
 }
 

@@ -16,19 +16,11 @@ static int32_t sort_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch)
 /* ---- the sort ---- */
 
 gantry__order_t gantry__sort_order(int32_t dtype, bool descending) {
-    const bool is_signed =
-        (GANTRY_DTYPE_BIT(dtype) & (GANTRY_DTYPES_FLOATING | GANTRY_DTYPES_SIGNED)) != 0;
-    gantry__order_t order = {.sign = is_signed ? UINT64_C(1) << (8 * gantry__k_size(dtype) - 1) : 0,
-                             .descending = descending};
+    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
-    switch (dtype) {
-        case GANTRY_FLOAT16: order.infinity = 0x7c00; break;
-        case GANTRY_BFLOAT16: order.infinity = 0x7f80; break;
-        case GANTRY_FLOAT32: order.infinity = 0x7f800000; break;
-        case GANTRY_FLOAT64: order.infinity = UINT64_C(0x7ff0000000000000); break;
-        default: break;
-    }
-    return order;
+    return (gantry__order_t){.sign = GANTRY__TYPE_IS(dtype, SIGNED_NUMERIC) ? sign : 0,
+                             .infinity = gantry__type_infinity(dtype),
+                             .descending = descending};
 }
 
 /* Keys and positions that one launch leaves for the next. */

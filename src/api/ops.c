@@ -13,6 +13,8 @@
 #include "run/dispatch.h"
 #include "run/traced.h"
 
+#include "ops/type_rows.h"
+
 /* ---- making tensors ---- */
 
 static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t *shape,
@@ -130,18 +132,8 @@ const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype,
 
 const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
                                    gantry_shape_t shape) {
-    union {
-        float f32;
-        double f64;
-        int64_t i64;
-        uint16_t u16;
-        float complex_pair[2];
-        /* the right bytes for every integer type and bool on a little-endian machine */
-    } one = {.i64 = 1};
-    if (dtype == GANTRY_FLOAT32 || dtype == GANTRY_COMPLEX64) one.i64 = 0, one.f32 = 1.0f;
-    if (dtype == GANTRY_FLOAT64) one.f64 = 1.0;
-    if (dtype == GANTRY_FLOAT16) one.u16 = 0x3c00;
-    if (dtype == GANTRY_BFLOAT16) one.u16 = 0x3f80;
+    /* little-endian; a complex one has the imaginary part 0 */
+    const uint64_t one = gantry__type_one((int32_t)dtype);
     return ops_fill_with(scope, dtype, &shape, &one);
 }
 

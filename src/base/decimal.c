@@ -22,6 +22,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/type_rows.h"
+
 /* ---- natural numbers of bounded size ---- */
 
 #define WORDS 42
@@ -108,39 +110,33 @@ static int natural_take_digit(natural_t *v, const natural_t *unit) {
 
 /* ---- taking a number apart ---- */
 
-gantry__real_t gantry__real_read(gantry_dtype_t dtype, const void *element) {
-    uint16_t half = 0;
-    uint32_t single = 0;
+int64_t gantry__integer_read(gantry_dtype_t dtype, const void *element) {
+    const size_t bytes = gantry_dtype_size(dtype);
     uint64_t bits = 0;
-    int fraction_bits, exponent_bits;
-    switch (dtype) {
-        case GANTRY_FLOAT16:
-        case GANTRY_BFLOAT16:
-            memcpy(&half, element, sizeof half);
-            bits = half;
-            fraction_bits = dtype == GANTRY_FLOAT16 ? 10 : 7;
-            exponent_bits = 15 - fraction_bits;
-            break;
-        case GANTRY_FLOAT32:
-            memcpy(&single, element, sizeof single);
-            bits = single;
-            fraction_bits = 23;
-            exponent_bits = 8;
-            break;
-        case GANTRY_FLOAT64:
-            memcpy(&bits, element, sizeof bits);
-            fraction_bits = 52;
-            exponent_bits = 11;
-            break;
-        default: return (gantry__real_t){.kind = GANTRY__REAL_FINITE};
-    }
-    uint64_t fraction = bits & ((UINT64_C(1) << fraction_bits) - 1);
-    int32_t highest = (1 << exponent_bits) - 1;
-    int32_t field = (int32_t)(bits >> fraction_bits) & highest;
-    int32_t bias = highest / 2 + fraction_bits;
-    gantry__real_t value = {.negative = (bits >> (fraction_bits + exponent_bits)) & 1};
-    if (field == highest) {
-        value.kind = fraction ? GANTRY__REAL_NAN : GANTRY__REAL_INFINITE;
+    if (bytes == 0 || bytes > sizeof bits) return 0;
+    memcpy(&bits, element, bytes); /* little-endian */
+    const uint64_t sign = GANTRY__TYPE_IS(dtype, SIGNED) ? UINT64_C(1) << (8 * bytes - 1) : 0;
+    return (int64_t)((bits ^ sign) - sign);
+}
+
+gantry__real_t gantry__real_read(gantry_dtype_t dtype, const void *element) {
+    const int32_t exponent_bits = gantry__type_exponent_bits((int32_t)dtype);
+    const int32_t bytes = (int32_t)gantry_dtype_size(dtype);
+    uint64_t bits = 0;
+    if (exponent_bits == 0) return (gantry__real_t){.kind = GANTRY__REAL_FINITE};
+    memcpy(&bits, element, (size_t)bytes); /* little-endian */
+    const int32_t fraction_bits = 8 * bytes - 1 - exponent_bits;
+    const int32_t bias = ((1 << exponent_bits) - 1) / 2 + fraction_bits;
+    const uint64_t sign = UINT64_C(1) << (8 * bytes - 1), magnitude = bits & (sign - 1);
+    const uint64_t fraction = bits & ((UINT64_C(1) << fraction_bits) - 1);
+    const int32_t field = (int32_t)(magnitude >> fraction_bits);
+    gantry__real_t value = {.negative = (bits & sign) != 0};
+    if (magnitude > gantry__type_greatest((int32_t)dtype)) {
+        const uint64_t infinity = gantry__type_infinity((int32_t)dtype);
+        /* a type without infinity has its NaN there */
+        const bool is_infinite =
+            magnitude == infinity && infinity != gantry__type_nan((int32_t)dtype);
+        value.kind = is_infinite ? GANTRY__REAL_INFINITE : GANTRY__REAL_NAN;
         return value;
     }
     value.mantissa = field ? fraction | UINT64_C(1) << fraction_bits : fraction;

@@ -27,8 +27,9 @@ typedef struct gantry__real_t {
     int32_t exponent;
 } gantry__real_t;
 
-/* Reads one element of type float16, bfloat16, float32 or float64 (any other type: zero); no
- * alignment needed. */
+/* Reads one element of an integer type or bool; of uint64 the same bits. No alignment needed. */
+int64_t gantry__integer_read(gantry_dtype_t dtype, const void *element);
+/* Reads one element of a real type (any other type: zero); no alignment needed. */
 gantry__real_t gantry__real_read(gantry_dtype_t dtype, const void *element);
 /* The number without its sign, exactly; infinity and NaN as they are. */
 double gantry__real_magnitude(const gantry__real_t *value);

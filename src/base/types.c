@@ -7,51 +7,22 @@
 
 #include "base/shape_limit.h"
 
-typedef struct dtype_row_t {
-    gantry_dtype_t dtype;
-    uint8_t bytes;
-    const char *name;
-    const char *alias; /* TensorFlow's spelling where it differs */
-} dtype_row_t;
-
-static const dtype_row_t dtype_rows[] = {
-    {GANTRY_FLOAT32, 4, "float32", "float"},  {GANTRY_FLOAT64, 8, "float64", "double"},
-    {GANTRY_INT32, 4, "int32", "int"},        {GANTRY_UINT8, 1, "uint8", NULL},
-    {GANTRY_INT16, 2, "int16", NULL},         {GANTRY_INT8, 1, "int8", NULL},
-    {GANTRY_COMPLEX64, 8, "complex64", NULL}, {GANTRY_INT64, 8, "int64", NULL},
-    {GANTRY_BOOL, 1, "bool", NULL},           {GANTRY_BFLOAT16, 2, "bfloat16", NULL},
-    {GANTRY_UINT16, 2, "uint16", NULL},       {GANTRY_FLOAT16, 2, "float16", "half"},
-    {GANTRY_UINT32, 4, "uint32", NULL},       {GANTRY_UINT64, 8, "uint64", NULL},
-};
-
-static const dtype_row_t *types_find_row(gantry_dtype_t dtype) {
-    for (size_t i = 0; i < sizeof dtype_rows / sizeof dtype_rows[0]; ++i) {
-        if (dtype_rows[i].dtype == dtype) return &dtype_rows[i];
-    }
-    return NULL;
-}
+#include "ops/type_rows.h"
 
 const char *gantry_dtype_name(gantry_dtype_t dtype) {
-    const dtype_row_t *row = types_find_row(dtype);
-    return row ? row->name : "invalid";
+    const char *name = gantry__type_name((int32_t)dtype);
+    return name ? name : "invalid";
 }
 
-size_t gantry_dtype_size(gantry_dtype_t dtype) {
-    static const uint8_t sizes[] = {
-        [GANTRY_FLOAT32] = 4, [GANTRY_FLOAT64] = 8,  [GANTRY_INT32] = 4,     [GANTRY_UINT8] = 1,
-        [GANTRY_INT16] = 2,   [GANTRY_INT8] = 1,     [GANTRY_COMPLEX64] = 8, [GANTRY_INT64] = 8,
-        [GANTRY_BOOL] = 1,    [GANTRY_BFLOAT16] = 2, [GANTRY_UINT16] = 2,    [GANTRY_FLOAT16] = 2,
-        [GANTRY_UINT32] = 4,  [GANTRY_UINT64] = 8};
-    size_t index = (size_t)dtype;
-    return index < sizeof sizes ? sizes[index] : 0;
-}
+size_t gantry_dtype_size(gantry_dtype_t dtype) { return gantry__type_bytes((int32_t)dtype); }
 
 gantry_dtype_t gantry_dtype_from_name(const char *name) {
-    if (!name) return GANTRY_DTYPE_NONE;
-    for (size_t i = 0; i < sizeof dtype_rows / sizeof dtype_rows[0]; ++i) {
-        const dtype_row_t *row = &dtype_rows[i];
-        if (strcmp(row->name, name) == 0 || (row->alias && strcmp(row->alias, name) == 0))
-            return row->dtype;
+#define DTYPE(short) GANTRY_ID_##short,
+    static const int32_t dtypes[] = {GANTRY_ELEMENT_TYPES(DTYPE)};
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0] && name; ++i) {
+        const char *alias = gantry__type_alias(dtypes[i]);
+        if (strcmp(gantry__type_name(dtypes[i]), name) == 0 || (alias && strcmp(alias, name) == 0))
+            return (gantry_dtype_t)dtypes[i];
     }
     return GANTRY_DTYPE_NONE;
 }

@@ -12,6 +12,8 @@
 #include "run/dispatch.h"
 #include "run/observe.h"
 
+#include "ops/type_rows.h"
+
 typedef void (*compose_fn)(const gantry__compose_t *c);
 
 #define PART(name)
@@ -177,10 +179,10 @@ const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry
     /* its first bytes are every smaller integer; a float may be infinite */
     const int64_t whole = fabs(value) < 0x1p63 ? (int64_t)value : 0;
     const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);
-    const void *data = dtype == GANTRY_FLOAT64                               ? (const void *)&value
-                       : dtype == GANTRY_FLOAT32                             ? (const void *)&narrow
-                       : dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 ? (const void *)&half
-                                                                             : &whole;
+    const void *data = dtype == GANTRY_FLOAT64          ? (const void *)&value
+                       : dtype == GANTRY_FLOAT32        ? (const void *)&narrow
+                       : GANTRY__TYPE_IS(dtype, HALVES) ? (const void *)&half
+                                                        : &whole;
     return gantry_constant(c->scope, dtype, GANTRY_SCALAR, data, gantry_dtype_size(dtype));
 }
 
@@ -190,6 +192,6 @@ const gantry_tensor_t *gantry__compose_narrow(const gantry__compose_t *c, const 
 }
 
 const gantry_tensor_t *gantry__compose_widen(const gantry__compose_t *c, const gantry_tensor_t *x) {
-    bool is_half = x && (x->dtype == GANTRY_FLOAT16 || x->dtype == GANTRY_BFLOAT16);
+    const bool is_half = x && GANTRY__TYPE_IS(x->dtype, HALVES);
     return is_half ? gantry_cast(c->scope, x, GANTRY_FLOAT32) : x;
 }

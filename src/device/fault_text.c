@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "device/buffer.h"
 #include "device/logical_device.h"
 #include "device/transfer.h"
@@ -34,27 +35,6 @@ void gantry__fault_keep_values(gantry__fault_t *fault, gantry__buffer_t *buffer,
 
 /* ---- what is at a place ---- */
 
-static int64_t read_number(const unsigned char *at, int32_t dtype) {
-    union {
-        int8_t i8;
-        int16_t i16;
-        int32_t i32;
-        int64_t i64;
-        uint16_t u16;
-        uint32_t u32;
-    } number = {0};
-    memcpy(&number, at, gantry_dtype_size(dtype));
-    switch (dtype) {
-        case GANTRY_INT8: return number.i8;
-        case GANTRY_INT16: return number.i16;
-        case GANTRY_INT32: return number.i32;
-        case GANTRY_UINT8: return *at;
-        case GANTRY_UINT16: return number.u16;
-        case GANTRY_UINT32: return number.u32;
-        default: return number.i64;
-    }
-}
-
 gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, int64_t position) {
     unsigned char bytes[GANTRY__FAULT_NUMBERS * sizeof(int64_t)];
     const size_t size = gantry_dtype_size(fault->values_dtype);
@@ -73,8 +53,8 @@ gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, 
         return values;
     }
     for (; values.count < count; ++values.count)
-        values.numbers[values.count] =
-            read_number(bytes + (size_t)values.count * size, fault->values_dtype);
+        values.numbers[values.count] = gantry__integer_read((gantry_dtype_t)fault->values_dtype,
+                                                            bytes + (size_t)values.count * size);
     return values;
 }
 

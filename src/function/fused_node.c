@@ -16,6 +16,8 @@
 #include "function/fused_node.h"
 #include "run/dispatch.h"
 
+#include "ops/type_rows.h"
+
 #define MOST_INSTRUCTIONS GANTRY__FUSED_MOST_INSTRUCTIONS
 #define MOST_INPUTS GANTRY__FUSED_MOST_INPUTS
 #define MOST_OUTPUTS GANTRY__FUSED_MOST_OUTPUTS
@@ -29,8 +31,7 @@
 /* Halves are rounded after several inputs. */
 static bool sums_pairs(const gantry__graph_t *graph, const gantry__node_t *node) {
     const gantry_dtype_t dtype = graph->values[node->first_output].dtype;
-    return node->input_count == 2 ||
-           (node->input_count > 2 && dtype != GANTRY_FLOAT16 && dtype != GANTRY_BFLOAT16);
+    return node->input_count == 2 || (node->input_count > 2 && !GANTRY__TYPE_IS(dtype, HALVES));
 }
 
 static bool adds_to_last(const gantry__graph_t *graph, const gantry__node_t *node) {
@@ -70,8 +71,11 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
         gantry__fusing_result(fusing, index)->shape.rank == 0)
         return false; /* no rows */
     const gantry_dtype_t dtype = operand_type(fusing, node, id);
-    if (id == GANTRY__FUSED_LeakyRelu && dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
+    if (id == GANTRY__FUSED_LeakyRelu && !GANTRY__TYPE_IS(dtype, FLOATS))
         return false; /* alpha is rounded by the kernels' own rule */
+    if (id == GANTRY__FUSED_Cast &&
+        !gantry__fused_takes(id, gantry__fusing_result(fusing, index)->dtype))
+        return false;
     return is_reduction || gantry__fused_takes(id, dtype);
 }
 

@@ -27,6 +27,8 @@
 #include "base/new_file.h"
 #include "io/file_kind.h"
 
+#include "ops/type_rows.h"
+
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES ((size_t)6)
 #define FRONT_BYTES 12       /* the most bytes before the header */
@@ -34,26 +36,10 @@
 #define TURNED_BYTES ((size_t)1 << 20)
 #define QUOTED_CHARS 32 /* of a foreign text in a message */
 
-typedef struct type_row_t {
-    gantry_dtype_t dtype;
-    char kind; /* NumPy's letter */
-    uint8_t bytes;
-    uint8_t unit_bytes; /* the unit whose bytes are swapped to change the byte order */
-} type_row_t;
-
-static const type_row_t type_rows[] = {
-    {GANTRY_BOOL, 'b', 1, 1},      {GANTRY_INT8, 'i', 1, 1},    {GANTRY_INT16, 'i', 2, 2},
-    {GANTRY_INT32, 'i', 4, 4},     {GANTRY_INT64, 'i', 8, 8},   {GANTRY_UINT8, 'u', 1, 1},
-    {GANTRY_UINT16, 'u', 2, 2},    {GANTRY_UINT32, 'u', 4, 4},  {GANTRY_UINT64, 'u', 8, 8},
-    {GANTRY_FLOAT16, 'f', 2, 2},   {GANTRY_FLOAT32, 'f', 4, 4}, {GANTRY_FLOAT64, 'f', 8, 8},
-    {GANTRY_COMPLEX64, 'c', 8, 4},
-};
-
-static const type_row_t *row_of_dtype(gantry_dtype_t dtype) {
-    for (size_t i = 0; i < sizeof type_rows / sizeof type_rows[0]; ++i) {
-        if (type_rows[i].dtype == dtype) return &type_rows[i];
-    }
-    return NULL;
+/* The unit whose bytes are swapped to change the byte order: a part of a complex number. */
+static uint32_t swapped_bytes(gantry_dtype_t dtype) {
+    const uint32_t bytes = gantry__type_bytes((int32_t)dtype);
+    return GANTRY__TYPE_IS(dtype, COMPLEXES) ? bytes / 2 : bytes;
 }
 
 static bool machine_is_little_endian(void) {
@@ -135,12 +121,22 @@ static bool take_word(cursor_t *cursor, const char *word) {
 
 /* ---- the three values ---- */
 
+#define NPY_TYPE(short) GANTRY_ID_##short,
+
+static const int32_t npy_types[] = {GANTRY_ELEMENT_TYPES(NPY_TYPE)};
+
 static gantry_status_t fail_descr(slice_t text) {
-    char shown[QUOTED_CHARS + 4];
-    return gantry__fail(
-        GANTRY_UNIMPLEMENTED,
-        "the .npy file's elements are '%s'; accepted are b1, i1 to i8, u1 to u8, f2, f4, f8 and c8 in either byte order",
-        printable(text.bytes, text.length, shown));
+    char shown[QUOTED_CHARS + 4], accepted[sizeof npy_types / sizeof npy_types[0] * 4] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; ++i) {
+        const char *descr = gantry__type_npy(npy_types[i]);
+        if (descr)
+            used += (size_t)snprintf(accepted + used, sizeof accepted - used, used ? ", %s" : "%s",
+                                     descr + 1);
+    }
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "the .npy file's elements are '%s'; accepted are %s in either byte order",
+                        printable(text.bytes, text.length, shown), accepted);
 }
 
 static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
@@ -164,13 +160,13 @@ static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
             GANTRY_UNIMPLEMENTED,
             "the .npy file holds Python objects, which are never loaded; accepted are plain numbers");
     }
-    for (size_t i = 0; i < sizeof type_rows / sizeof type_rows[0]; ++i) {
-        const type_row_t *row = &type_rows[i];
-        if (left != 2 || at[0] != row->kind || at[1] != (char)('0' + row->bytes)) continue;
+    for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; ++i) {
+        const char *descr = gantry__type_npy(npy_types[i]);
+        if (!descr || left != strlen(descr + 1) || memcmp(at, descr + 1, left) != 0) continue;
         /* "no byte order" is only valid for single bytes */
-        if (order == '|' && row->bytes > 1) break;
-        out->dtype = row->dtype;
-        out->swapped = row->bytes > 1 && order == (machine_is_little_endian() ? '>' : '<');
+        if (order == '|' && *descr == '=') break;
+        out->dtype = (gantry_dtype_t)npy_types[i];
+        out->swapped = *descr == '=' && order == (machine_is_little_endian() ? '>' : '<');
         return GANTRY_OK;
     }
     return fail_descr(text);
@@ -386,7 +382,7 @@ typedef struct turn_t {
 } turn_t;
 
 static turn_t begin_turn(const gantry__npy_view_t *view) {
-    turn_t turn = {.shape = &view->shape, .item = row_of_dtype(view->dtype)->bytes};
+    turn_t turn = {.shape = &view->shape, .item = gantry_dtype_size(view->dtype)};
     size_t step = turn.item;
     for (int32_t i = view->shape.rank - 1; i >= 0; --i) {
         turn.stride[i] = step;
@@ -423,7 +419,7 @@ static void swap_bytes(unsigned char *bytes, size_t size, size_t unit) {
 
 /* Converts elements in place to this machine's byte order, and bools to 0 or 1. */
 static void convert(const gantry__npy_view_t *view, unsigned char *bytes, size_t size) {
-    if (view->swapped) swap_bytes(bytes, size, row_of_dtype(view->dtype)->unit_bytes);
+    if (view->swapped) swap_bytes(bytes, size, swapped_bytes(view->dtype));
     if (view->dtype != GANTRY_BOOL) return;
     for (size_t i = 0; i < size; ++i) bytes[i] = bytes[i] != 0;
 }
@@ -537,8 +533,7 @@ void gantry__npy_close(gantry__npy_file_t *file) {
 /* The width that NumPy reserves for a first dimension that may grow in place. */
 #define GROWTH_CHARS 21
 
-static int write_dict(const type_row_t *row, const gantry_shape_t *shape, char *out,
-                      size_t out_bytes) {
+static int write_dict(const char *descr, const gantry_shape_t *shape, char *out, size_t out_bytes) {
     char dims[GANTRY_MAX_RANK * 22 + 4];
     size_t used = 0;
     int growth = 0;
@@ -549,24 +544,24 @@ static int write_dict(const type_row_t *row, const gantry_shape_t *shape, char *
         used += (size_t)length;
     }
     dims[used] = '\0';
-    char order = row->bytes == 1 ? '|' : machine_is_little_endian() ? '<' : '>';
+    const char order = *descr != '=' ? *descr : machine_is_little_endian() ? '<' : '>';
     return snprintf(out, out_bytes,
-                    "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s%s), }%*s", order,
-                    row->kind, row->bytes, dims, shape->rank == 1 ? "," : "", growth, "");
+                    "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }%*s", order,
+                    descr + 1, dims, shape->rank == 1 ? "," : "", growth, "");
 }
 
 gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *shape,
                                    char out[GANTRY__NPY_HEADER_BYTES], size_t *out_bytes) {
-    const type_row_t *row = row_of_dtype(dtype);
+    const char *descr = gantry__type_npy((int32_t)dtype);
     size_t data_bytes = 0;
     *out_bytes = 0;
-    if (!row) {
+    if (!descr) {
         return gantry__fail(GANTRY_UNIMPLEMENTED, "an .npy file cannot hold elements of type %s",
                             gantry_dtype_name(dtype));
     }
     GANTRY__TRY(measure(shape, dtype, &data_bytes));
     const size_t fixed = MAGIC_BYTES + 4;
-    size_t length = (size_t)write_dict(row, shape, out + fixed, GANTRY__NPY_HEADER_BYTES - fixed);
+    size_t length = (size_t)write_dict(descr, shape, out + fixed, GANTRY__NPY_HEADER_BYTES - fixed);
     size_t total = (fixed + length + 1 + 63) / 64 * 64; /* one for the newline */
     memset(out + fixed + length, ' ', total - fixed - length - 1);
     out[total - 1] = '\n';

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/type_rows.h"
+
 /* ---- a text of bounded size ---- */
 
 typedef struct writer_t {
@@ -41,36 +43,12 @@ static size_t number_style_end(writer_t *writer) {
 
 /* ---- integers ---- */
 
-static bool is_real(gantry_dtype_t dtype) {
-    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 ||
-           dtype == GANTRY_FLOAT64;
-}
+static bool is_real(gantry_dtype_t dtype) { return gantry__type_exponent_bits((int32_t)dtype) > 0; }
 
-#define READ_AS(type, element, out)              \
-    do {                                         \
-        type value_;                             \
-        memcpy(&value_, element, sizeof value_); \
-        *(out) = value_;                         \
-    } while (0)
-
-/* Returns the length; 0 for a type that is no integer. */
 static int print_integer(gantry_dtype_t dtype, const void *element, char out[32]) {
-    int64_t value = 0;
-    uint64_t large = 0;
-    switch (dtype) {
-        case GANTRY_INT8: READ_AS(int8_t, element, &value); break;
-        case GANTRY_INT16: READ_AS(int16_t, element, &value); break;
-        case GANTRY_INT32: READ_AS(int32_t, element, &value); break;
-        case GANTRY_INT64: READ_AS(int64_t, element, &value); break;
-        case GANTRY_UINT8: READ_AS(uint8_t, element, &value); break;
-        case GANTRY_UINT16: READ_AS(uint16_t, element, &value); break;
-        case GANTRY_UINT32: READ_AS(uint32_t, element, &value); break;
-        case GANTRY_UINT64:
-            READ_AS(uint64_t, element, &large);
-            return snprintf(out, 32, "%" PRIu64, large);
-        default: out[0] = '\0'; return 0;
-    }
-    return snprintf(out, 32, "%" PRId64, value);
+    const int64_t value = gantry__integer_read(dtype, element);
+    return GANTRY__TYPE_IS(dtype, UNSIGNED) ? snprintf(out, 32, "%" PRIu64, (uint64_t)value)
+                                            : snprintf(out, 32, "%" PRId64, value);
 }
 
 static const char *bool_text(const void *element) {
@@ -223,27 +201,31 @@ static void put_float(writer_t *writer, const gantry__float_style_t *style, cons
 
 /* ---- a column of any type ---- */
 
+static gantry_dtype_t part_type(gantry_dtype_t complex) {
+    return complex == GANTRY_COMPLEX64 ? GANTRY_FLOAT32 : GANTRY_FLOAT64;
+}
+
+static const void *imaginary_part(gantry_dtype_t complex, const void *element) {
+    return (const char *)element + gantry_dtype_size(complex) / 2;
+}
+
 void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
                                int32_t precision) {
     *style = (gantry__number_style_t){.dtype = dtype};
     style->real = (gantry__float_style_t){.dtype = dtype, .precision = precision};
-    if (dtype != GANTRY_COMPLEX64) return;
-    style->real.dtype = GANTRY_FLOAT32;
+    if (!GANTRY__TYPE_IS(dtype, COMPLEXES)) return;
+    style->real.dtype = part_type(dtype);
     style->imaginary = style->real;
     style->imaginary.plus = true;
-}
-
-static const void *imaginary_part(const void *element) {
-    return (const char *)element + sizeof(float);
 }
 
 void gantry__number_style_look(gantry__number_style_t *style, const void *element) {
     char text[32];
     if (is_real(style->dtype)) {
         float_look(&style->real, element);
-    } else if (style->dtype == GANTRY_COMPLEX64) {
+    } else if (GANTRY__TYPE_IS(style->dtype, COMPLEXES)) {
         float_look(&style->real, element);
-        float_look(&style->imaginary, imaginary_part(element));
+        float_look(&style->imaginary, imaginary_part(style->dtype, element));
     } else if (style->dtype == GANTRY_BOOL) {
         style->width = 5;
     } else {
@@ -258,9 +240,9 @@ void gantry__number_style_fit(gantry__number_style_t *style) {
 }
 
 void gantry__number_style_measure(gantry__number_style_t *style, const void *element) {
-    if (is_real(style->dtype) || style->dtype == GANTRY_COMPLEX64)
-        float_measure(&style->real, element);
-    if (style->dtype == GANTRY_COMPLEX64) float_measure(&style->imaginary, imaginary_part(element));
+    const bool is_complex = GANTRY__TYPE_IS(style->dtype, COMPLEXES);
+    if (is_complex || is_real(style->dtype)) float_measure(&style->real, element);
+    if (is_complex) float_measure(&style->imaginary, imaginary_part(style->dtype, element));
 }
 
 void gantry__number_style_finish(gantry__number_style_t *style) {
@@ -285,10 +267,11 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
                                   char out[GANTRY__NUMBER_CHARS]) {
     writer_t writer = {out, 0};
     char text[32];
-    if (is_real(style->dtype) || style->dtype == GANTRY_COMPLEX64) {
+    const bool is_complex = GANTRY__TYPE_IS(style->dtype, COMPLEXES);
+    if (is_complex || is_real(style->dtype)) {
         put_float(&writer, &style->real, element);
-        if (style->dtype == GANTRY_COMPLEX64)
-            put_imaginary(&writer, &style->imaginary, imaginary_part(element));
+        if (is_complex)
+            put_imaginary(&writer, &style->imaginary, imaginary_part(style->dtype, element));
         return number_style_end(&writer);
     }
     const char *shown = style->dtype == GANTRY_BOOL ? bool_text(element) : text;
@@ -327,14 +310,15 @@ static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *eleme
     put_exponent(writer, decimal.exponent, 2);
 }
 
-static void put_complex_scalar(writer_t *writer, const void *element) {
-    gantry__real_t real = gantry__real_read(GANTRY_FLOAT32, element);
+static void put_complex_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element) {
+    const gantry_dtype_t part = part_type(dtype);
+    gantry__real_t real = gantry__real_read(part, element);
     bool alone = real.kind == GANTRY__REAL_FINITE && real.mantissa == 0 && !real.negative;
     if (!alone) {
         number_style_put(writer, '(', 1);
-        put_scalar(writer, GANTRY_FLOAT32, element, false, false);
+        put_scalar(writer, part, element, false, false);
     }
-    put_scalar(writer, GANTRY_FLOAT32, imaginary_part(element), !alone, false);
+    put_scalar(writer, part, imaginary_part(dtype, element), !alone, false);
     number_style_put_text(writer, alone ? "j" : "j)");
 }
 
@@ -344,8 +328,8 @@ size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
     char text[32];
     if (is_real(dtype)) {
         put_scalar(&writer, dtype, element, false, true);
-    } else if (dtype == GANTRY_COMPLEX64) {
-        put_complex_scalar(&writer, element);
+    } else if (GANTRY__TYPE_IS(dtype, COMPLEXES)) {
+        put_complex_scalar(&writer, dtype, element);
     } else if (dtype == GANTRY_BOOL) {
         number_style_put_text(&writer, bool_text(element));
     } else {

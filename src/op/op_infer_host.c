@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "ops/type_rows.h"
+
 /* ---- texts ---- */
 
 gantry__short_text_t gantry__shape_text(const gantry_shape_t *shape) {
@@ -114,15 +116,12 @@ gantry_status_t gantry__infer_int_or_open(gantry__infer_t *call, uint32_t input,
 
 gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *attr, int64_t last) {
     const gantry_dtype_t dtype = (gantry_dtype_t)gantry__infer_attr(call, attr)->i;
-    const int64_t reach = dtype == GANTRY_INT16    ? INT16_MAX
-                          : dtype == GANTRY_UINT16 ? UINT16_MAX
-                          : dtype == GANTRY_INT32  ? INT32_MAX
-                                                   : INT64_MAX;
-    if (last <= reach) return GANTRY_OK;
+    const uint64_t reach = gantry__type_greatest((int32_t)dtype);
+    if (last <= 0 || (uint64_t)last <= reach) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "attribute '%s' is %s, which holds numbers up to %lld, and %lld is possible; a larger type is accepted",
-        attr, gantry_dtype_name(dtype), (long long)reach, (long long)last);
+        "attribute '%s' is %s, which holds numbers up to %llu, and %lld is possible; a larger type is accepted",
+        attr, gantry_dtype_name(dtype), (unsigned long long)reach, (long long)last);
 }
 
 gantry_status_t gantry__infer_rank_fits(int64_t rank) {

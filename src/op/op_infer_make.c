@@ -6,6 +6,8 @@
 
 #include "base/decimal.h"
 
+#include "ops/type_rows.h"
+
 gantry_status_t gantry__infer_fill(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_dims(call, 0, true, &call->out_shapes[0]));
     if (call->shapes[1]->rank == 0) return GANTRY_OK;
@@ -82,33 +84,11 @@ static gantry_status_t count_floating(gantry_dtype_t dtype, const double v[3], i
         const float difference = (float)v[1] - (float)v[0];
         quotient = (double)(difference / (float)v[2]);
     } else if (dtype != GANTRY_FLOAT64) {
-        const int bits = dtype == GANTRY_FLOAT16 ? 11 : 8;
+        const int bits = 16 - gantry__type_exponent_bits((int32_t)dtype);
         quotient = round_to_bits(round_to_bits(v[1] - v[0], bits) / v[2], bits);
         if (dtype == GANTRY_FLOAT16 && fabs(quotient) > 65504) quotient = INFINITY;
     }
     return count_floats(v, quotient, out_count);
-}
-
-static int64_t read_int(gantry_dtype_t dtype, const void *data) {
-    union {
-        int8_t i8;
-        uint8_t u8;
-        int16_t i16;
-        uint16_t u16;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
-    } value = {.i64 = 0};
-    memcpy(&value, data, gantry_dtype_size(dtype));
-    switch (dtype) {
-        case GANTRY_INT8: return value.i8;
-        case GANTRY_UINT8: return value.u8;
-        case GANTRY_INT16: return value.i16;
-        case GANTRY_UINT16: return value.u16;
-        case GANTRY_INT32: return value.i32;
-        case GANTRY_UINT32: return value.u32;
-        default: return value.i64;
-    }
 }
 
 static double read_float(gantry_dtype_t dtype, const void *data) {
@@ -117,20 +97,16 @@ static double read_float(gantry_dtype_t dtype, const void *data) {
     return real.negative ? -magnitude : magnitude;
 }
 
-static bool infer_make_is_floating(gantry_dtype_t dtype) {
-    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 ||
-           dtype == GANTRY_FLOAT64;
-}
-
 static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[3],
                                    int64_t *out_count) {
+    const bool is_floating = GANTRY__TYPE_IS(dtype, FLOATING);
     int64_t ints[3];
     double floats[3];
     for (int i = 0; i < 3; ++i) {
-        ints[i] = infer_make_is_floating(dtype) ? 0 : read_int(dtype, data[i]);
+        ints[i] = is_floating ? 0 : gantry__integer_read(dtype, data[i]);
         floats[i] = read_float(dtype, data[i]);
     }
-    if (infer_make_is_floating(dtype)) return count_floating(dtype, floats, out_count);
+    if (is_floating) return count_floating(dtype, floats, out_count);
     if (dtype == GANTRY_UINT64) {
         return count_uint64(
             (const uint64_t[]){(uint64_t)ints[0], (uint64_t)ints[1], (uint64_t)ints[2]}, out_count);

@@ -22,6 +22,8 @@
 #include "io/tensor_format.h"
 #include "run/scope_state.h"
 
+#include "ops/type_rows.h"
+
 #define SPARE_TENSORS 4096
 #define MOST_PUT_BYTES (INT64_C(1) << 20)
 /* below this, calling a device's own copy takes longer than copying */
@@ -126,9 +128,8 @@ bool gantry__tensor_empty(gantry_tensor_t *tensor) {
 /* ---- making ---- */
 
 static const char *tensorflow_type_name(gantry_dtype_t dtype) {
-    if (dtype == GANTRY_FLOAT32) return "float";
-    if (dtype == GANTRY_FLOAT64) return "double";
-    return dtype == GANTRY_FLOAT16 ? "half" : gantry_dtype_name(dtype);
+    const char *alias = dtype == GANTRY_INT32 ? NULL : gantry__type_alias((int32_t)dtype);
+    return alias ? alias : gantry_dtype_name(dtype);
 }
 
 static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t *tensor) {

@@ -16,10 +16,10 @@
 #include "run/traced.h"
 #include "run/variable_state.h"
 
+#include "ops/type_rows.h"
+
 static bool lives_on_cpu_only(gantry_dtype_t dtype) {
-    return dtype == GANTRY_INT32 || dtype == GANTRY_INT16 || dtype == GANTRY_INT8 ||
-           dtype == GANTRY_UINT8 || dtype == GANTRY_UINT16 || dtype == GANTRY_UINT32 ||
-           dtype == GANTRY_UINT64;
+    return dtype != GANTRY_INT64 && GANTRY__TYPE_IS(dtype, INTEGERS);
 }
 
 /* Tensors are immutable, so one that is there already is shared. */

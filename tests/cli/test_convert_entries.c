@@ -273,7 +273,7 @@ static void unreadable_entries_of_an_archive_hide_no_others(void **state) {
 static void unreadable_tensors_of_a_checkpoint_hide_no_others(void **state) {
     (void)state;
     static const char header[] =
-        "{\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[4],\"data_offsets\":[0,4]},"
+        "{\"f8\":{\"dtype\":\"F8_E8M0\",\"shape\":[4],\"data_offsets\":[0,4]},"
         "\"good\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}";
     out_t out = create("f8.safetensors");
     put(&out, strlen(header), 8);
@@ -283,7 +283,7 @@ static void unreadable_tensors_of_a_checkpoint_hide_no_others(void **state) {
     expect_run(0, "$BIN/gantry convert f8.safetensors");
     expect_in_output(
         "f8                                cannot be read: the dtype of tensor 'f8' is "
-        "F8_E4M3");
+        "F8_E8M0");
     expect_in_output("good                              uint8      [4]  4 bytes");
     expect_run(0, "$BIN/gantry convert f8.safetensors g.npy --tensor good && tail -c 4 g.npy");
     assert_non_null(strstr(output, "abcd"));

@@ -7,7 +7,7 @@
 
 #include "cuda_text.h"
 #include "kernels/elementwise/fused_shape.h"
-#include "ops/type_sets.inc"
+#include "ops/type_rows.h"
 
 enum {
     MOST_TENSORS = 12,
@@ -99,17 +99,13 @@ typedef struct types_t {
     int32_t chosen[8]; /* per constraint of the def */
 } types_t;
 
-static const struct {
-    const char *name;
-    int32_t dtype;
-} names[] = {{"float32", 1},  {"float64", 2}, {"int32", 3},  {"uint8", 4},     {"int16", 5},
-             {"int8", 6},     {"int64", 9},   {"bool", 10},  {"bfloat16", 14}, {"uint16", 17},
-             {"float16", 19}, {"uint32", 22}, {"uint64", 23}};
+#define NAMED_TYPE(short) GANTRY_ID_##short,
+static const int32_t named_types[] = {GANTRY_ELEMENT_TYPES(NAMED_TYPE)};
 
 /* 0 when the word is neither a type nor a restricted attribute. */
 static int32_t type_of(const types_t *types, const char *word) {
-    for (size_t i = 0; i < COUNT(names); ++i) {
-        if (strcmp(names[i].name, word) == 0) return names[i].dtype;
+    for (size_t i = 0; i < COUNT(named_types); ++i) {
+        if (strcmp(gantry__type_name(named_types[i]), word) == 0) return named_types[i];
     }
     for (uint32_t i = 0; i < types->def->type_count; ++i) {
         const char *attr = types->def->types[i].attr;

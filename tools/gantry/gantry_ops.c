@@ -8,21 +8,19 @@
 /* A name for several types, used if a kernel has all of them. */
 typedef struct type_set_t {
     const char *name;
-    size_t count;
-    gantry_dtype_t types[8];
+    uint64_t types;
 } type_set_t;
 
 static const type_set_t sets[] = {
-    {"floating", 4, {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32, GANTRY_FLOAT64}},
-    {"integers",
-     8,
-     {GANTRY_INT8, GANTRY_INT16, GANTRY_INT32, GANTRY_INT64, GANTRY_UINT8, GANTRY_UINT16,
-      GANTRY_UINT32, GANTRY_UINT64}},
-    {"bool", 1, {GANTRY_BOOL}},
-    {"complex64", 1, {GANTRY_COMPLEX64}},
+    {"floating", GANTRY_DTYPES_FLOATING},
+    {"float8", GANTRY_DTYPES_QUARTERS},
+    {"integers", GANTRY_DTYPES_INTEGERS},
+    {"bool", GANTRY_DTYPES_BOOLS},
+    {"complex64", GANTRY_DTYPE_BIT(GANTRY_COMPLEX64)},
 };
 #define SETS (sizeof sets / sizeof sets[0])
 #define PARTS_BYTES 512
+#define MOST_TYPES 64 /* bits of a set */
 #define MOST_DEVICES 32
 
 typedef enum format_t { IN_TEXT, IN_JSON, IN_MARKDOWN } format_t;
@@ -37,23 +35,50 @@ static void append(char *out, size_t out_bytes, const char *word) {
     (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", word);
 }
 
+/* Finds the types of a set in the order in which they are shown: unsigned ones last, small ones
+ * first. */
+static size_t types_of(const type_set_t *set, gantry_dtype_t out[MOST_TYPES]) {
+    static const uint64_t parts[] = {~GANTRY_DTYPES_UNSIGNED, GANTRY_DTYPES_UNSIGNED};
+    size_t count = 0;
+    for (size_t part = 0; part < 2; ++part) {
+        for (size_t bytes = 1; bytes <= 16; bytes *= 2) {
+            for (int dtype = MOST_TYPES - 1; dtype > 0; --dtype) {
+                const uint64_t bit = GANTRY_DTYPE_BIT(dtype) & set->types & parts[part];
+                if (bit && gantry_dtype_size((gantry_dtype_t)dtype) == bytes)
+                    out[count++] = (gantry_dtype_t)dtype;
+            }
+        }
+    }
+    return count;
+}
+
+static size_t types_with_kernel(gantry_runtime_t *runtime, const char *op,
+                                const gantry_logical_device_t *device, const type_set_t *set,
+                                gantry_dtype_t out[MOST_TYPES], bool *out_are_all) {
+    gantry_dtype_t types[MOST_TYPES];
+    const size_t all = types_of(set, types);
+    size_t count = 0;
+    for (size_t i = 0; i < all; ++i) {
+        bool has = false;
+        if (gantry_op_has_kernel(runtime, op, device, types[i], &has, NULL) == GANTRY_OK && has)
+            out[count++] = types[i];
+    }
+    *out_are_all = count == all;
+    return count;
+}
+
 /* Appends the set's types for which the device has a kernel of the op, or the set's name if these
  * are all. Returns whether they are all. */
 static bool list_set(gantry_runtime_t *runtime, const char *op,
                      const gantry_logical_device_t *device, const type_set_t *set, char *out,
                      size_t out_bytes) {
-    char some[128] = "";
-    size_t count = 0;
-    for (size_t i = 0; i < set->count; ++i) {
-        bool has = false;
-        if (gantry_op_has_kernel(runtime, op, device, set->types[i], &has, NULL) != GANTRY_OK ||
-            !has)
-            continue;
-        append(some, sizeof some, gantry_dtype_name(set->types[i]));
-        ++count;
-    }
-    if (count > 0) append(out, out_bytes, count == set->count ? set->name : some);
-    return count == set->count;
+    gantry_dtype_t types[MOST_TYPES];
+    bool are_all = false;
+    const size_t count = types_with_kernel(runtime, op, device, set, types, &are_all);
+    if (are_all) append(out, out_bytes, set->name);
+    for (size_t i = 0; i < count && !are_all; ++i)
+        append(out, out_bytes, gantry_dtype_name(types[i]));
+    return are_all;
 }
 
 /* "float32 float64", "floating integers", or "all types". */
@@ -93,15 +118,11 @@ static void print_types(gantry_runtime_t *runtime, const char *op,
     bool is_any = false;
     (void)printf("    %s:", gantry_logical_device_name(device));
     for (size_t i = 0; i < SETS; ++i) {
-        for (size_t k = 0; k < sets[i].count; ++k) {
-            bool has = false;
-            if (gantry_op_has_kernel(runtime, op, device, sets[i].types[k], &has, NULL) !=
-                    GANTRY_OK ||
-                !has)
-                continue;
-            (void)printf(" %s", gantry_dtype_name(sets[i].types[k]));
-            is_any = true;
-        }
+        gantry_dtype_t types[MOST_TYPES];
+        bool are_all = false;
+        const size_t count = types_with_kernel(runtime, op, device, &sets[i], types, &are_all);
+        for (size_t k = 0; k < count; ++k) (void)printf(" %s", gantry_dtype_name(types[k]));
+        is_any = is_any || count > 0;
     }
     (void)printf("%s\n", is_any ? "" : " no kernel");
 }

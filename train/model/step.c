@@ -439,7 +439,7 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
 gantry_dtype_t gantry__model_input_type(const gantry_model_t *model, size_t input,
                                         gantry_dtype_t given) {
     const gantry_dtype_t wanted = model->values[input].dtype;
-    const bool is_number = gantry_dtype_size(given) > 0 && given != GANTRY_COMPLEX64;
+    const bool is_number = gantry__train_is_number(given) || given == GANTRY_BOOL;
     return is_number && gantry__train_is_float(wanted) ? wanted : given;
 }
 

@@ -8,26 +8,23 @@
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 
-static double of_float16(uint16_t bits) {
-    const int exponent = bits >> 10 & 31;
-    const double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
-    if (exponent == 31) return fraction > 0 ? NAN : sign * INFINITY;
-    if (exponent == 0) return sign * ldexp(fraction, -24);
-    return sign * ldexp(1024 + fraction, exponent - 25);
-}
+#include "ops/type_rows.h"
 
-static double of_bfloat16(uint16_t bits) {
-    const uint32_t word = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &word, sizeof value);
-    return (double)value;
+/* A floating type of 16 bits. */
+static double of_half(gantry_dtype_t dtype, uint16_t bits) {
+    const int exponent_bits = gantry__type_exponent_bits((int32_t)dtype);
+    const int fraction_bits = 15 - exponent_bits, highest = (1 << exponent_bits) - 1;
+    const int field = bits >> fraction_bits & highest, one = 1 << fraction_bits;
+    const double fraction = bits & (one - 1), sign = bits >> 15 ? -1 : 1;
+    if (field == highest) return fraction > 0 ? NAN : sign * INFINITY;
+    return sign * ldexp(field > 0 ? one + fraction : fraction,
+                        (field > 0 ? field : 1) - highest / 2 - fraction_bits);
 }
 
 static double number_at(gantry_dtype_t dtype, const void *data, int64_t i) {
     if (dtype == GANTRY_FLOAT32) return (double)((const float *)data)[i];
     if (dtype == GANTRY_FLOAT64) return ((const double *)data)[i];
-    const uint16_t bits = ((const uint16_t *)data)[i];
-    return dtype == GANTRY_FLOAT16 ? of_float16(bits) : of_bfloat16(bits);
+    return of_half(dtype, ((const uint16_t *)data)[i]);
 }
 
 gantry__finite_t gantry__finite_count(gantry_dtype_t dtype, const void *data, int64_t elements) {

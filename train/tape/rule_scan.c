@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of scans: scans in the other direction along the same axis. */
-#include <float.h>
+#include <math.h>
 
 #include "train/tape/rule_help.h"
+
+#include "ops/type_rows.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -24,14 +26,13 @@ static void rule_cumprod(gantry__rule_call_t *c) {
     c->dx[0] = gantry_div_no_nan(s, scan_back(c, "Cumsum", weighted), c->x[0]);
 }
 
-/* The lowest finite number of the type. */
+/* The lowest finite number of a floating type. */
 static tensor *lowest(gantry__rule_call_t *c, tensor *like) {
-    switch ((int)gantry_tensor_dtype(like)) {
-        case GANTRY_FLOAT64: return gantry__rule_scalar(c, like, -DBL_MAX);
-        case GANTRY_FLOAT16: return gantry__rule_scalar(c, like, -65504);
-        case GANTRY_BFLOAT16: return gantry__rule_scalar(c, like, -0x1.FEp127);
-        default: return gantry__rule_scalar(c, like, -(double)FLT_MAX);
-    }
+    const int32_t dtype = (int32_t)gantry_tensor_dtype(like);
+    const int exponent_bits = gantry__type_exponent_bits(dtype);
+    const int fraction_bits = 8 * (int)gantry__type_bytes(dtype) - 1 - exponent_bits;
+    const double most = ldexp(2 - ldexp(1, -fraction_bits), (1 << (exponent_bits - 1)) - 1);
+    return gantry__rule_scalar(c, like, -most);
 }
 
 /* exp(scan(log(part) - y) + x) for a part of dy that is positive, or 0. */

@@ -10,11 +10,6 @@
 #include "train/tape/rule.h"
 #include "train/tape/tape_state.h"
 
-static bool is_floating(gantry_dtype_t dtype) {
-    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 ||
-           dtype == GANTRY_BFLOAT16;
-}
-
 /* ---- tracked tensors ---- */
 
 static gantry_status_t track(gantry_tape_t *tape, const gantry_tensor_t *tensor,
@@ -42,7 +37,7 @@ static bool is_any_tracked(const gantry_tape_t *tape, const gantry_observation_t
 
 static bool is_any_floating(const gantry_observation_t *observation) {
     for (size_t i = 0; i < observation->output_count; ++i) {
-        if (is_floating(gantry_tensor_dtype(observation->outputs[i]))) return true;
+        if (gantry__train_is_float(gantry_tensor_dtype(observation->outputs[i]))) return true;
     }
     return false;
 }
@@ -55,7 +50,7 @@ static gantry_status_t number_tensors(gantry_tape_t *tape, gantry__record_t *rec
         record->numbers[i] = GANTRY__NOT_TRACKED;
         if (i < record->input_count)
             record->numbers[i] = gantry__pointer_map_find(&tape->numbers, tensor);
-        else if (is_floating(gantry_tensor_dtype(tensor)))
+        else if (gantry__train_is_float(gantry_tensor_dtype(tensor)))
             GANTRY__TRAIN_TRY(track(tape, tensor, &record->numbers[i]));
     }
     return GANTRY_OK;
@@ -74,7 +69,7 @@ static gantry_status_t keep_record(gantry_tape_t *tape, const gantry_observation
 }
 
 bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable) {
-    if (!is_floating(gantry_variable_dtype(variable))) return false;
+    if (!gantry__train_is_float(gantry_variable_dtype(variable))) return false;
     for (size_t i = 0; i < tape->watched_count; ++i) {
         if (tape->watched[i] == variable) return true;
     }
@@ -310,7 +305,7 @@ gantry_status_t gantry__tape_check_scope(const gantry_tape_t *tape, const char *
 gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *tensor) {
     uint32_t number;
     GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, "gantry_tape_watch"));
-    if (!tensor || !is_floating(gantry_tensor_dtype(tensor)))
+    if (!tensor || !gantry__train_is_float(gantry_tensor_dtype(tensor)))
         return gantry__train_refuse(
             tape->scope, "gantry_tape_watch: the tensor is %s; one of a floating type is accepted",
             tensor ? gantry_dtype_name(gantry_tensor_dtype(tensor)) : "NULL");
@@ -319,7 +314,7 @@ gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *te
 
 gantry_status_t gantry_tape_watch_variable(gantry_tape_t *tape, gantry_variable_t *variable) {
     GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, "gantry_tape_watch_variable"));
-    if (!variable || !is_floating(gantry_variable_dtype(variable)))
+    if (!variable || !gantry__train_is_float(gantry_variable_dtype(variable)))
         return gantry__train_refuse(
             tape->scope,
             "gantry_tape_watch_variable: the variable is %s; one of a floating type is accepted",

@@ -85,7 +85,7 @@ static void assign_compute(void *data, TF_OpKernelContext *context) {
 
 #define FLOATS GANTRY_DTYPES_FLOATING
 #define NUMBERS GANTRY_DTYPES_NUMERIC
-#define MOVED GANTRY_DTYPES_ANY
+#define MOVED (GANTRY_DTYPES_NUMERIC_BOOL | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64))
 /* TensorFlow's kernels of these ops read the elements at the address, so every type that they take
  * must have a kernel here. */
 #define ASSIGNED (NUMBERS | GANTRY_DTYPE_BIT(TF_COMPLEX64) | GANTRY_DTYPE_BIT(TF_COMPLEX128))

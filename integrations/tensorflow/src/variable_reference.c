@@ -52,7 +52,8 @@ static void assign_compute(void *kernel, TF_OpKernelContext *context) {
 }
 
 void variable_reference_register(void) {
-    const uint64_t types = GANTRY_DTYPES_ANY | GANTRY_DTYPE_BIT(TF_COMPLEX128);
+    const uint64_t types = GANTRY_DTYPES_NUMERIC_BOOL | GANTRY_DTYPE_BIT(TF_COMPLEX64) |
+                           GANTRY_DTYPE_BIT(TF_COMPLEX128);
     const register_kernel_t kernel = {.op = "Assign",
                                       .types = {{"T", types}},
                                       .create = assign_create,

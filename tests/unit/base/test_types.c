@@ -17,13 +17,22 @@ static const struct {
     size_t bytes;
     int number; /* TensorFlow's numbers */
 } rows[] = {
-    {GANTRY_FLOAT32, "float32", "float", 4, 1},  {GANTRY_FLOAT64, "float64", "double", 8, 2},
-    {GANTRY_INT32, "int32", "int", 4, 3},        {GANTRY_UINT8, "uint8", NULL, 1, 4},
-    {GANTRY_INT16, "int16", NULL, 2, 5},         {GANTRY_INT8, "int8", NULL, 1, 6},
-    {GANTRY_COMPLEX64, "complex64", NULL, 8, 8}, {GANTRY_INT64, "int64", NULL, 8, 9},
-    {GANTRY_BOOL, "bool", NULL, 1, 10},          {GANTRY_BFLOAT16, "bfloat16", NULL, 2, 14},
-    {GANTRY_UINT16, "uint16", NULL, 2, 17},      {GANTRY_FLOAT16, "float16", "half", 2, 19},
-    {GANTRY_UINT32, "uint32", NULL, 4, 22},      {GANTRY_UINT64, "uint64", NULL, 8, 23},
+    {GANTRY_FLOAT32, "float32", "float", 4, 1},
+    {GANTRY_FLOAT64, "float64", "double", 8, 2},
+    {GANTRY_INT32, "int32", "int", 4, 3},
+    {GANTRY_UINT8, "uint8", NULL, 1, 4},
+    {GANTRY_INT16, "int16", NULL, 2, 5},
+    {GANTRY_INT8, "int8", NULL, 1, 6},
+    {GANTRY_COMPLEX64, "complex64", NULL, 8, 8},
+    {GANTRY_INT64, "int64", NULL, 8, 9},
+    {GANTRY_BOOL, "bool", NULL, 1, 10},
+    {GANTRY_BFLOAT16, "bfloat16", NULL, 2, 14},
+    {GANTRY_UINT16, "uint16", NULL, 2, 17},
+    {GANTRY_FLOAT16, "float16", "half", 2, 19},
+    {GANTRY_UINT32, "uint32", NULL, 4, 22},
+    {GANTRY_UINT64, "uint64", NULL, 8, 23},
+    {GANTRY_FLOAT8_E5M2, "float8_e5m2", NULL, 1, 24},
+    {GANTRY_FLOAT8_E4M3FN, "float8_e4m3fn", NULL, 1, 25},
 };
 
 static void types_have_names_sizes_and_numbers(void **state) {
@@ -39,7 +48,7 @@ static void types_have_names_sizes_and_numbers(void **state) {
 
 static void numbers_without_type_are_invalid(void **state) {
     (void)state;
-    static const int numbers[] = {-1, 0, 7, 11, 24, 1000, INT32_MIN, INT32_MAX};
+    static const int numbers[] = {-1, 0, 7, 11, 26, 1000, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
         assert_string_equal(gantry_dtype_name((gantry_dtype_t)numbers[i]), "invalid");
         assert_int_equal(gantry_dtype_size((gantry_dtype_t)numbers[i]), 0);

@@ -10,6 +10,7 @@
  * include/gantry/abi_{types,telemetry}.h <- backend_abi.h <- kernels/common <- kernels/math
  *     <- kernels/<family> <- backends/driver <- the other backends
  * ops <- src/op, src/api, kernels, tests: rows of ops, which include nothing
+ * ops/type_rows.h <- src, kernels, train, tests: element types; includes abi_types.h and ops/
  * host <- src, backends, kernels, train, tests: the processor's mode, which includes nothing
  * include/gantry/backend_abi.h <- tests/stand_ins
  * include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
@@ -130,6 +131,8 @@ static bool may_backend_include(const char *file, const char *name, bool quoted)
 
 static bool is_plain(const char *name, bool quoted) { return !quoted || !strchr(name, '/'); }
 
+static bool is_type_rows(const char *name) { return strcmp(name, "ops/type_rows.h") == 0; }
+
 /* Whether the file (a path below the root) may have this #include. */
 static bool may_include(const char *file, const char *name, bool quoted) {
     if (begins_with(file, "include/gantry/")) {
@@ -138,7 +141,14 @@ static bool may_include(const char *file, const char *name, bool quoted) {
             return begins_with(name, "gantry/abi_");
         return !quoted && !is_vendor_header(name);
     }
-    if (begins_with(file, "ops/")) return false;
+    if (begins_with(file, "ops/"))
+        return is_type_rows(file) &&
+               (quoted ? begins_with(name, "ops/")
+                       : !is_vendor_header(name) &&
+                             (!is_public(name) || strcmp(name, "gantry/abi_types.h") == 0));
+    if (quoted && is_type_rows(name))
+        return begins_with(file, "src/") || begins_with(file, "train/") ||
+               begins_with(file, "kernels/") || begins_with(file, "tests/");
     if (begins_with(file, "host/")) return !quoted && !is_public(name) && !is_vendor_header(name);
     if (quoted && begins_with(name, "host/"))
         return begins_with(file, "src/") || begins_with(file, "kernels/") ||
@@ -235,6 +245,13 @@ static const struct {
     {"kernels/elementwise/elementwise_cpu.c", "ops/elementwise.def", true, true},
     {"backends/opencl/opencl_memory.c", "ops/elementwise.def", true, false},
     {"ops/elementwise.def", "gantry/backend_abi.h", false, false},
+    {"ops/type_rows.h", "gantry/abi_types.h", false, true},
+    {"ops/type_rows.h", "gantry/types.h", false, false},
+    {"ops/type_rows.h", "ops/type_sets.inc", true, true},
+    {"src/base/types.c", "ops/type_rows.h", true, true},
+    {"train/checkpoint/safetensors_types.c", "ops/type_rows.h", true, true},
+    {"train/checkpoint/safetensors_types.c", "ops/elementwise.def", true, false},
+    {"tools/gantry/gantry_ops.c", "ops/type_rows.h", true, false},
     {"src/base/fp_mode.h", "host/fp_mode.h", true, true},
     {"train/base/fp_mode.h", "host/fp_mode.h", true, true},
     {"backends/cpu/cpu_pool.c", "host/fp_mode.h", true, true},

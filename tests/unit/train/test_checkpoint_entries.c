@@ -3,6 +3,7 @@
  * checkpoint; what asks for it is refused by its name.
  * Promise: gantry_checkpoint_load and gantry_checkpoint_restore bring elements to a device with a
  * few MiB of host memory, whatever the tensor's size.
+ * Promise: Float8 tensors have the bytes of Python's safetensors.
  * Promise: A Git LFS pointer and an HTML page are named as such in place of a checkpoint.
  * Promise: An error message of a site and a file of another format are named as such in place of a
  * checkpoint. */
@@ -45,7 +46,7 @@ static gantry_checkpoint_t *open_checkpoint(void) {
 static void foreign_tensors_hide_no_others(void **state) {
     (void)state;
     write_file(
-        "{\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[2,3],\"data_offsets\":[0,6]},"
+        "{\"f8\":{\"dtype\":\"F8_E8M0\",\"shape\":[2,3],\"data_offsets\":[0,6]},"
         "\"good\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[6,8]},"
         "\"f4\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[8,10]},"
         "\"deep\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[10,11]}}",
@@ -59,7 +60,7 @@ static void foreign_tensors_hide_no_others(void **state) {
     gantry_shape_t shape, two = GANTRY_SHAPE(2);
     unsigned char bytes[2] = {9, 9};
     expect_failure(gantry_checkpoint_find(checkpoint, "f8", &dtype, &shape), GANTRY_UNIMPLEMENTED,
-                   "the dtype of tensor 'f8' is F8_E4M3");
+                   "the dtype of tensor 'f8' is F8_E8M0");
     assert_non_null(strstr(gantry_last_message(), path));
     expect_failure(gantry_checkpoint_read(checkpoint, "f4", GANTRY_UINT8, &two, bytes, 2),
                    GANTRY_UNIMPLEMENTED, "the dtype of tensor 'f4' is F4");
@@ -74,7 +75,7 @@ static void foreign_tensors_hide_no_others(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     assert_non_null(gantry_checkpoint_load(scope, checkpoint, "good"));
     assert_null(gantry_checkpoint_load(scope, checkpoint, "f8"));
-    expect_scope_failure(scope, GANTRY_UNIMPLEMENTED, "F8_E4M3");
+    expect_scope_failure(scope, GANTRY_UNIMPLEMENTED, "F8_E8M0");
     gantry_scope_end(scope);
     runtime_fixture_close(&f);
     gantry_checkpoint_release(checkpoint);
@@ -85,11 +86,11 @@ static void foreign_tensors_hide_no_others(void **state) {
 static void offsets_of_foreign_tensors_are_checked(void **state) {
     (void)state;
     static const char *const headers[] = {
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[6,4]}}",
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,9]}}",
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[1,6]}}",
-        "{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,4]},"
-        "\"v\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[3,6]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[6,4]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[0,9]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[1,6]}}",
+        "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[0,4]},"
+        "\"v\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[3,6]}}",
     };
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; ++i) {
         gantry_checkpoint_t *checkpoint;
@@ -208,6 +209,38 @@ static void pointers_and_pages_are_named(void **state) {
     expect_named("\x80\2\x8a", "it is a Python pickle");
 }
 
+/* By safetensors.serialize of safetensors 0.8. */
+static void float8_bytes_are_those_of_python(void **state) {
+    (void)state;
+    static const char wanted[] =
+        "\xe8\0\0\0\0\0\0\0"
+        "{\"h\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]},"
+        "\"e4m3\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_offsets\":[2,5]},"
+        "\"e5m2\":{\"dtype\":\"F8_E5M2\",\"shape\":[3],\"data_offsets\":[5,8]},"
+        "\"u\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[8,9]}}      "
+        "\0<8~\x7f<{|\x01";
+    const gantry_checkpoint_entry_t entries[] = {
+        {.name = "u", .array = {GANTRY_UINT8, GANTRY_SHAPE(1), "\x01"}},
+        {.name = "e5m2", .array = {GANTRY_FLOAT8_E5M2, GANTRY_SHAPE(3), "<{|"}},
+        {.name = "h", .array = {GANTRY_FLOAT16, GANTRY_SHAPE(1), "\0<"}},
+        {.name = "e4m3", .array = {GANTRY_FLOAT8_E4M3FN, GANTRY_SHAPE(3), "8~\x7f"}}};
+    char got[sizeof wanted];
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    assert_int_equal(gantry_checkpoint_save(NULL, path, entries, 4, NULL, 0), GANTRY_OK);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(got, 1, sizeof got, file), sizeof wanted - 1);
+    assert_int_equal(fclose(file), 0);
+    assert_memory_equal(got, wanted, sizeof wanted - 1);
+    gantry_checkpoint_t *checkpoint = open_checkpoint();
+    assert_int_equal(gantry_checkpoint_find(checkpoint, "e4m3", &dtype, &shape), GANTRY_OK);
+    assert_int_equal(dtype, GANTRY_FLOAT8_E4M3FN);
+    assert_int_equal(gantry_checkpoint_find(checkpoint, "e5m2", &dtype, &shape), GANTRY_OK);
+    assert_int_equal(dtype, GANTRY_FLOAT8_E5M2);
+    gantry_checkpoint_release(checkpoint);
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
@@ -220,6 +253,7 @@ int main(void) {
         TEST(offsets_of_foreign_tensors_are_checked),
         TEST(a_device_is_loaded_with_a_few_mib_of_host_memory),
         TEST(pointers_and_pages_are_named),
+        TEST(float8_bytes_are_those_of_python),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     (void)unlink(path);

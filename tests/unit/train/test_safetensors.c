@@ -40,6 +40,7 @@ static const header_row_t header_rows[] = {
     {W("F64", "[]", "[0,8]"), 8, GANTRY_OK, NULL},
     {W("F64", "[0]", "[0,0]"), 0, GANTRY_OK, NULL},
     {W("BOOL", "[1,1,1,1,1,1,1,1]", "[0,1]"), 1, GANTRY_OK, NULL},
+    {W("F8_E5M2", "[3]", "[0,3]"), 3, GANTRY_OK, NULL},
     {"{\"w\":{\"data_offsets\":[0,2],\"shape\":[1],\"dtype\":\"BF16\"}}", 2, GANTRY_OK, NULL},
     {"{" NAMED("b", "[4,8]") "," NAMED("a", "[0,4]") "}", 8, GANTRY_OK, NULL},
     /* no file of this format */
@@ -96,7 +97,7 @@ static const header_row_t header_rows[] = {
      "two texts have the key 'a'"},
     {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, GANTRY_DATA_LOSS, "two keys '__metadata__'"},
     /* types, shapes and offsets */
-    {W("F8_E4M3", "[1]", "[0,1]"), 1, GANTRY_OK, NULL}, /* who asks for it is refused */
+    {W("F8_E8M0", "[1]", "[0,1]"), 1, GANTRY_OK, NULL}, /* who asks for it is refused */
     {W("f32", "[1]", "[0,4]"), 4, GANTRY_OK, NULL},
     {W("F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4, GANTRY_OK, NULL},
     {W("F32", "[2]", "[0,4]"), 4, GANTRY_DATA_LOSS,
