@@ -104,9 +104,10 @@ static int read_shape(const reader_t *r, const cJSON *item, gantry_shape_t *out)
     return 0;
 }
 
-/* A text, or "@" and the name of one in the file's "tensors". */
+/* A text, "@" and the name of one in the file's "tensors", or null. */
 static int read_tensor(const reader_t *r, const cJSON *item, golden_tensor_t *out) {
     char why[256];
+    if (cJSON_IsNull(item)) return 0;
     const char *text = cJSON_IsString(item) ? item->valuestring : NULL;
     if (text && *text == '@') {
         text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r->tensors, text + 1));

@@ -15,7 +15,8 @@
 enum { GOLDEN_SAMPLES = 64, GOLDEN_HASHED_SAMPLES = 16 };
 
 typedef struct golden_tensor_t {
-    gantry_dtype_t dtype;
+    gantry_dtype_t
+        dtype; /* GANTRY_DTYPE_NONE: a case of training has no such tensor, and no data */
     gantry_shape_t shape;
     size_t bytes;        /* elements * gantry_dtype_size(dtype) */
     void *data;          /* host byte order; never NULL, even when bytes is 0 */

@@ -219,6 +219,13 @@ def plain_zeros(dtype, data):
     return b"".join(bytes(size) if data[i:i + size] == zero else data[i:i + size] for i in range(0, len(data), size))
 
 
+def array_text(array):
+    """Of a NumPy array, or None"""
+    if array is None:
+        return None
+    return tensor_text(array.dtype.name, array.shape, array.astype(array.dtype.newbyteorder("<")).tobytes())
+
+
 def sampled_text(dtype, shape, data, hashed=False, is_value=False):
     """hashed: all bits are promised, or, with is_value, all values, for which -0 is 0. Of NaNs data has the positive quiet
     one only."""
@@ -263,12 +270,13 @@ def read_tensor(text):
 
 def share(texts):
     """{name: text} of long texts that come more than once; the name follows from the text."""
-    counts = collections.Counter(texts)
+    counts = collections.Counter(t for t in texts if t)
     return {f"{zlib.crc32(t.encode()):08x}": t for t, n in counts.items() if n > 1 and (n - 1) * len(t) > 12 * n + 24}
 
 
 def write_file(path, head, cases):
-    """Cases as JSON, one a line; the members inputs and outputs are lists of texts."""
+    """Cases as JSON, one a line; the members inputs and outputs are lists of texts, or of None for a tensor that is not
+    given."""
     shared = share([t for c in cases for key in ("inputs", "outputs") for t in c.get(key, ())])
     names = {text: f"@{name}" for name, text in shared.items()}
     assert len(names) == len(shared)
@@ -291,5 +299,5 @@ def read_file(path):
     shared = content.get("tensors", {})
     for case in content["cases"]:
         for key in ("inputs", "outputs"):
-            case[key] = [shared[t[1:]] if t.startswith("@") else t for t in case.get(key, ())]
+            case[key] = [shared[t[1:]] if t and t.startswith("@") else t for t in case.get(key, ())]
     return content
