@@ -292,6 +292,14 @@ def write_file(path, head, cases):
     return os.path.getsize(path)
 
 
+def write_keras(name, version, cases):
+    """keras/NAME.json, made with a version of Keras; returns its size."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keras", name + ".json")
+    size = write_file(path, {"op": name, "made_with": f"Keras {version}"}, cases)
+    print(f"keras/{name}.json: {size} bytes")
+    return size
+
+
 def read_file(path):
     """The file's members, with the texts of shared tensors in their places."""
     with open(path, encoding="ascii") as file:

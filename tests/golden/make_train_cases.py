@@ -41,10 +41,7 @@ def case(name, op, attrs, inputs, outputs):
 
 
 def write(name, made):
-    """The file NAME.json of the folder keras."""
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keras")
-    size = golden_form.write_file(os.path.join(folder, name + ".json"), {"op": name, "made_with": f"Keras {keras.__version__}"}, made)
-    print(f"keras/{name}.json: {size} bytes")
+    golden_form.write_keras(name, keras.__version__, made)
 
 
 # ---- losses ----

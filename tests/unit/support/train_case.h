@@ -22,6 +22,16 @@ static inline void train_file_load(const char *name, golden_file_t *file) {
     if (golden_load(path, file, why, sizeof why) != 0) fail_msg("%s", why);
 }
 
+/* The numbers of a file's case, which has this name; the file is read at the first call. */
+static inline const golden_tensor_t *train_numbers(golden_file_t *file, const char *file_name,
+                                                   size_t index, const char *name) {
+    if (file->case_count == 0) train_file_load(file_name, file);
+    assert_in_range(index, 0, file->case_count - 1);
+    assert_string_equal(file->cases[index].name, name);
+    assert_int_equal(file->cases[index].outputs[0].dtype, GANTRY_FLOAT64);
+    return &file->cases[index].outputs[0];
+}
+
 /* An attribute as a number; 0: there is none. */
 static inline double train_attr(const golden_case_t *item, const char *name) {
     const golden_attr_t *attr = golden_find_attr(item, name);
