@@ -71,6 +71,7 @@ typedef struct golden_case_t {
     char *message_contains;       /* "": any message */
     /* source of the outputs: "tensorflow", "reference" or "numpy" */
     char *source;
+    char *text; /* "", or what the case gives in place of outputs: a printed tensor */
 } golden_case_t;
 
 typedef struct golden_file_t {
