@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "../../conformance/golden.h"
 #include "base/failure.h"
 #include "failing_heap.h"
+#include "golden_file.h"
 #include "io/tensor_format.h"
 
 /* An array of 0, step, 2 step... */
@@ -63,10 +63,8 @@ static bool prints_numpys_text(const golden_case_t *item) {
 static void text_of_every_case_is_numpys(void **state) {
     (void)state;
     size_t wrong = 0;
-    char why[512];
     golden_file_t file;
-    if (golden_load(GANTRY_TEST_SOURCE_DIR "/tests/golden/formats.json", &file, why, sizeof why))
-        fail_msg("%s", why);
+    golden_file_open("formats.json", &file);
     for (size_t i = 0; i < file.case_count; ++i) wrong += !prints_numpys_text(&file.cases[i]);
     assert_int_equal(wrong, 0);
     assert_true(file.case_count > 200);

@@ -33,7 +33,7 @@ static control_case_t control_cases[CONTROL_CASES];
 
 static inline int control_load(void **state) {
     (void)state;
-    train_file_load("control", &control_file);
+    golden_file_open("keras/control.json", &control_file);
     assert_int_equal(control_file.case_count, CONTROL_CASES);
     for (size_t i = 0; i < CONTROL_CASES; ++i) {
         const golden_case_t *item = &control_file.cases[i];

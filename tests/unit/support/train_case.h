@@ -9,23 +9,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../conformance/golden.h"
+#include "golden_file.h"
 #include "need_opencl.h"
 
 enum { TRAIN_MOST_BYTES = 1 << 14 };
 
 /* ---- files of tests/golden/keras ---- */
 
-static inline void train_file_load(const char *name, golden_file_t *file) {
-    char path[512], why[512];
-    (void)snprintf(path, sizeof path, GANTRY_TEST_SOURCE_DIR "/tests/golden/keras/%s.json", name);
-    if (golden_load(path, file, why, sizeof why) != 0) fail_msg("%s", why);
-}
-
 /* The numbers of a file's case, which has this name; the file is read at the first call. */
 static inline const golden_tensor_t *train_numbers(golden_file_t *file, const char *file_name,
                                                    size_t index, const char *name) {
-    if (file->case_count == 0) train_file_load(file_name, file);
+    if (file->case_count == 0) golden_file_open(file_name, file);
     assert_in_range(index, 0, file->case_count - 1);
     assert_string_equal(file->cases[index].name, name);
     assert_int_equal(file->cases[index].outputs[0].dtype, GANTRY_FLOAT64);

@@ -91,7 +91,7 @@ static inline void train_initializer_check(gantry_runtime_t *runtime, const char
                                            void (*check)(gantry_scope_t *scope,
                                                          const train_initializer_case_t *c)) {
     golden_file_t file;
-    train_file_load("initializers", &file);
+    golden_file_open("keras/initializers.json", &file);
     for (size_t i = 0; i < file.case_count; i += each) {
         const train_initializer_case_t c = train_initializer_read(&file.cases[i]);
         gantry_scope_t *scope = gantry_scope_begin(runtime, device);

@@ -293,7 +293,7 @@ static inline void train_layer_check_one(gantry_runtime_t *runtime, const char *
     const gantry_tensor_t *inputs[TRAIN_LAYER_INPUTS], *outputs[1 + TRAIN_LAYER_SOURCES];
     static golden_file_t file;
     train_layer_case_t numbered = train_layer_cases[index], *c = &numbered;
-    const golden_tensor_t *numbers = train_numbers(&file, "layers", index, c->name);
+    const golden_tensor_t *numbers = train_numbers(&file, "keras/layers.json", index, c->name);
     c->numbers = numbers->data;
     c->number_count = numbers->bytes / sizeof(double);
     train_layer_run_t run = {.c = c, .dtype = dtype, .state = c->seed};

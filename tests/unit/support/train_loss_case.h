@@ -116,7 +116,7 @@ static inline void train_loss_check(gantry_runtime_t *runtime, const char *devic
                                     void (*check)(gantry_scope_t *scope,
                                                   const train_loss_case_t *c)) {
     golden_file_t file;
-    train_file_load("losses", &file);
+    golden_file_open("keras/losses.json", &file);
     for (size_t i = 0; i < file.case_count; i += each) {
         const train_loss_case_t c = train_loss_read(&file.cases[i]);
         gantry_scope_t *scope = gantry_scope_begin(runtime, device);

@@ -234,7 +234,7 @@ static inline void train_metric_run(gantry_runtime_t *runtime, const char *devic
 static inline void train_metric_check(gantry_runtime_t *runtime, const char *device, size_t each,
                                       train_metric_update_fn update) {
     golden_file_t file;
-    train_file_load("metrics", &file);
+    golden_file_open("keras/metrics.json", &file);
     for (size_t i = 0; i < file.case_count; i += each) {
         const train_metric_case_t c = train_metric_read(&file.cases[i]);
         train_metric_run(runtime, device, &c, update);

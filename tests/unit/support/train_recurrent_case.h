@@ -61,7 +61,7 @@ static inline recurrent_case_t recurrent_case_read(const char *kind, size_t inde
     const bool is_long = strcmp(kind, "long") == 0;
     (void)snprintf(name, sizeof name, "%s %zu", kind, index);
     const golden_tensor_t *numbers =
-        train_numbers(&file, "recurrent", is_long ? index : LONG_CASES + index, name);
+        train_numbers(&file, "keras/recurrent.json", is_long ? index : LONG_CASES + index, name);
     return (recurrent_case_t){.is_masked = !is_long && stateful_masked[index],
                               .count = numbers->bytes / sizeof(double),
                               .numbers = numbers->data};

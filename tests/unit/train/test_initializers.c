@@ -107,7 +107,7 @@ static void orthogonal_matrices_are_orthogonal(void **state) {
 static void default_seeds_are_those_of_keras(void **state) {
     (void)state;
     golden_file_t file;
-    train_file_load("seeds", &file);
+    golden_file_open("keras/seeds.json", &file);
     for (size_t i = 0; i < file.case_count; ++i) {
         const int64_t *seed = file.cases[i].inputs[0].data, *drawn = file.cases[i].outputs[0].data;
         for (size_t k = 0; k < 8; ++k) assert_int_equal(gantry_default_seed(*seed, k), drawn[k]);

@@ -239,7 +239,7 @@ static void first_weights_of_a_seed_are_those_of_keras(void **state) {
     (void)state;
     static float given[1024];
     golden_file_t file;
-    train_file_load("layer_seeds", &file);
+    golden_file_open("keras/layer_seeds.json", &file);
     for (size_t c = 0; c < file.case_count; ++c) {
         const int64_t *seed = file.cases[c].inputs[0].data;
         const golden_tensor_t *expected = &file.cases[c].outputs[0];
