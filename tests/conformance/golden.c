@@ -248,6 +248,8 @@ static int check_samples(const reader_t *r, const golden_case_t *item) {
         const golden_tensor_t *output = &item->outputs[i];
         if (has_bound && output->is_hashed && golden_is_float(output->dtype))
             return refuse(r, "output %zu has both a hash and a bound", i);
+        if (output->is_summed && !(has_bound && golden_is_float(output->dtype)))
+            return refuse(r, "output %zu has a sum without a bound", i);
     }
     return 0;
 }

@@ -22,7 +22,9 @@ typedef struct golden_tensor_t {
     void *data;          /* host byte order; never NULL, even when bytes is 0 */
     size_t sample_count; /* not 0: data has that many elements only */
     bool is_hashed;      /* hash is of all elements (golden_hash) */
+    bool is_summed;      /* sum is of all elements (golden_sum) */
     uint64_t hash;
+    double sum;
 } golden_tensor_t;
 
 typedef enum golden_attr_kind_t {
@@ -108,6 +110,12 @@ void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double 
 /* XXH64 of `bytes` bytes of elements in the order of files. Every NaN counts as the positive quiet
  * one; with is_value, -0 counts as +0. */
 uint64_t golden_hash(gantry_dtype_t dtype, const void *data, size_t bytes, bool is_value);
+
+/* The sum of the finite elements of a float type, each times a weight from 1 to 2 that its place
+ * gives. out_bound gets how far it may be from the sum of elements of which each is within the
+ * bounds. */
+double golden_sum(gantry_dtype_t dtype, const void *data, size_t bytes,
+                  const golden_tolerance_t *tolerance, double *out_bound);
 
 /* Compares expected->bytes bytes at actual, which has expected's type and shape. Returns 0 when
  * every element is right; otherwise 1. why (may be NULL) then gets the number of differing

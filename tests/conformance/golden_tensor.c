@@ -172,22 +172,34 @@ static int read_drawn(text_t *t, size_t *out_count) {
     return 0;
 }
 
-static int read_hash(text_t *t) {
+static int read_sum(text_t *t) {
     char *end;
-    if (*t->at != '#') return *t->at ? refuse(t, "samples end with %s", t->at) : 0;
+    t->out->sum = strtod(t->at + 2, &end);
+    t->out->is_summed = true;
+    bool is_sum = end != t->at + 2 && !*end && isfinite(t->out->sum);
+    return is_sum ? 0 : refuse(t, "a sum is a number, not %s", t->at + 2);
+}
+
+/* "#" and a hash, or "#=" and a sum */
+static int read_check(text_t *t) {
+    char *end;
+    if (*t->at != '#')
+        return refuse(t, "samples end with \"%s\" in place of a hash or a sum", t->at);
+    if (t->at[1] == '=') return read_sum(t);
     t->out->hash = strtoull(t->at + 1, &end, 16);
     t->out->is_hashed = true;
     return end == t->at + 17 && !*end ? 0 : refuse(t, "a hash has 16 digits, not %s", t->at + 1);
 }
 
 static int read_samples(text_t *t) {
-    size_t wanted = strchr(t->at, '#') ? GOLDEN_HASHED_SAMPLES : GOLDEN_SAMPLES;
+    const char *check = strchr(t->at, '#');
+    size_t wanted = check && check[1] != '=' ? GOLDEN_HASHED_SAMPLES : GOLDEN_SAMPLES;
     t->room = wanted;
     t->at++;
     if (read_plain(t, &t->out->sample_count)) return -1;
     if (t->out->sample_count != wanted)
         return refuse(t, "there are %zu samples instead of %zu", t->out->sample_count, wanted);
-    return read_hash(t);
+    return read_check(t);
 }
 
 static int read_all(text_t *t) {

@@ -93,7 +93,8 @@ def encode_tensor(x):
 
 
 def encode_output(x, tolerance):
-    """A long output as samples if this makes the file smaller, with a hash where all bits or all values are promised."""
+    """A long output as samples if this makes the file smaller: with a hash where all bits or all values are promised, else
+    with a sum."""
     array = canonical(np.asarray(x))
     whole, exact = encode_tensor(array), tolerance.get("exact", False)
     hashed = exact or not any(tolerance.values()) or not is_float(array.dtype)

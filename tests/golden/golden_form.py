@@ -22,7 +22,7 @@ ROWS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "ops
 with open(ROWS, encoding="ascii") as rows:  # {"float32": "f32", ...}
     SHORT = {long.lower(): short for short, long in re.findall(r"^GANTRY_ELEMENT_TYPE\((\w+), (\w+),", rows.read(), re.M)}
 LONG = {short: long for long, short in SHORT.items()}
-SAMPLES, HASHED_SAMPLES = 64, 16   # of a tensor that is written as samples, or as samples and a hash
+SAMPLES, HASHED_SAMPLES = 64, 16   # of a tensor that is written as samples and a sum, or as samples and a hash
 DRAW_LOW, DRAW_SPAN = -4.0, 8.0   # drawn floats lie between -4 and 4,
 INT_LOW, INT_SPAN = -1000, 2000   # drawn integers are -1000 to 1000
 MASK = (1 << 64) - 1
@@ -226,14 +226,21 @@ def array_text(array):
     return tensor_text(array.dtype.name, array.shape, array.astype(array.dtype.newbyteorder("<")).tobytes())
 
 
+def weighted_sum(dtype, data):
+    """golden_sum of tests/conformance/golden_compare.c"""
+    size = SIZES[dtype]
+    numbers = (float_number(dtype, int.from_bytes(data[i:i + size], "little")) for i in range(0, len(data), size))
+    return math.fsum((1 + (i * 0x9e3779b1 & 0xffffffff) / 2**32) * x for i, x in enumerate(numbers) if math.isfinite(x))
+
+
 def sampled_text(dtype, shape, data, hashed=False, is_value=False):
-    """hashed: all bits are promised, or, with is_value, all values, for which -0 is 0. Of NaNs data has the positive quiet
-    one only."""
+    """hashed: all bits are promised, or, with is_value, all values, for which -0 is 0; otherwise a sum goes with the
+    samples. Of NaNs data has the positive quiet one only."""
     size = SIZES[dtype]
     places = sample_places(len(data) // size, HASHED_SAMPLES if hashed else SAMPLES)
     samples = b"".join(data[i * size:i * size + size] for i in places)
-    hash_ = f"#{xxh64(plain_zeros(dtype, data) if is_value else data):016x}" if hashed else ""
-    return f"{head_text(dtype, shape)} ?{plain_text(dtype, samples)}{hash_}"
+    check = f"{xxh64(plain_zeros(dtype, data) if is_value else data):016x}" if hashed else f"={weighted_sum(dtype, data)!r}"
+    return f"{head_text(dtype, shape)} ?{plain_text(dtype, samples)}#{check}"
 
 
 def read_head(text):

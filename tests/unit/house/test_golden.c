@@ -210,12 +210,16 @@ static void load_broken_tensor_is_refused(void **state) {
     expect_text_refused("f32[100] ?1,2", "2 samples instead of 64");
     expect_text_refused("f32[100] ?1:16#12", "a hash has 16 digits, not 12");
     expect_text_refused("f32[100] ?1:2#0123456789abcdef", "2 samples instead of 16");
-    expect_text_refused("f32[100] ?1:64*", "samples end with *");
-    expect_text_refused("f32[100] ?1:64", "input 0 is given by samples");
+    expect_text_refused("f32[100] ?1:64*", "samples end with \"*\"");
+    expect_text_refused("f32[100] ?1:64", "samples end with \"\"");
+    expect_text_refused("f32[100] ?1:64#=x", "a sum is a number, not x");
+    expect_text_refused("f32[100] ?1:64#=inf", "a sum is a number, not inf");
+    expect_text_refused("f32[100] ?1:64#=2.5", "input 0 is given by samples");
     expect_text_refused("@none", "\"tensors\" has no text @none");
     expect_refusal("\"f32[2] 1,-2\"", "7", "a tensor is not a text");
     expect_refusal("f64[] =AAAAAAAA8L8", "f64[100] ?1:16#0123456789abcdef",
                    "output 0 has both a hash and a bound");
+    expect_refusal("f64[] =AAAAAAAA8L8", "i32[100] ?1:64#=2", "output 0 has a sum without a bound");
 }
 
 static void expect_bytes(const char *text, const void *bytes, size_t count) {
@@ -403,6 +407,34 @@ static void a_hash_finds_what_no_sample_shows(void **state) {
     assert_non_null(strstr(why, "1 of 64 samples differ; first at [199]: expected 4, got 5"));
 }
 
+static void a_sum_finds_what_is_far_wrong_between_samples(void **state) {
+    (void)state;
+    enum { COUNT = 1000 };
+    const golden_tolerance_t bound = {.absolute = 1e-5};
+    static float actual[COUNT];
+    float samples[GOLDEN_SAMPLES];
+    char why[256] = "";
+    double allowed;
+    for (size_t i = 0; i < COUNT; ++i) actual[i] = i == 700 ? INFINITY : (float)(i % 5);
+    for (size_t i = 0; i < GOLDEN_SAMPLES; ++i) samples[i] = actual[golden_sample_place(COUNT, i)];
+    golden_tensor_t tensor = floats_of(actual, COUNT);
+    tensor.data = samples;
+    tensor.sample_count = GOLDEN_SAMPLES;
+    tensor.is_summed = true;
+    tensor.sum = golden_sum(GANTRY_FLOAT32, actual, sizeof actual, &bound, &allowed);
+    assert_true(allowed > 0.01 && allowed < 0.021);
+    assert_int_equal(golden_compare(&tensor, &bound, actual, why, sizeof why), 0);
+    for (size_t i = 0; i < COUNT; ++i) actual[i] += 9e-6f;
+    assert_int_equal(golden_compare(&tensor, &bound, actual, why, sizeof why), 0);
+    actual[5] += 0.05f; /* no sample */
+    assert_int_equal(golden_compare(&tensor, &bound, actual, why, sizeof why), 1);
+    assert_non_null(strstr(why, "the weighted sum of all 1000 elements is"));
+    actual[5] -= 0.05f;
+    actual[6] += 1; /* two elements change places */
+    actual[7] -= 1;
+    assert_int_equal(golden_compare(&tensor, &bound, actual, NULL, 0), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(load_whole_file_gives_every_field),
@@ -419,6 +451,7 @@ int main(void) {
         cmocka_unit_test(compare_difference_is_told_with_place_values_and_ulp),
         cmocka_unit_test(compare_doubles_and_integers_sees_every_bit),
         cmocka_unit_test(a_hash_finds_what_no_sample_shows),
+        cmocka_unit_test(a_sum_finds_what_is_far_wrong_between_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
