@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The reader of golden cases refuses every broken file, and the comparison reports every
- * kind of difference. */
+ * kind of difference.
+ * Promise: Of a golden output that is written as samples, the samples and a hash or a sum of all
+ * elements are compared. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
