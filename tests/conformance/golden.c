@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GOLDEN_FORMAT 1
+#define GOLDEN_FORMAT 2
 #define GOLDEN_LARGEST_FILE ((size_t)64 << 20)
-#define GOLDEN_LARGEST_TENSOR ((int64_t)1 << 28)
 
 typedef struct reader_t {
     const char *path;
     const char *case_name; /* NULL outside cases */
+    const cJSON *tensors;  /* texts by name; NULL: the file has none */
     char *error;
     size_t error_bytes;
 } reader_t;
@@ -104,66 +104,17 @@ static int read_shape(const reader_t *r, const cJSON *item, gantry_shape_t *out)
     return 0;
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-}
-
-/* Files hold little-endian elements. */
-static void to_host_order(unsigned char *data, size_t bytes, size_t element) {
-    const uint16_t one = 1;
-    if (*(const unsigned char *)&one == 1) return;
-    for (size_t at = 0; at + element <= bytes; at += element) {
-        for (size_t i = 0; i < element / 2; ++i) {
-            unsigned char kept = data[at + i];
-            data[at + i] = data[at + element - 1 - i];
-            data[at + element - 1 - i] = kept;
-        }
-    }
-}
-
-/* Decodes "hex", or repeats "cycle_hex" over the tensor. */
-static int read_data(const reader_t *r, const cJSON *item, golden_tensor_t *out) {
-    const cJSON *hex = cJSON_GetObjectItemCaseSensitive(item, "hex");
-    const cJSON *cycle = cJSON_GetObjectItemCaseSensitive(item, "cycle_hex");
-    const cJSON *data = hex ? hex : cycle;
-    if (!cJSON_IsString(data)) return refuse(r, "a tensor has neither \"hex\" nor \"cycle_hex\"");
-    size_t element = gantry_dtype_size(out->dtype);
-    size_t given = strlen(data->valuestring) / 2;
-    bool fits =
-        hex ? given == out->bytes : given > 0 && given <= out->bytes && given % element == 0;
-    if (!fits || strlen(data->valuestring) % 2) {
-        return refuse(r, "a tensor of %zu bytes has data of %zu hex digits", out->bytes,
-                      strlen(data->valuestring));
-    }
-    unsigned char *bytes = out->data = malloc(out->bytes ? out->bytes : 1);
-    if (!bytes) return refuse(r, "out of memory");
-    for (size_t i = 0; i < given; ++i) {
-        int high = hex_digit(data->valuestring[2 * i]),
-            low = hex_digit(data->valuestring[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return refuse(r, "a tensor's data is not hexadecimal at digit %zu", 2 * i);
-        bytes[i] = (unsigned char)(high << 4 | low);
-    }
-    for (size_t i = given; i < out->bytes; ++i) bytes[i] = bytes[i - given];
-    to_host_order(bytes, out->bytes, element);
-    return 0;
-}
-
+/* A text, "@" and the name of one in the file's "tensors", or null. */
 static int read_tensor(const reader_t *r, const cJSON *item, golden_tensor_t *out) {
-    const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(item, "dtype");
-    out->dtype =
-        cJSON_IsString(dtype) ? gantry_dtype_from_name(dtype->valuestring) : GANTRY_DTYPE_NONE;
-    if (out->dtype == GANTRY_DTYPE_NONE) {
-        return refuse(r, "unknown type %s", cJSON_IsString(dtype) ? dtype->valuestring : "(none)");
+    char why[256];
+    if (cJSON_IsNull(item)) return 0;
+    const char *text = cJSON_IsString(item) ? item->valuestring : NULL;
+    if (text && *text == '@') {
+        text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r->tensors, text + 1));
+        if (!text) return refuse(r, "\"tensors\" has no text %s", item->valuestring);
     }
-    if (read_shape(r, cJSON_GetObjectItemCaseSensitive(item, "shape"), &out->shape)) return -1;
-    int64_t elements = gantry_shape_elements(&out->shape);
-    if (elements < 0 || elements > GOLDEN_LARGEST_TENSOR)
-        return refuse(r, "a tensor's shape is negative or too large");
-    out->bytes = (size_t)elements * gantry_dtype_size(out->dtype);
-    return read_data(r, item, out);
+    if (!text) return refuse(r, "a tensor is not a text");
+    return golden_read_tensor(text, out, why, sizeof why) ? refuse(r, "%s", why) : 0;
 }
 
 static int read_tensors(const reader_t *r, const cJSON *object, const char *key,
@@ -183,7 +134,6 @@ static int read_tensors(const reader_t *r, const cJSON *object, const char *key,
 }
 
 static int read_ints(const reader_t *r, const cJSON *list, golden_attr_t *out) {
-    if (!cJSON_IsArray(list)) return refuse(r, "attribute %s is not a list", out->name);
     size_t total = (size_t)cJSON_GetArraySize(list);
     if (total == 0) return 0;
     out->ints = calloc(total, sizeof *out->ints);
@@ -195,33 +145,40 @@ static int read_ints(const reader_t *r, const cJSON *list, golden_attr_t *out) {
     return 0;
 }
 
-static int read_attr_value(const reader_t *r, const cJSON *value, golden_attr_t *out) {
-    static const char *const kinds[] = {"bool", "int", "float", "type", "shape", "ints", "string"};
-    size_t kind = 0;
-    while (kind < sizeof kinds / sizeof *kinds &&
-           strcmp(kinds[kind], value->string ? value->string : "") != 0)
-        kind++;
-    out->kind = (golden_attr_kind_t)kind;
-    switch (out->kind) {
-        case GOLDEN_ATTR_BOOL:
-            out->bool_value = cJSON_IsTrue(value);
-            return cJSON_IsBool(value) ? 0 : refuse(r, "attribute %s is not a boolean", out->name);
-        case GOLDEN_ATTR_INT: return to_integer(r, value, &out->int_value);
-        case GOLDEN_ATTR_FLOAT:
-            out->float_value = value->valuedouble;
-            return cJSON_IsNumber(value) ? 0 : refuse(r, "attribute %s is not a number", out->name);
-        case GOLDEN_ATTR_TYPE:
-            out->type_value = cJSON_IsString(value) ? gantry_dtype_from_name(value->valuestring)
-                                                    : GANTRY_DTYPE_NONE;
-            return out->type_value ? 0 : refuse(r, "attribute %s is not a known type", out->name);
-        case GOLDEN_ATTR_SHAPE: return read_shape(r, value, &out->shape_value);
-        case GOLDEN_ATTR_INTS: return read_ints(r, value, out);
-        case GOLDEN_ATTR_STRING:
-            out->string_value = cJSON_IsString(value) ? copy_text(value->valuestring) : NULL;
-            return out->string_value ? 0 : refuse(r, "attribute %s is not a string", out->name);
+/* The values that name their kind: {"float":0.5} */
+static int read_named_value(const reader_t *r, const cJSON *value, golden_attr_t *out) {
+    const char *kind = value && value->string ? value->string : "(none)";
+    if (strcmp(kind, "float") == 0) {
+        out->kind = GOLDEN_ATTR_FLOAT;
+        out->float_value = value->valuedouble;
+        return cJSON_IsNumber(value) ? 0 : refuse(r, "attribute %s is not a number", out->name);
     }
-    return refuse(r, "attribute %s is of unknown kind %s", out->name,
-                  value->string ? value->string : "(none)");
+    if (strcmp(kind, "type") == 0) {
+        out->kind = GOLDEN_ATTR_TYPE;
+        out->type_value =
+            cJSON_IsString(value) ? gantry_dtype_from_name(value->valuestring) : GANTRY_DTYPE_NONE;
+        return out->type_value ? 0 : refuse(r, "attribute %s is not a known type", out->name);
+    }
+    out->kind = GOLDEN_ATTR_SHAPE;
+    if (strcmp(kind, "shape") == 0) return read_shape(r, value, &out->shape_value);
+    return refuse(r, "attribute %s is of unknown kind %s", out->name, kind);
+}
+
+static int read_attr_value(const reader_t *r, const cJSON *value, golden_attr_t *out) {
+    if (cJSON_IsObject(value)) return read_named_value(r, value->child, out);
+    if (cJSON_IsBool(value)) {
+        out->kind = GOLDEN_ATTR_BOOL;
+        out->bool_value = cJSON_IsTrue(value);
+        return 0;
+    }
+    if (cJSON_IsString(value)) {
+        out->kind = GOLDEN_ATTR_STRING;
+        out->string_value = copy_text(value->valuestring);
+        return out->string_value ? 0 : refuse(r, "out of memory");
+    }
+    out->kind = cJSON_IsArray(value) ? GOLDEN_ATTR_INTS : GOLDEN_ATTR_INT;
+    if (out->kind == GOLDEN_ATTR_INTS) return read_ints(r, value, out);
+    return to_integer(r, value, &out->int_value);
 }
 
 static int read_attrs(const reader_t *r, const cJSON *object, golden_case_t *out) {
@@ -236,9 +193,7 @@ static int read_attrs(const reader_t *r, const cJSON *object, golden_case_t *out
         golden_attr_t *attr = &out->attrs[out->attr_count++];
         attr->name = copy_text(item->string);
         if (!attr->name) return refuse(r, "out of memory");
-        if (!cJSON_IsObject(item) || !item->child)
-            return refuse(r, "attribute %s has no value", attr->name);
-        if (read_attr_value(r, item->child, attr)) return -1;
+        if (read_attr_value(r, item, attr)) return -1;
     }
     return 0;
 }
@@ -282,22 +237,42 @@ static int read_error(const reader_t *r, const cJSON *object, golden_case_t *out
                   cJSON_IsString(item) ? item->valuestring : "(not a string)");
 }
 
+/* A hash promises all bits, or all values; samples stand for outputs only. */
+static int check_samples(const reader_t *r, const golden_case_t *item) {
+    const golden_tolerance_t *bound = &item->tolerance;
+    bool has_bound = bound->ulp > 0 || bound->absolute > 0 || bound->relative > 0;
+    for (size_t i = 0; i < item->input_count; ++i) {
+        if (item->inputs[i].sample_count) return refuse(r, "input %zu is given by samples", i);
+    }
+    for (size_t i = 0; i < item->output_count; ++i) {
+        const golden_tensor_t *output = &item->outputs[i];
+        if (has_bound && output->is_hashed && golden_is_float(output->dtype))
+            return refuse(r, "output %zu has both a hash and a bound", i);
+        if (output->is_summed && !(has_bound && golden_is_float(output->dtype)))
+            return refuse(r, "output %zu has a sum without a bound", i);
+    }
+    return 0;
+}
+
 static int read_case(reader_t *r, const cJSON *item, const char *file_op, golden_case_t *out) {
     if (!cJSON_IsObject(item)) return refuse(r, "a case is not an object");
     if (read_string(r, item, "name", NULL, &out->name)) return -1;
     r->case_name = out->name;
     if (read_string(r, item, "op", file_op, &out->op)) return -1;
     if (read_string(r, item, "source", "tensorflow", &out->source)) return -1;
+    if (read_string(r, item, "text", "", &out->text)) return -1;
     if (read_error(r, item, out)) return -1;
     if (read_attrs(r, item, out)) return -1;
     if (read_tensors(r, item, "inputs", &out->inputs, &out->input_count)) return -1;
+    if (out->error_status != GANTRY_OK) {
+        bool has_outputs = cJSON_GetObjectItemCaseSensitive(item, "outputs") != NULL;
+        return has_outputs ? refuse(r, "an error case has outputs") : 0;
+    }
+    if (*out->text) return 0;
     if (read_tensors(r, item, "outputs", &out->outputs, &out->output_count)) return -1;
-    if (out->error_status != GANTRY_OK)
-        return out->output_count ? refuse(r, "an error case has outputs") : 0;
     if (out->output_count == 0) return refuse(r, "there is neither an output nor an error");
     if (read_tolerance(r, item, &out->tolerance)) return -1;
-    r->case_name = NULL;
-    return 0;
+    return check_samples(r, out);
 }
 
 static int read_root(reader_t *r, const cJSON *root, golden_file_t *out) {
@@ -309,6 +284,7 @@ static int read_root(reader_t *r, const cJSON *root, golden_file_t *out) {
     }
     if (read_string(r, root, "op", NULL, &out->op)) return -1;
     if (read_string(r, root, "tensorflow_op", "", &out->tensorflow_op)) return -1;
+    r->tensors = cJSON_GetObjectItemCaseSensitive(root, "tensors");
     const cJSON *cases = cJSON_GetObjectItemCaseSensitive(root, "cases");
     if (!cJSON_IsArray(cases) || cJSON_GetArraySize(cases) == 0)
         return refuse(r, "\"cases\" is missing or empty");
@@ -356,6 +332,7 @@ static void free_case(golden_case_t *item) {
     free(item->op);
     free(item->message_contains);
     free(item->source);
+    free(item->text);
 }
 
 void golden_free(golden_file_t *file) {

@@ -12,11 +12,19 @@
 #include <gantry/status.h>
 #include <gantry/types.h>
 
+enum { GOLDEN_SAMPLES = 64, GOLDEN_HASHED_SAMPLES = 16 };
+
 typedef struct golden_tensor_t {
-    gantry_dtype_t dtype;
+    gantry_dtype_t
+        dtype; /* GANTRY_DTYPE_NONE: a case of training has no such tensor, and no data */
     gantry_shape_t shape;
-    size_t bytes; /* elements * gantry_dtype_size(dtype) */
-    void *data;   /* host byte order; never NULL, even when bytes is 0 */
+    size_t bytes;        /* elements * gantry_dtype_size(dtype) */
+    void *data;          /* host byte order; never NULL, even when bytes is 0 */
+    size_t sample_count; /* not 0: data has that many elements only */
+    bool is_hashed;      /* hash is of all elements (golden_hash) */
+    bool is_summed;      /* sum is of all elements (golden_sum) */
+    uint64_t hash;
+    double sum;
 } golden_tensor_t;
 
 typedef enum golden_attr_kind_t {
@@ -65,6 +73,7 @@ typedef struct golden_case_t {
     char *message_contains;       /* "": any message */
     /* source of the outputs: "tensorflow", "reference" or "numpy" */
     char *source;
+    char *text; /* "", or what the case gives in place of outputs: a printed tensor */
 } golden_case_t;
 
 typedef struct golden_file_t {
@@ -81,6 +90,14 @@ int golden_load(const char *path, golden_file_t *out, char *error, size_t error_
 /* Frees everything and empties the file; accepts an empty file. */
 void golden_free(golden_file_t *file);
 
+/* Reads a tensor's text. Returns 0, or -1 with a text in why; the caller frees out->data either
+ * way. */
+int golden_read_tensor(const char *text, golden_tensor_t *out, char *why, size_t why_bytes);
+
+/* The place of a sample among `count` elements: the first, the last, and places that the golden
+ * ratio spreads. */
+size_t golden_sample_place(size_t count, size_t sample);
+
 /* NULL when the case has no such attribute. */
 const golden_attr_t *golden_find_attr(const golden_case_t *item, const char *name);
 
@@ -89,6 +106,16 @@ bool golden_is_float(gantry_dtype_t dtype);
  * even). */
 double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index);
 void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value);
+
+/* XXH64 of `bytes` bytes of elements in the order of files. Every NaN counts as the positive quiet
+ * one; with is_value, -0 counts as +0. */
+uint64_t golden_hash(gantry_dtype_t dtype, const void *data, size_t bytes, bool is_value);
+
+/* The sum of the finite elements of a float type, each times a weight from 1 to 2 that its place
+ * gives. out_bound gets how far it may be from the sum of elements of which each is within the
+ * bounds. */
+double golden_sum(gantry_dtype_t dtype, const void *data, size_t bytes,
+                  const golden_tolerance_t *tolerance, double *out_bound);
 
 /* Compares expected->bytes bytes at actual, which has expected's type and shape. Returns 0 when
  * every element is right; otherwise 1. why (may be NULL) then gets the number of differing

@@ -9,12 +9,14 @@ The ops' types come from ops/ and src/op (a C preprocessor expands the rows), th
 coverage_exceptions.txt lists the holes that cannot be filled, with reasons. Exit code 1 for any other hole, and for an
 exception that is not a hole."""
 import fnmatch
-import json
 import os
 import re
-import struct
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+
+import golden_form
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OPS = os.path.join(HERE, "..", "..", "src", "op")
@@ -106,10 +108,8 @@ MOVED_AS = {"float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 
 def elements(tensor):
     """The elements as unsigned integers, each once."""
-    kind = tensor["dtype"]
-    size = (8 if kind == "complex64" else 1 if kind == "bool" else INTEGER_BITS[kind][0] // 8 if kind in INTEGER_BITS
-            else (1 + sum(FLOAT_BITS[kind])) // 8)
-    data = bytes.fromhex(tensor.get("hex", tensor.get("cycle_hex", "")))
+    dtype, _, data = golden_form.read_tensor(tensor["text"])
+    size = golden_form.SIZES[dtype]
     return {int.from_bytes(data[i:i + size], "little") for i in range(0, len(data), size)}
 
 
@@ -151,7 +151,7 @@ class Seen:
         for type_text, tensor in listed:
             self.types.setdefault(type_text, set()).add(tensor["dtype"])
         for name, value in case.get("attrs", {}).items():
-            if "type" in value:
+            if isinstance(value, dict) and "type" in value:
                 self.types.setdefault(name, set()).add(value["type"])
         data = [(name, tensor) for kind, name, _, tensor in op.arguments_of(case) if kind in ("IN", "LIST_IN")]
         for name, tensor in data:
@@ -198,6 +198,16 @@ def holes(op, cases):
 
 # ---- the check ----
 
+def read_cases(path):
+    """The file's cases; a tensor has its text, its type and its shape."""
+    cases = golden_form.read_file(path)["cases"]
+    for case in cases:
+        for key in ("inputs", "outputs"):
+            heads = [(text, golden_form.read_head(text)) for text in case[key]]
+            case[key] = [{"text": text, "dtype": dtype, "shape": shape} for text, (dtype, shape, _) in heads]
+    return cases
+
+
 def read_exceptions():
     """[(ops, patterns of holes)]; a line is: ops | holes, separated by commas | the reason"""
     with open(os.path.join(HERE, "coverage_exceptions.txt"), encoding="ascii") as file:
@@ -214,8 +224,7 @@ def main():
         if not os.path.exists(path):
             missing.append(f"{op.name}: there is no {path}")
             continue
-        with open(path, encoding="ascii") as file:
-            cases = json.load(file)["cases"]
+        cases = read_cases(path)
         count += len(cases)
         for hole in holes(op, cases):
             excused = [(op.name, p) for ops, patterns in exceptions for p in patterns if op.name in ops and fnmatch.fnmatch(hole, p)]

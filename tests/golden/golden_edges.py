@@ -6,7 +6,7 @@ another type of the same size."""
 import ml_dtypes
 import numpy as np
 
-from golden_case import BOOL, EXACT, F16, F32, F64, I8, I16, I32, I64, MOVED_TYPES, U8, U16, U32, U64, encode_tensor, is_float, run_tensorflow, tf
+from golden_case import BOOL, EXACT, F16, F32, F64, I8, I16, I32, I64, MOVED_TYPES, U8, U16, U32, U64, canonical, is_float, run_tensorflow, tf
 
 I, L = (lambda *v: np.array(v, I32)), (lambda *v: np.array(v, I64))
 ANY = MOVED_TYPES + (U32, U64)
@@ -96,7 +96,7 @@ def move(r, name, make, x):
     else:
         raise refusal
     case = r._begin(name, inputs, attrs)
-    case["outputs"] = [encode_tensor(y.view(x.dtype) if kind != x.dtype and y.dtype == kind else y) for y in outputs]
+    case["outputs"] = [canonical(y.view(x.dtype) if kind != x.dtype and y.dtype == kind else y) for y in outputs]
     r.cases.append(case)
 
 

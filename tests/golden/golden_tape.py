@@ -15,14 +15,13 @@ A case is one call of an op in the form of README.md, with these attributes of i
 Each case exists in float32 and in float64.
 """
 import inspect
-import json
 import os
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from golden_case import F32, F64, encode_attr, encode_tensor, is_float, rng_for  # before TensorFlow: sets its options
+from golden_case import F32, F64, is_float, rng_for, write_cases  # before TensorFlow: sets its options
 
 import numpy as np
 import tensorflow as tf
@@ -139,9 +138,8 @@ def record(case, number, dtype):
                  test_second=case["second"], test_untold=bool(case["untold"]))
     bound = (case["tolerance"] or (4e-6, 4e-14))[0 if dtype == F32 else 1]
     return {"name": "_".join(t for t in (case["op"], case["name"], str(number), dtype.name) if t), "op": case["op"],
-            "attrs": {k: encode_attr(v) for k, v in attrs.items()},
-            "inputs": [encode_tensor(x) for x in arrays + weights],
-            "outputs": [encode_tensor(gradients[i]) for i in of if gradients] or [encode_tensor(np.zeros((), dtype))],
+            "attrs": attrs, "inputs": arrays + weights,
+            "outputs": [gradients[i] for i in of if gradients] or [np.zeros((), dtype)],
             "tolerance": {"abs": bound, "rel": bound}}
 
 
@@ -483,14 +481,12 @@ def write(path):
     for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms,
                    gradient_ops, gamma, empty):
         family()
-    lines, numbers = [], {}
+    recorded, numbers = [], {}
     for case in CASES:
         number = numbers[case["op"]] = numbers.get(case["op"], 0) + 1
-        lines += [json.dumps(record(case, number, dtype), separators=(",", ":")) for dtype in (F32, F64)]
-    head = json.dumps({"format": 1, "op": "Gradients", "tensorflow_op": "GradientTape"}, separators=(",", ":"))
-    with open(path, "w", encoding="ascii") as out:
-        out.write(head[:-1] + ',"cases":[\n' + ",\n".join(lines) + "\n]}\n")
-    print(f"{len(lines)} cases of {len(numbers)} ops, {os.path.getsize(path)} bytes")
+        recorded += [record(case, number, dtype) for dtype in (F32, F64)]
+    size = write_cases(path, {"op": "Gradients", "tensorflow_op": "GradientTape"}, recorded)
+    print(f"{len(recorded)} cases of {len(numbers)} ops, {size} bytes")
 
 
 if __name__ == "__main__":

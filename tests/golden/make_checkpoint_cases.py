@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/unit/support/checkpoint_cases.inc: files of Python's package safetensors, byte for byte.
+"""Writes checkpoints.json: files of Python's package safetensors, byte for byte.
 
 Run: make_checkpoint_cases.py. With arguments, it reads files instead: make_checkpoint_cases.py FILE... prints each
 file's tensors, and fails if the package refuses the file or would write other bytes.
@@ -12,6 +12,8 @@ import ml_dtypes
 import numpy as np
 import safetensors
 import safetensors.numpy
+
+import golden_form
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPES = {"BOOL": "bool", "UINT8": "uint8", "INT8": "int8", "INT16": "int16", "UINT16": "uint16", "FLOAT16": "float16",
@@ -34,14 +36,12 @@ CASES = {
 
 
 def make():
-    lines = ["/* SPDX-License-Identifier: Apache-2.0 */",
-             f"/* Made by tests/golden/make_checkpoint_cases.py with safetensors {safetensors.__version__}; do not edit. */"]
+    made = []
     for name, (tensors, texts) in CASES.items():
-        data = safetensors.numpy.save(tensors, texts)
-        lines += ["", f"static const unsigned char {name}[] = {{"]
-        lines += ["    " + ", ".join(f"{b:#04x}" for b in data[i:i + 15]) + "," for i in range(0, len(data), 15)] + ["};"]
-    with open(os.path.join(HERE, "..", "unit", "support", "checkpoint_cases.inc"), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
+        data = np.frombuffer(safetensors.numpy.save(tensors, texts), np.uint8)
+        made.append({"name": name, "inputs": [], "outputs": [golden_form.array_text(data)]})
+    head = {"op": "checkpoints", "made_with": f"safetensors {safetensors.__version__}"}
+    golden_form.write_file(os.path.join(HERE, "checkpoints.json"), head, made)
 
 
 def check(path):

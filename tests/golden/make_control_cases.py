@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/unit/support/train_control_cases.inc: TensorFlow's gradients of branches and loops in a function.
+"""Writes keras/control.json: TensorFlow's gradients of branches and loops in a function.
 
 Needs Keras 3.15 and TensorFlow 2.21 (README.md beside this file). Run: python3 make_control_cases.py
 Each program here has its twin in tests/unit/train/test_control_gradients.c, by name.
@@ -179,12 +179,10 @@ def control():
         values = values_of(name)
         y, first, second = gradients(name, values)
         numpy = lambda list_: [None if g is None else g.numpy() for g in list_]
-        text = lambda list_: "{" + ",\n  ".join(cases.c_tensor(t) for t in list_) + "}"
-        yield (f'{{"{name}", {text(values)},\n {cases.c_tensor(np.float64(y))},\n {text(numpy(first))},\n'
-               f" {text(numpy(second))}}},\n")
+        yield cases.case(name, "control", {}, values, [np.float64(y), *numpy(first), *numpy(second)])
         print(name, float(y), *("None" if g is None else "g" for g in first), "|",
               *("None" if g is None else "g" for g in second))
 
 
 if __name__ == "__main__":
-    cases.write("control", control())
+    cases.write("control", list(control()))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes pad_cases.inc and bar_cases.inc of tests/unit/support: padded sequences and progress bars of Keras; and
+"""Writes keras/pads.json, and bar_cases.inc of tests/unit/support: padded sequences and progress bars of Keras; and
 shuffle_orders.inc.
 
 The orders are computed here from the definition in include/gantry_train/dataset.h, by philox_reference.py. Keras's bars
@@ -15,6 +15,7 @@ import keras
 import numpy as np
 from keras.src.utils import io_utils, progbar
 
+import golden_form
 import philox_reference
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -57,45 +58,18 @@ GROUPS = {
     "floats": ("float32", [[0.5], [-1.75, 2.25, 3.5, 1e6], [], [-0.0, 7.0]]),
     "empty": ("int32", [[], []]),
 }
-C_TYPES = {"int32": ("int32_t", "GANTRY_INT32"), "int64": ("int64_t", "GANTRY_INT64"), "float32": ("float", "GANTRY_FLOAT32")}
-
-
-def c_number(value, dtype):
-    if dtype == "float32":
-        return repr(float(value)) + "f"
-    return "INT32_MIN" if value == -2147483648 else str(value)
-
-
-def put_groups(out):
-    for name, (dtype, sequences) in GROUPS.items():
-        c_type, enum = C_TYPES[dtype]
-        for i, s in enumerate(sequences):
-            if s:
-                out.append(f"static const {c_type} pad_{name}_{i}[] = {{{', '.join(c_number(v, dtype) for v in s)}}};")
-        out.append(f"static const gantry_array_t pad_{name}[] = {{")
-        for i, s in enumerate(sequences):
-            data = f"pad_{name}_{i}" if s else "NULL"
-            out.append(f"    {{{enum}, {{.rank = 1, .dims = {{{len(s)}}}}}, {data}}},")
-        out.append("};")
-
-
-def put_pads(out):
-    rows, number = [], 0
-    for name, (_, sequences) in GROUPS.items():
+def pads():
+    """The inputs are the sequences; without maxlen it is the longest one's length."""
+    for name, (kind, sequences) in GROUPS.items():
+        inputs = [golden_form.array_text(np.array(s, kind)) for s in sequences]
         for dtype, padding, truncating in itertools.product(("int32", "float32"), ("pre", "post"), ("pre", "post")):
             for maxlen, value in ((None, 0), (1, 0), (3, -2), (6, 7.75)):
                 want = keras.utils.pad_sequences(sequences, maxlen=maxlen, dtype=dtype, padding=padding,
                                                  truncating=truncating, value=value)
-                bits = np.ascontiguousarray(want).view(np.uint32).ravel()
-                text = "NULL"
-                if bits.size:
-                    out.append(f"static const uint32_t pad_bits_{number}[] = {{{', '.join(hex(b) for b in bits)}}};")
-                    text = f"pad_bits_{number}"
-                    number += 1
-                ends = ", ".join("GANTRY_" + end.upper() for end in (padding, truncating))
-                rows.append(f"    {{pad_{name}, {len(sequences)}, {-1 if maxlen is None else maxlen}, {want.shape[1]}, "
-                            f"{C_TYPES[dtype][1]}, {ends}, {float(value)}, {text}}},")
-    out += ["static const pad_case_t pad_cases[] = {", *rows, "};"]
+                attrs = {"padding": padding, "truncating": truncating, "value": {"float": float(value)}}
+                yield {"name": f"{name} {dtype} {padding} {truncating} {maxlen}",
+                       "attrs": attrs | ({} if maxlen is None else {"maxlen": maxlen}), "inputs": inputs,
+                       "outputs": [golden_form.array_text(np.ascontiguousarray(want))]}
 
 
 # ---- progress bars ----
@@ -179,10 +153,7 @@ def main():
     orders = ["/* 10 elements, a buffer of 4, seed 7, iterations 0 and 1 */", "static const int32_t shuffle_orders[2][10] = {"]
     orders += ["    {" + ", ".join(map(str, shuffled(10, 4, 7, iteration))) + "}," for iteration in range(2)] + ["};"]
     write("shuffle_orders.inc", orders)
-    pads = []
-    put_groups(pads)
-    put_pads(pads)
-    write("pad_cases.inc", pads)
+    golden_form.write_keras("pads", keras.__version__, list(pads()))
     bars = []
     put_bars(bars)
     write("bar_cases.inc", bars)

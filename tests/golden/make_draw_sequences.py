@@ -3,7 +3,7 @@
 """Writes tests/conformance/draw_sequences.inc: sequences of random draws from TensorFlow's eager mode on the CPU.
 
 Each step is a C expression of Gantry's (s: the scope, g: the generator) beside the same draw in TensorFlow. Run:
-make_draw_sequences.py. Values are written as bits.
+make_draw_sequences.py. Values are written as tensors of golden files (README.md).
 """
 import os
 
@@ -12,6 +12,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
+
+import golden_form
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ULP = 4
@@ -96,16 +98,10 @@ def by_seed_steps():
            lambda: tf.random.stateless_truncated_normal((5,), [1, 2]))
 
 
-def bits(values):
-    unsigned = np.ascontiguousarray(values).reshape(-1).view(f"u{values.dtype.itemsize}")
-    return ", ".join(f"0x{int(v):x}" for v in unsigned) or "0"
-
-
 def write(out, steps):
     for text, draw in steps:
-        values = draw().numpy()
         near = ULP if "normal" in text else 0
-        out.write(f"DRAW({text},\n     {enum(tf.as_dtype(values.dtype))}, {values.size}, {near}, {bits(values)})\n")
+        out.write(f'DRAW({text},\n     {near}, "{golden_form.array_text(draw().numpy())}")\n')
 
 
 def main():

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/unit/support/format_cases.inc: arrays and the texts NumPy prints for them.
+"""Writes formats.json: arrays and the texts NumPy prints for them.
 
 Needs NumPy 2.4 (earlier versions switch to exponents elsewhere). Run: python3 make_format_cases.py
-The numbers are written as bits, so that the test depends on no parser of decimal numbers.
+A case has the array as its input and NumPy's text as "text". With the attribute step the array has 0, step, 2 step...;
+the input shows its type and shape.
 """
 import os
 
 import numpy as np
 
-DTYPES = {"float16": "GANTRY_FLOAT16", "float32": "GANTRY_FLOAT32", "float64": "GANTRY_FLOAT64", "int8": "GANTRY_INT8",
-          "int16": "GANTRY_INT16", "int32": "GANTRY_INT32", "int64": "GANTRY_INT64", "uint8": "GANTRY_UINT8",
-          "uint16": "GANTRY_UINT16", "uint32": "GANTRY_UINT32", "uint64": "GANTRY_UINT64", "bool": "GANTRY_BOOL",
-          "complex64": "GANTRY_COMPLEX64"}
+import golden_form
+
 DEFAULTS = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75}
 
 cases = []
@@ -139,15 +138,6 @@ def add_options():
         add(f"line width {width}", np.arange(24) * 7, "int32", (2, 12), linewidth=width)
 
 
-def c_bits(array):
-    """One unsigned word per element (two per complex one)."""
-    flat = np.asarray(array, order="C").reshape(-1)
-    if flat.dtype == np.complex64:
-        flat = flat.view(np.float32)
-    words = flat.view(f"u{flat.dtype.itemsize}")
-    return f"uint{8 * flat.dtype.itemsize}_t", [hex(int(w)) for w in words]
-
-
 def ramp_step(array):
     """The step when the array is 0, step, 2 step...: such arrays are made by the test."""
     flat = array.reshape(-1)
@@ -157,47 +147,22 @@ def ramp_step(array):
     return step if np.array_equal(flat, (np.arange(flat.size) * step).astype(flat.dtype)) else None
 
 
-def c_text(text):
-    lines = text.replace("\\", "\\\\").replace('"', '\\"').split("\n")
-    pieces = [f'"{line}\\n"' for line in lines[:-1]] + ([f'"{lines[-1]}"'] if lines[-1] or len(lines) == 1 else [])
-    return "\n     ".join(pieces)
-
-
-def c_words(words):
-    lines, line = [], "   "
-    for word in words:
-        if len(line) + len(word) + 2 > 118:
-            lines.append(line)
-            line = "   "
-        line += f" {word},"
-    return "\n".join(lines + [line])
+def record(name, array, options):
+    with np.printoptions(**{**DEFAULTS, **options}):
+        text = str(array[()] if array.shape == () else array)
+    step, attrs = ramp_step(array), dict(options)
+    if step is not None:
+        attrs["step"], array = {"float": step}, np.zeros_like(array)
+    return {"name": name, **({"attrs": attrs} if attrs else {}), "inputs": [golden_form.array_text(array)], "text": text}
 
 
 def main():
     for part in (add_scalars, add_small, add_special, add_integers, add_shapes, add_summaries, add_options):
         part()
-    tables, rows = [], []
-    for index, (name, array, options) in enumerate(cases):
-        with np.printoptions(**{**DEFAULTS, **options}):
-            text = str(array[()] if array.shape == () else array)
-        assert len(text) < 4095, name  # the limit of a C string literal on all compilers
-        step, data = ramp_step(array), "NULL"
-        if step is None and array.size > 0:
-            kind, words = c_bits(array)
-            tables.append(f"static const {kind} format_bits_{index}[] = {{\n{c_words(words)}\n}};\n")
-            data = f"format_bits_{index}"
-        dims = ", ".join(str(d) for d in array.shape) or "0"
-        given = ", ".join(str(options.get(key, 0)) for key in DEFAULTS)
-        shape = f"{{{array.ndim}, {{{dims}}}}}"
-        rows.append(f'    {{"{name}", {DTYPES[array.dtype.name]}, {shape}, {data}, {step or 0.0!r}, {{{given}}},\n'
-                    f"     {c_text(text)}}},\n")
-    target = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "format_cases.inc")
-    with open(target, "w", encoding="ascii") as out:
-        out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
-        out.write(f"/* Made by tests/golden/make_format_cases.py with NumPy {np.__version__}; do not edit. "
-                  f"{len(cases)} cases. */\n\n")
-        out.write("".join(tables))
-        out.write("\nstatic const format_case_t format_cases[] = {\n" + "".join(rows) + "};\n")
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "formats.json")
+    recorded = [record(*case) for case in cases]
+    size = golden_form.write_file(path, {"op": "formats", "made_with": f"NumPy {np.__version__}"}, recorded)
+    print(f"{len(cases)} cases, {size} bytes")
 
 
 if __name__ == "__main__":

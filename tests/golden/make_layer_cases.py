@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/unit/support/train_layer_cases.inc, train_layer_seed_cases.inc and train_layer_model_cases.inc: Keras's
-layers, alone and several of them, for test_layers.c.
+"""Writes tests/unit/support/train_layer_cases.inc, train_layer_model_cases.inc, and layers.json and layer_seeds.json of
+the folder keras: Keras's layers, alone and several of them, for test_layers.c.
 
 Needs Keras 3.15 and TensorFlow 2.21 (README.md beside this file). Run: python3 make_layer_cases.py
-A row has the layer as an expression of C, and Keras's float64 numbers: the output, the gradients of a weighted sum of
+A row has the layer as an expression of C; the case of its name in layers.json has Keras's float64 numbers: the output, the gradients of a weighted sum of
 it with regard to each floating input and each trained weight, and in training the other weights after the call. Inputs,
 weights and the weights of the sum come from a generator that the test has, too; they are exact in float32. A row of
 several layers may pad some steps of its inputs with a number, and take the draws of dropout from that generator.
@@ -23,6 +23,7 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
+import golden_form
 import golden_layers
 
 TABLE = 7  # rows of the embeddings
@@ -90,14 +91,20 @@ def numbers_of(name, make, shapes, dtype, training, options):
     return np.concatenate([np.asarray(p, "float64").ravel() for p in parts])
 
 
-rows = []
+rows, number_cases = [], []
+
+
+def numbers_case(name, numbers, dtype="float64", inputs=()):
+    """A case of a file of the folder keras that has numbers only: 12 digits of each."""
+    values = np.array([float(f"{x:.12g}") for x in numbers], dtype)
+    return {"name": name, "inputs": [golden_form.array_text(x) for x in inputs], "outputs": [golden_form.array_text(values)]}
 
 
 def case(name, make, expression, *shapes, dtype="float64", training=False, **options):
-    numbers = ", ".join(f"{x:.12g}" for x in numbers_of(name, make, shapes, dtype, training, options))
+    number_cases.append(numbers_case(name, numbers_of(name, make, shapes, dtype, training, options)))
     dims = ", ".join(f"{{.rank = {len(s)}, .dims = {{{', '.join(map(str, s))}}}}}" for s in shapes)
     rows.append(f'LAYER_CASE({len(rows)}, "{name}", {zlib.crc32(name.encode())}u, {expression}, GANTRY_{dtype.upper()}, '
-                f"{str(training).lower()}, {len(shapes)}, LAYER_LIST({dims}), {numbers})\n")
+                f"{str(training).lower()}, {len(shapes)}, LAYER_LIST({dims}))\n")
 
 
 def options_of(struct, **members):
@@ -389,12 +396,12 @@ def model_case(name, build, expression, *shapes, dtype="float64", training=False
     parts = [y] + [tf.convert_to_tensor(g) for g in tape.gradient(target, sources)]
     if training:
         parts += [w.numpy() for l in made.applied for w in l.non_trainable_weights if w.name != "seed_generator_state"]
-    numbers = ", ".join(f"{x:.12g}" for x in np.concatenate([np.asarray(p, "float64").ravel() for p in parts]))
+    number_cases.append(numbers_case(name, np.concatenate([np.asarray(p, "float64").ravel() for p in parts])))
     dims = ", ".join(f"{{.rank = {len(s)}, .dims = {{{', '.join(map(str, s))}}}}}" for s in shapes)
     padding = "false, 0" if pad is None else f"true, {pad}"
     model_rows.append(
         f'MODEL_CASE({len(rows) + len(model_rows)}, "{name}", {seed}u, ({expression}), GANTRY_{dtype.upper()}, '
-        f"{str(training).lower()}, {padding}, {len(shapes)}, LAYER_LIST({dims}), {numbers})\n")
+        f"{str(training).lower()}, {padding}, {len(shapes)}, LAYER_LIST({dims}))\n")
 
 
 KINDS = ((layers.SimpleRNN, "simple_rnn", 1), (layers.LSTM, "lstm", 2), (layers.GRU, "gru", 1))
@@ -666,7 +673,7 @@ def write_seeds():
         x = layers.Dense(3, kernel_initializer="he_normal", bias_initializer="random_normal")(x)
         model = keras.Model(given, layers.Dense(2)(x))
         numbers = np.concatenate([w.numpy().ravel() for w in model.weights])
-        out.append(f"{{{seed}, {len(numbers)}, {{{', '.join(f'{x:.9g}' for x in numbers)}}}}},\n")
+        out.append(numbers_case(str(seed), numbers, "float32", [np.int64(seed)]))
     return out
 
 
@@ -692,7 +699,8 @@ def main():
     golden_layers.write_masked_cases(this)
     write("train_layer_cases.inc", rows)
     write("train_layer_model_cases.inc", model_rows)
-    write("train_layer_seed_cases.inc", write_seeds())
+    golden_form.write_keras("layers", keras.__version__, number_cases)
+    golden_form.write_keras("layer_seeds", keras.__version__, write_seeds())
     return 0
 
 

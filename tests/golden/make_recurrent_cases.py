@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Keras's recurrent layers over long sequences and with kept states, and writes their numbers for
-test_recurrent.c: make_recurrent_cases.py > tests/unit/support/train_recurrent_cases.inc
+"""Runs Keras's recurrent layers over long sequences and with kept states for test_recurrent.c, and writes their numbers
+to keras/recurrent.json: make_recurrent_cases.py > tests/unit/support/train_recurrent_cases.inc
 
 Needs Keras 3.15 and TensorFlow 2.21. Data and first weights come from the generator of make_layer_cases.py.
 
@@ -11,6 +11,11 @@ steps: predictions; the loss of evaluate; all weights after an epoch; prediction
 """
 import make_layer_cases as cases  # first: it sets the environment
 
+import contextlib
+import sys
+
+import golden_form
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -19,10 +24,12 @@ from keras import layers
 BATCH, STEPS, FEATURES, UNITS, LONG = 2, 4, 3, 2, 50
 
 KINDS = ((layers.SimpleRNN, "gantry_simple_rnn"), (layers.LSTM, "gantry_lstm"), (layers.GRU, "gantry_gru"))
+NUMBERS = []
 
 
 def print_row(macro, index, expression, numbers):
-    print(f"{macro}({index}, {expression}, {', '.join(f'{x:.12g}' for x in numbers)})")
+    print(f"{macro}({index}, {expression})")
+    NUMBERS.append(cases.numbers_case(f"{macro.lower()} {index}", numbers))
 
 
 def c_layer(function, **members):
@@ -99,6 +106,8 @@ def main():
     cases.print_head("make_recurrent_cases.py")
     write_long()
     write_stateful()
+    with contextlib.redirect_stdout(sys.stderr):
+        golden_form.write_keras("recurrent", keras.__version__, NUMBERS)
     return 0
 
 

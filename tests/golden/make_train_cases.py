@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/unit/support/train_{loss,metric,initializer}_cases.inc: values of Keras's losses, metrics, initialisers.
+"""Writes keras/{losses,metrics,initializers,seeds}.json: values of Keras's losses, metrics, initialisers.
 
 Needs Keras 3.15 and TensorFlow 2.21 (README.md beside this file). Run: python3 make_train_cases.py
-Tensors are written as bytes in hexadecimal, so that the tests depend on no parser of decimal numbers.
 """
 import os
 import zlib
@@ -16,6 +15,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+import golden_form
+
 FLOATS = ("float32", "float64")
 
 
@@ -24,29 +25,23 @@ def rng_for(*name):
     return np.random.RandomState(zlib.crc32(repr(name).encode()))
 
 
-def c_tensor(array):
-    """The members of train_tensor_t; an absent tensor has no bytes."""
-    if array is None:
-        return "{.hex = NULL}"
-    array = np.asarray(array, order="C")
-    dims = "".join(f"{n}, " for n in np.shape(array)).rstrip(", ")
-    shape = f"{{.rank = {np.ndim(array)}, .dims = {{{dims or 0}}}}}"
-    return f'{{GANTRY_{array.dtype.name.upper()}, {shape}, "{array.tobytes().hex()}"}}'
+def text(array):
+    """None: there is no such tensor."""
+    return golden_form.array_text(None if array is None else np.asarray(array, order="C"))
 
 
-def c_number(value):
-    return "-INFINITY" if value == -np.inf else float(value).hex()
+def attr(value):
+    return {"float": value} if isinstance(value, float) else value
 
 
-def write(name, lines):
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "support")
-    path = os.path.join(folder, f"train_{name}_cases.inc")
-    with open(path, "w", encoding="ascii") as out:
-        out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
-        out.write(f"/* Made by tests/golden/make_train_cases.py with Keras {keras.__version__}; do not edit. */\n")
-        out.write("/* clang-format off */\n")
-        out.writelines(lines)
-    print(f"{os.path.basename(path)}: {os.path.getsize(path)} bytes")
+def case(name, op, attrs, inputs, outputs):
+    """Inputs and outputs are arrays or None. Attributes that are 0 are left out."""
+    given = {k: attr(v) for k, v in attrs.items() if v}
+    return {"name": name, "op": op, "attrs": given, "inputs": [text(x) for x in inputs], "outputs": [text(x) for x in outputs]}
+
+
+def write(name, made):
+    golden_form.write_keras(name, keras.__version__, made)
 
 
 # ---- losses ----
@@ -77,7 +72,7 @@ def softmax(x):
     return (e / e.sum(-1, keepdims=True)).astype(x.dtype)
 
 
-def loss_line(name, loss, labels, predictions, weights=None, reduction="none", **options):
+def loss_case(name, loss, labels, predictions, weights=None, reduction="none", **options):
     made = LOSSES[loss](reduction=reduction, dtype=predictions.dtype.name, **options)
     watched = tf.constant(predictions)
     with tf.GradientTape() as tape:
@@ -85,14 +80,10 @@ def loss_line(name, loss, labels, predictions, weights=None, reduction="none", *
         result = made(labels, watched, weights)
     expected = np.asarray(result, predictions.dtype)
     gradient = np.asarray(tape.gradient(result, watched), predictions.dtype)
-    flags = f".from_logits = {str(options.get('from_logits', False)).lower()}"
-    flags += f", .label_smoothing = {c_number(options.get('label_smoothing', 0))}"
-    flags += f", .delta = {c_number(options.get('delta', 0))}, .reduction = GANTRY_REDUCTION_{reduction.upper()}"
-    for member in ("gamma", "alpha"):
-        flags += f", .{member} = {c_number(options[member])}" if member in options else ""
-    flags += ", .balances_classes = true" if options.get("apply_class_balancing") else ""
-    return (f'{{"{name} {predictions.dtype.name}", GANTRY_{loss}, {{.struct_size = sizeof(gantry_loss_options_t), {flags}}},\n'
-            f" {c_tensor(labels)},\n {c_tensor(predictions)},\n {c_tensor(weights)},\n {c_tensor(expected)},\n {c_tensor(gradient)}}},\n")
+    attrs = {"from_logits": options.get("from_logits", False), "label_smoothing": float(options.get("label_smoothing", 0)),
+             "delta": float(options.get("delta", 0)), "reduction": reduction, "gamma": float(options.get("gamma", 0)),
+             "alpha": float(options.get("alpha", 0)), "balances_classes": options.get("apply_class_balancing", False)}
+    return case(f"{name} {predictions.dtype.name}", loss.lower(), attrs, [labels, predictions, weights], [expected, gradient])
 
 
 def sparse_losses(dtype):
@@ -101,30 +92,30 @@ def sparse_losses(dtype):
     logits = rng.uniform(-4, 4, (4, 5)).astype(dtype)
     cube = rng.uniform(-4, 4, (2, 3, 5)).astype(dtype)
     labels, weights = np.array([0, 4, 2, 1], "int32"), np.array([1, 0.5, 0, 3], dtype)
-    yield loss_line("logits", loss, labels, logits, from_logits=True)
-    yield loss_line("probabilities", loss, labels, softmax(logits))
-    yield loss_line("unnormalised", loss, labels, np.abs(logits))
-    yield loss_line("zeros and ones", loss, labels, np.eye(5, dtype=dtype)[[0, 3, 2, 1]])
-    yield loss_line("int64 column", loss, labels.astype("int64")[:, None], logits, from_logits=True)
-    yield loss_line("uint8 labels", loss, labels.astype("uint8"), logits, from_logits=True)
-    yield loss_line("float labels", loss, labels.astype(dtype), logits, from_logits=True)
-    yield loss_line("rank 3", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, from_logits=True)
-    yield loss_line("rank 3 mean", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), softmax(cube),
+    yield loss_case("logits", loss, labels, logits, from_logits=True)
+    yield loss_case("probabilities", loss, labels, softmax(logits))
+    yield loss_case("unnormalised", loss, labels, np.abs(logits))
+    yield loss_case("zeros and ones", loss, labels, np.eye(5, dtype=dtype)[[0, 3, 2, 1]])
+    yield loss_case("int64 column", loss, labels.astype("int64")[:, None], logits, from_logits=True)
+    yield loss_case("uint8 labels", loss, labels.astype("uint8"), logits, from_logits=True)
+    yield loss_case("float labels", loss, labels.astype(dtype), logits, from_logits=True)
+    yield loss_case("rank 3", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, from_logits=True)
+    yield loss_case("rank 3 mean", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), softmax(cube),
                     reduction="sum_over_batch_size")
-    yield loss_line("rank 1", loss, np.array(3, "int32"), logits[0], from_logits=True)
-    yield loss_line("sum", loss, labels, logits, reduction="sum", from_logits=True)
-    yield loss_line("mean", loss, labels, logits, reduction="sum_over_batch_size", from_logits=True)
-    yield loss_line("weights", loss, labels, logits, weights, from_logits=True)
-    yield loss_line("weights column mean", loss, labels, logits, weights[:, None], "sum_over_batch_size", from_logits=True)
-    yield loss_line("weights mean", loss, labels, softmax(logits), weights, "sum_over_batch_size")
-    yield loss_line("weights weighted mean", loss, labels, logits, weights, "mean_with_sample_weight", from_logits=True)
-    yield loss_line("weight scalar", loss, labels, logits, np.array(0.25, dtype), "sum", from_logits=True)
-    yield loss_line("float32 weights", loss, labels, logits, weights.astype("float32"), "sum", from_logits=True)
-    yield loss_line("rank 3 weights", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, np.array([[1, 2, 0], [0, 1, 1]], dtype),
+    yield loss_case("rank 1", loss, np.array(3, "int32"), logits[0], from_logits=True)
+    yield loss_case("sum", loss, labels, logits, reduction="sum", from_logits=True)
+    yield loss_case("mean", loss, labels, logits, reduction="sum_over_batch_size", from_logits=True)
+    yield loss_case("weights", loss, labels, logits, weights, from_logits=True)
+    yield loss_case("weights column mean", loss, labels, logits, weights[:, None], "sum_over_batch_size", from_logits=True)
+    yield loss_case("weights mean", loss, labels, softmax(logits), weights, "sum_over_batch_size")
+    yield loss_case("weights weighted mean", loss, labels, logits, weights, "mean_with_sample_weight", from_logits=True)
+    yield loss_case("weight scalar", loss, labels, logits, np.array(0.25, dtype), "sum", from_logits=True)
+    yield loss_case("float32 weights", loss, labels, logits, weights.astype("float32"), "sum", from_logits=True)
+    yield loss_case("rank 3 weights", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, np.array([[1, 2, 0], [0, 1, 1]], dtype),
                     "sum_over_batch_size", from_logits=True)
-    yield loss_line("rank 3 weights of rows", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, np.array([[1], [3]], dtype),
+    yield loss_case("rank 3 weights of rows", loss, np.array([[0, 1, 2], [4, 3, 2]], "int32"), cube, np.array([[1], [3]], dtype),
                     "sum_over_batch_size", from_logits=True)
-    yield loss_line("one class", loss, np.array([0, 0], "int32"), logits[:2, :1], from_logits=True)
+    yield loss_case("one class", loss, np.array([0, 0], "int32"), logits[:2, :1], from_logits=True)
 
 
 def categorical_losses(dtype):
@@ -134,18 +125,18 @@ def categorical_losses(dtype):
     cube = rng.uniform(-4, 4, (2, 3, 5)).astype(dtype)
     hot, soft = np.eye(5, dtype="int32")[[0, 4, 2, 1]], softmax(rng.uniform(-2, 2, (4, 5)).astype(dtype))
     weights = np.array([1, 0.5, 0, 3], dtype)
-    yield loss_line("logits", loss, soft, logits, from_logits=True)
-    yield loss_line("int labels", loss, hot, logits, from_logits=True)
-    yield loss_line("probabilities", loss, soft, softmax(logits))
-    yield loss_line("unnormalised", loss, hot, np.abs(logits))
-    yield loss_line("zeros and ones", loss, hot, np.eye(5, dtype=dtype)[[0, 3, 2, 1]])
-    yield loss_line("smoothing logits", loss, hot, logits, label_smoothing=0.1, from_logits=True)
-    yield loss_line("smoothing", loss, hot, softmax(logits), reduction="sum_over_batch_size", label_smoothing=0.25)
-    yield loss_line("rank 3", loss, softmax(cube[::-1]), cube, from_logits=True)
-    yield loss_line("rank 3 mean", loss, softmax(cube[::-1]), softmax(cube), reduction="sum_over_batch_size")
-    yield loss_line("rank 1", loss, soft[0], logits[0], from_logits=True)
-    yield loss_line("weights sum", loss, soft, logits, weights, "sum", from_logits=True)
-    yield loss_line("weights mean", loss, hot, softmax(logits), weights, "sum_over_batch_size")
+    yield loss_case("logits", loss, soft, logits, from_logits=True)
+    yield loss_case("int labels", loss, hot, logits, from_logits=True)
+    yield loss_case("probabilities", loss, soft, softmax(logits))
+    yield loss_case("unnormalised", loss, hot, np.abs(logits))
+    yield loss_case("zeros and ones", loss, hot, np.eye(5, dtype=dtype)[[0, 3, 2, 1]])
+    yield loss_case("smoothing logits", loss, hot, logits, label_smoothing=0.1, from_logits=True)
+    yield loss_case("smoothing", loss, hot, softmax(logits), reduction="sum_over_batch_size", label_smoothing=0.25)
+    yield loss_case("rank 3", loss, softmax(cube[::-1]), cube, from_logits=True)
+    yield loss_case("rank 3 mean", loss, softmax(cube[::-1]), softmax(cube), reduction="sum_over_batch_size")
+    yield loss_case("rank 1", loss, soft[0], logits[0], from_logits=True)
+    yield loss_case("weights sum", loss, soft, logits, weights, "sum", from_logits=True)
+    yield loss_case("weights mean", loss, hot, softmax(logits), weights, "sum_over_batch_size")
 
 
 def binary_losses(dtype):
@@ -156,19 +147,19 @@ def binary_losses(dtype):
     labels = rng.randint(0, 2, (4, 3)).astype("int32")
     soft = rng.uniform(0, 1, (4, 3)).astype(dtype)
     edge = np.array([[0, 1, 0.5], [1, 0, 1], [1e-8, 1, 0], [0, 0, 1]], dtype)
-    yield loss_line("logits", loss, labels, logits, from_logits=True)
-    yield loss_line("soft logits", loss, soft, logits, from_logits=True)
-    yield loss_line("far logits", loss, labels, logits * 30, from_logits=True)
-    yield loss_line("zero logits", loss, soft, np.zeros((4, 3), dtype), from_logits=True)
-    yield loss_line("probabilities", loss, labels, probabilities)
-    yield loss_line("zeros and ones", loss, labels, edge)
-    yield loss_line("bool labels", loss, labels.astype(bool), probabilities)
-    yield loss_line("smoothing", loss, labels, probabilities, label_smoothing=0.1)
-    yield loss_line("smoothing logits", loss, labels, logits, reduction="sum", label_smoothing=0.5, from_logits=True)
-    yield loss_line("column", loss, labels[:, 0], probabilities[:, :1])
-    yield loss_line("column of labels", loss, labels[:, :1], probabilities[:, 0])
-    yield loss_line("rank 1", loss, labels[:, 0], probabilities[:, 0])
-    yield loss_line("weights mean", loss, labels, probabilities, np.array([1, 0, 2, 0.5], dtype), "sum_over_batch_size")
+    yield loss_case("logits", loss, labels, logits, from_logits=True)
+    yield loss_case("soft logits", loss, soft, logits, from_logits=True)
+    yield loss_case("far logits", loss, labels, logits * 30, from_logits=True)
+    yield loss_case("zero logits", loss, soft, np.zeros((4, 3), dtype), from_logits=True)
+    yield loss_case("probabilities", loss, labels, probabilities)
+    yield loss_case("zeros and ones", loss, labels, edge)
+    yield loss_case("bool labels", loss, labels.astype(bool), probabilities)
+    yield loss_case("smoothing", loss, labels, probabilities, label_smoothing=0.1)
+    yield loss_case("smoothing logits", loss, labels, logits, reduction="sum", label_smoothing=0.5, from_logits=True)
+    yield loss_case("column", loss, labels[:, 0], probabilities[:, :1])
+    yield loss_case("column of labels", loss, labels[:, :1], probabilities[:, 0])
+    yield loss_case("rank 1", loss, labels[:, 0], probabilities[:, 0])
+    yield loss_case("weights mean", loss, labels, probabilities, np.array([1, 0, 2, 0.5], dtype), "sum_over_batch_size")
 
 
 def regressions(dtype):
@@ -177,20 +168,20 @@ def regressions(dtype):
     cube = rng.uniform(-3, 3, (2, 2, 3)).astype(dtype)
     weights = np.array([1, 0.5, 0, 3], dtype)
     for loss in ("MEAN_SQUARED_ERROR", "MEAN_ABSOLUTE_ERROR", "HUBER"):
-        yield loss_line("matrix", loss, labels, predictions)
-        yield loss_line("mean", loss, labels, predictions, reduction="sum_over_batch_size")
-        yield loss_line("weights mean", loss, labels, predictions, weights, "sum_over_batch_size")
-        yield loss_line("weights column sum", loss, labels, predictions, weights[:, None], "sum")
-        yield loss_line("int labels", loss, np.round(labels).astype("int32"), predictions, reduction="sum")
-        yield loss_line("column", loss, labels[:, 0], predictions[:, :1])
-        yield loss_line("column of labels", loss, labels[:, :1], predictions[:, 0])
-        yield loss_line("rank 1", loss, labels[:, 0], predictions[:, 0], reduction="sum_over_batch_size")
-        yield loss_line("rank 1 weights", loss, labels[:, 0], predictions[:, 0], weights, "sum_over_batch_size")
-        yield loss_line("rank 3", loss, cube[::-1], cube)
-        yield loss_line("rank 3 weights", loss, cube[::-1], cube, np.array([[1, 2], [0, 0.5]], dtype), "sum_over_batch_size")
-    yield loss_line("delta", "HUBER", labels, predictions, delta=0.5)
-    yield loss_line("delta large", "HUBER", labels, predictions, delta=3.0)
-    yield loss_line("at delta", "HUBER", np.array([[0, 0, 0]], dtype), np.array([[1, -1, 0]], dtype))
+        yield loss_case("matrix", loss, labels, predictions)
+        yield loss_case("mean", loss, labels, predictions, reduction="sum_over_batch_size")
+        yield loss_case("weights mean", loss, labels, predictions, weights, "sum_over_batch_size")
+        yield loss_case("weights column sum", loss, labels, predictions, weights[:, None], "sum")
+        yield loss_case("int labels", loss, np.round(labels).astype("int32"), predictions, reduction="sum")
+        yield loss_case("column", loss, labels[:, 0], predictions[:, :1])
+        yield loss_case("column of labels", loss, labels[:, :1], predictions[:, 0])
+        yield loss_case("rank 1", loss, labels[:, 0], predictions[:, 0], reduction="sum_over_batch_size")
+        yield loss_case("rank 1 weights", loss, labels[:, 0], predictions[:, 0], weights, "sum_over_batch_size")
+        yield loss_case("rank 3", loss, cube[::-1], cube)
+        yield loss_case("rank 3 weights", loss, cube[::-1], cube, np.array([[1, 2], [0, 0.5]], dtype), "sum_over_batch_size")
+    yield loss_case("delta", "HUBER", labels, predictions, delta=0.5)
+    yield loss_case("delta large", "HUBER", labels, predictions, delta=3.0)
+    yield loss_case("at delta", "HUBER", np.array([[0, 0, 0]], dtype), np.array([[1, -1, 0]], dtype))
 
 
 def divergences(dtype):
@@ -201,20 +192,20 @@ def divergences(dtype):
     for loss in ("KL_DIVERGENCE", "POISSON", "LOG_COSH", "MEAN_ABSOLUTE_PERCENTAGE_ERROR", "MEAN_SQUARED_LOGARITHMIC_ERROR",
                  "COSINE_SIMILARITY"):
         y, p = (softmax(labels), shares) if loss == "KL_DIVERGENCE" else (labels, predictions)
-        yield loss_line("matrix", loss, y, p)
-        yield loss_line("weights mean", loss, y, p, weights, "sum_over_batch_size")
-        yield loss_line("rank 3 sum", loss, np.stack([y, y[::-1]]), np.stack([p, p]), reduction="sum")
-        yield loss_line("rank 1", loss, y[0], p[0])
-    yield loss_line("zeros and ones", "KL_DIVERGENCE", np.eye(3, dtype="int32"), np.eye(3, dtype=dtype)[[0, 2, 1]])
-    yield loss_line("zero labels", "MEAN_ABSOLUTE_PERCENTAGE_ERROR", np.zeros((2, 3), "int32"), predictions[:2] * np.array(1e-6, dtype))
-    yield loss_line("negative", "MEAN_SQUARED_LOGARITHMIC_ERROR", labels, predictions - np.array(1.5, dtype))
-    yield loss_line("far", "LOG_COSH", labels, predictions * np.array(30, dtype))
+        yield loss_case("matrix", loss, y, p)
+        yield loss_case("weights mean", loss, y, p, weights, "sum_over_batch_size")
+        yield loss_case("rank 3 sum", loss, np.stack([y, y[::-1]]), np.stack([p, p]), reduction="sum")
+        yield loss_case("rank 1", loss, y[0], p[0])
+    yield loss_case("zeros and ones", "KL_DIVERGENCE", np.eye(3, dtype="int32"), np.eye(3, dtype=dtype)[[0, 2, 1]])
+    yield loss_case("zero labels", "MEAN_ABSOLUTE_PERCENTAGE_ERROR", np.zeros((2, 3), "int32"), predictions[:2] * np.array(1e-6, dtype))
+    yield loss_case("negative", "MEAN_SQUARED_LOGARITHMIC_ERROR", labels, predictions - np.array(1.5, dtype))
+    yield loss_case("far", "LOG_COSH", labels, predictions * np.array(30, dtype))
     for loss in ("HINGE", "SQUARED_HINGE"):
-        yield loss_line("signs", loss, signs, predictions - np.array(1, dtype))
-        yield loss_line("binary", loss, (signs + 1) // 2, predictions - np.array(1, dtype))
-        yield loss_line("numbers", loss, labels, predictions - np.array(1, dtype), weights, "sum_over_batch_size")
-    yield loss_line("classes", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions)
-    yield loss_line("mean", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions - np.array(1, dtype), weights,
+        yield loss_case("signs", loss, signs, predictions - np.array(1, dtype))
+        yield loss_case("binary", loss, (signs + 1) // 2, predictions - np.array(1, dtype))
+        yield loss_case("numbers", loss, labels, predictions - np.array(1, dtype), weights, "sum_over_batch_size")
+    yield loss_case("classes", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions)
+    yield loss_case("mean", "CATEGORICAL_HINGE", np.eye(3, dtype="int32")[[0, 2, 1, 1]], predictions - np.array(1, dtype), weights,
                     "sum_over_batch_size")
 
 
@@ -225,13 +216,13 @@ def focal_losses(dtype):
     weights = np.array([1, 0.5, 0, 3], dtype)
     for loss, labels, p in (("BINARY_FOCAL_CROSSENTROPY", binary, (1 / (1 + np.exp(-logits))).astype(dtype)),
                             ("CATEGORICAL_FOCAL_CROSSENTROPY", hot, softmax(logits))):
-        yield loss_line("probabilities", loss, labels, p)
-        yield loss_line("logits", loss, labels, logits, from_logits=True)
-        yield loss_line("gamma", loss, labels, p, gamma=0.5)
-        yield loss_line("alpha", loss, labels, p, alpha=0.75)
-        yield loss_line("smoothing mean", loss, labels, p, weights, "sum_over_batch_size", label_smoothing=0.25)
-    yield loss_line("balanced", "BINARY_FOCAL_CROSSENTROPY", binary, logits, apply_class_balancing=True, from_logits=True)
-    yield loss_line("balanced alpha", "BINARY_FOCAL_CROSSENTROPY", binary, (1 / (1 + np.exp(-logits))).astype(dtype),
+        yield loss_case("probabilities", loss, labels, p)
+        yield loss_case("logits", loss, labels, logits, from_logits=True)
+        yield loss_case("gamma", loss, labels, p, gamma=0.5)
+        yield loss_case("alpha", loss, labels, p, alpha=0.75)
+        yield loss_case("smoothing mean", loss, labels, p, weights, "sum_over_batch_size", label_smoothing=0.25)
+    yield loss_case("balanced", "BINARY_FOCAL_CROSSENTROPY", binary, logits, apply_class_balancing=True, from_logits=True)
+    yield loss_case("balanced alpha", "BINARY_FOCAL_CROSSENTROPY", binary, (1 / (1 + np.exp(-logits))).astype(dtype),
                     apply_class_balancing=True, alpha=0.75, gamma=3.0)
 
 
@@ -260,18 +251,20 @@ def with_dtype(made, dtype):
     return type(made).from_config({k: v for k, v in config.items() if k != "fn"})
 
 
-def metric_case(name, kind, make, updates, dtype="float32", number=0.0, from_logits=False, **members):
-    made = make()
-    lines = f'{{"{name} {dtype}", {kind}, GANTRY_{dtype.upper()}, {c_number(number)}, {str(from_logits).lower()}, {len(updates)}, {{\n'
+def metric_case(name, kind, make, updates, dtype="float32", threshold=0.0, from_logits=False, thresholds=None, **members):
+    """threshold: or k, or how many thresholds; None: none. The inputs are labels, predictions and weights of each update,
+    and the list of thresholds; the outputs are the results after the updates."""
+    made, inputs, outputs = make(), [], []
     for labels, predictions, weights in updates:
         if labels is None:
             made.update_state(predictions, sample_weight=weights)
         else:
             made.update_state(labels, predictions, sample_weight=weights)
-        lines += f"  {{{c_tensor(labels)},\n   {c_tensor(predictions)},\n   {c_tensor(weights)},\n"
-        lines += f"   {c_tensor(np.asarray(made.result(), dtype))}}},\n"
-    given = "".join(f", .{name} = {value}" for name, value in ({"curve": "GANTRY_CURVE_ROC"} | members).items())
-    return f"{lines} }}{given}}},\n"
+        inputs += [labels, predictions, weights]
+        outputs.append(np.asarray(made.result(), dtype))
+    inputs += [] if thresholds is None else [np.array(thresholds, "float64")]
+    number = {"has_no_threshold": True} if threshold is None else {"number": float(threshold)}
+    return case(f"{name} {dtype}", kind, {"dtype": {"type": dtype}, "from_logits": from_logits, **number, **members}, inputs, outputs)
 
 
 def metrics_of(dtype):
@@ -307,50 +300,50 @@ def metrics_of(dtype):
             ("binary column", [b[:, :1] for b in binary], [n[:, :1] for n in narrow])):
         for label, given in (("", plain), (" weighted", weights), (" weighted column", [w[:, None] for w in weights])):
             make, batches = chosen(labels, predictions, given)
-            yield metric_case(f"accuracy {name}{label}", "TRAIN_ACCURACY", make, batches, dtype)
+            yield metric_case(f"accuracy {name}{label}", "accuracy", make, batches, dtype)
     cube = [scores((2, 3, 4)) for _ in range(2)]
     steps = [rng.randint(0, 4, (2, 3)).astype("int32") for _ in range(2)]
     for label, given in (("", plain), (" weighted", [np.array([[1, 0, 2], [1, 1, 0.5]], dtype)] * 2),
                          (" weighted rows", [np.array([1, 3], dtype)] * 2)):
         make, batches = chosen(steps, cube, given)
-        yield metric_case(f"accuracy rank 3{label}", "TRAIN_ACCURACY", make, batches, dtype)
+        yield metric_case(f"accuracy rank 3{label}", "accuracy", make, batches, dtype)
     out_of_range = [np.array([10, -1, 3, 4], "int32")]
-    yield metric_case("sparse out of range", "TRAIN_SPARSE_CATEGORICAL_ACCURACY", lambda: m.SparseCategoricalAccuracy(dtype=dtype),
+    yield metric_case("sparse out of range", "sparse_categorical_accuracy", lambda: m.SparseCategoricalAccuracy(dtype=dtype),
                       updates(out_of_range, wide[:1]), dtype)
-    yield metric_case("sparse", "TRAIN_SPARSE_CATEGORICAL_ACCURACY", lambda: m.SparseCategoricalAccuracy(dtype=dtype),
+    yield metric_case("sparse", "sparse_categorical_accuracy", lambda: m.SparseCategoricalAccuracy(dtype=dtype),
                       updates(sparse, wide), dtype)
-    yield metric_case("categorical", "TRAIN_CATEGORICAL_ACCURACY", lambda: m.CategoricalAccuracy(dtype=dtype),
+    yield metric_case("categorical", "categorical_accuracy", lambda: m.CategoricalAccuracy(dtype=dtype),
                       updates(hot, wide, weights), dtype)
-    yield metric_case("binary", "TRAIN_BINARY_ACCURACY", lambda: m.BinaryAccuracy(dtype=dtype, threshold=0.5),
+    yield metric_case("binary", "binary_accuracy", lambda: m.BinaryAccuracy(dtype=dtype, threshold=0.5),
                       updates(binary, narrow, weights), dtype, 0.5)
-    yield metric_case("binary at 0", "TRAIN_BINARY_ACCURACY", lambda: m.BinaryAccuracy(dtype=dtype, threshold=0.0),
+    yield metric_case("binary at 0", "binary_accuracy", lambda: m.BinaryAccuracy(dtype=dtype, threshold=0.0),
                       updates(binary, [n - dtype_half(dtype) for n in narrow]), dtype, 0.0)
     scores32 = [w.astype("float32") for w in wide]  # TensorFlow's InTopK takes nothing else
     for k in (1, 5, 10):
-        yield metric_case(f"sparse top {k}", "TRAIN_SPARSE_TOP_K", lambda: m.SparseTopKCategoricalAccuracy(k=k, dtype=dtype),
+        yield metric_case(f"sparse top {k}", "sparse_top_k", lambda: m.SparseTopKCategoricalAccuracy(k=k, dtype=dtype),
                           updates(sparse, scores32, weights if k == 5 else plain), dtype, k)
-        yield metric_case(f"top {k}", "TRAIN_TOP_K", lambda: m.TopKCategoricalAccuracy(k=k, dtype=dtype), updates(hot, scores32), dtype, k)
-    yield metric_case("sparse top 5 column", "TRAIN_SPARSE_TOP_K", lambda: m.SparseTopKCategoricalAccuracy(k=5, dtype=dtype),
+        yield metric_case(f"top {k}", "top_k", lambda: m.TopKCategoricalAccuracy(k=k, dtype=dtype), updates(hot, scores32), dtype, k)
+    yield metric_case("sparse top 5 column", "sparse_top_k", lambda: m.SparseTopKCategoricalAccuracy(k=5, dtype=dtype),
                       updates([s[:, None] for s in sparse], scores32, weights), dtype, 5)
-    yield metric_case("sparse top 2 rank 3", "TRAIN_SPARSE_TOP_K", lambda: m.SparseTopKCategoricalAccuracy(k=2, dtype=dtype),
+    yield metric_case("sparse top 2 rank 3", "sparse_top_k", lambda: m.SparseTopKCategoricalAccuracy(k=2, dtype=dtype),
                       updates(steps, [c.astype("float32") for c in cube]), dtype, 2)
-    yield metric_case("mean", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype), [(None, n, None) for n in narrow], dtype)
-    yield metric_case("mean scalar", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+    yield metric_case("mean", "mean", lambda: m.Mean(dtype=dtype), [(None, n, None) for n in narrow], dtype)
+    yield metric_case("mean scalar", "mean", lambda: m.Mean(dtype=dtype),
                       [(None, np.array(v, dtype), None) for v in (2, 5)], dtype)
-    yield metric_case("mean scalar weighted", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+    yield metric_case("mean scalar weighted", "mean", lambda: m.Mean(dtype=dtype),
                       [(None, np.array(v, dtype), np.array(w, dtype)) for v, w in ((2, 32), (5, 8))], dtype)
-    yield metric_case("mean weighted", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+    yield metric_case("mean weighted", "mean", lambda: m.Mean(dtype=dtype),
                       [(None, n, w) for n, w in zip(narrow, weights)], dtype)
-    yield metric_case("mean int", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype), [(None, s, None) for s in sparse], dtype)
-    yield metric_case("mean no weight", "TRAIN_MEAN", lambda: m.Mean(dtype=dtype),
+    yield metric_case("mean int", "mean", lambda: m.Mean(dtype=dtype), [(None, s, None) for s in sparse], dtype)
+    yield metric_case("mean no weight", "mean", lambda: m.Mean(dtype=dtype),
                       [(None, narrow[0], np.zeros(4, dtype))], dtype)
     real = [scores((4, 3)) for _ in range(2)]
-    for kind, make in (("TRAIN_MEAN_SQUARED_ERROR", m.MeanSquaredError), ("TRAIN_MEAN_ABSOLUTE_ERROR", m.MeanAbsoluteError),
-                       ("TRAIN_ROOT_MEAN_SQUARED_ERROR", m.RootMeanSquaredError), ("TRAIN_COSINE_SIMILARITY", m.CosineSimilarity),
-                       ("TRAIN_KL_DIVERGENCE", m.KLDivergence)):
+    for kind, make in (("mean_squared_error", m.MeanSquaredError), ("mean_absolute_error", m.MeanAbsoluteError),
+                       ("root_mean_squared_error", m.RootMeanSquaredError), ("cosine_similarity", m.CosineSimilarity),
+                       ("kl_divergence", m.KLDivergence)):
         yield metric_case("matrix", kind, lambda: make(dtype=dtype), updates(real, narrow), dtype)
         yield metric_case("weighted", kind, lambda: make(dtype=dtype), updates(real, narrow, weights), dtype)
-        if kind != "TRAIN_KL_DIVERGENCE":  # Keras's broadcasts a vector against a column
+        if kind != "kl_divergence":  # Keras's broadcasts a vector against a column
             yield metric_case("column", kind, lambda: make(dtype=dtype), updates([r[:, 0] for r in real], [n[:, :1] for n in narrow]), dtype)
         yield metric_case("rank 3", kind, lambda: make(dtype=dtype), updates([c[::-1] for c in cube], cube, [np.array([1, 3], dtype)] * 2), dtype)
     yield from curves(dtype)
@@ -374,28 +367,28 @@ def curves(dtype):
     def auc(**options):
         return lambda: m.AUC(dtype=dtype, **options)
     two = [batch(20), batch(13)]
-    yield metric_case("auc", "TRAIN_AUC", auc(), two, dtype, 200)
-    yield metric_case("auc of 3 thresholds", "TRAIN_AUC", auc(num_thresholds=3), two, dtype, 3)
-    yield metric_case("auc of 2 thresholds", "TRAIN_AUC", auc(num_thresholds=2), two, dtype, 2)
-    yield metric_case("auc of vectors", "TRAIN_AUC", auc(), [(y[:, 0], p[:, 0], None) for y, p, _ in two], dtype, 200)
-    yield metric_case("auc of a vector and a column", "TRAIN_AUC", auc(), [(y[:, 0], p, None) for y, p, _ in two], dtype, 200)
+    yield metric_case("auc", "auc", auc(), two, dtype, 200)
+    yield metric_case("auc of 3 thresholds", "auc", auc(num_thresholds=3), two, dtype, 3)
+    yield metric_case("auc of 2 thresholds", "auc", auc(num_thresholds=2), two, dtype, 2)
+    yield metric_case("auc of vectors", "auc", auc(), [(y[:, 0], p[:, 0], None) for y, p, _ in two], dtype, 200)
+    yield metric_case("auc of a vector and a column", "auc", auc(), [(y[:, 0], p, None) for y, p, _ in two], dtype, 200)
     weighted = [(y, p, rng.uniform(0, 2, (len(y),)).astype(dtype)) for y, p, _ in two]
-    yield metric_case("auc weighted", "TRAIN_AUC", auc(), weighted, dtype, 200)
+    yield metric_case("auc weighted", "auc", auc(), weighted, dtype, 200)
     matrix = [(np.repeat(y, 2, 1), np.concatenate([p, 1 - p], 1), None) for y, p, _ in two]
-    yield metric_case("auc of a matrix", "TRAIN_AUC", auc(), matrix, dtype, 200)
-    yield metric_case("auc of a matrix weighted", "TRAIN_AUC", auc(),
+    yield metric_case("auc of a matrix", "auc", auc(), matrix, dtype, 200)
+    yield metric_case("auc of a matrix weighted", "auc", auc(),
                       [(y, p, w) for (y, p, _), (_, _, w) in zip(matrix, weighted)], dtype, 200)
     logits = [(y, (8 * p - 4).astype(dtype), None) for y, p, _ in two]
-    yield metric_case("auc of logits", "TRAIN_AUC", auc(from_logits=True), logits, dtype, 200, True)
+    yield metric_case("auc of logits", "auc", auc(from_logits=True), logits, dtype, 200, True)
     edge = [(np.array([0, 1, 1, 0, 1], "int32"), np.array([0, 1, 0.5, 1.5, -0.5], dtype), None)]
-    yield metric_case("auc at the ends", "TRAIN_AUC", auc(), edge, dtype, 200)
+    yield metric_case("auc at the ends", "auc", auc(), edge, dtype, 200)
     for name, options, batches in (("", {}, two), (" of 3 thresholds", {"num_thresholds": 3}, two), (" weighted", {}, weighted),
                                    (" of a matrix", {}, matrix), (" at the ends", {}, edge)):
-        yield metric_case(f"pr auc{name}", "TRAIN_AUC", auc(curve="PR", **options), batches, dtype,
-                          options.get("num_thresholds", 200), curve="GANTRY_CURVE_PR")
-    yield metric_case("pr auc of one class", "TRAIN_AUC", auc(curve="PR"), [(np.zeros(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)],
-                      dtype, 200, curve="GANTRY_CURVE_PR")
-    yield metric_case("auc of one class", "TRAIN_AUC", auc(), [(np.ones(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)], dtype, 200)
+        yield metric_case(f"pr auc{name}", "auc", auc(curve="PR", **options), batches, dtype,
+                          options.get("num_thresholds", 200), curve="pr")
+    yield metric_case("pr auc of one class", "auc", auc(curve="PR"), [(np.zeros(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)],
+                      dtype, 200, curve="pr")
+    yield metric_case("auc of one class", "auc", auc(), [(np.ones(3, "int32"), np.array([0.1, 0.5, 0.9], dtype), None)], dtype, 200)
 
 
 def confusions(dtype):
@@ -408,7 +401,7 @@ def confusions(dtype):
     plain = [None, None]
     for kind, make in (("PRECISION", m.Precision), ("RECALL", m.Recall), ("TRUE_POSITIVES", m.TruePositives),
                        ("TRUE_NEGATIVES", m.TrueNegatives), ("FALSE_POSITIVES", m.FalsePositives), ("FALSE_NEGATIVES", m.FalseNegatives)):
-        kind = "TRAIN_" + kind
+        kind = kind.lower()
         for threshold in (0.5, 0.0, 0.25, 1.0):
             yield metric_case(f"at {threshold}", kind, lambda: make(thresholds=threshold, dtype=dtype), list(zip(labels, scores, plain)),
                               dtype, threshold)
@@ -417,33 +410,27 @@ def confusions(dtype):
                           [(y[:, 0], p[:, 0], w) for y, p, w in zip(labels, scores, rows)], dtype, 0.5)
         yield metric_case("column", kind, lambda: make(dtype=dtype), [(y[:, 0], p[:, :1], None) for y, p in zip(labels, scores)], dtype, 0.5)
         yield metric_case("bool", kind, lambda: make(dtype=dtype), [(y.astype(bool), p, None) for y, p in zip(labels, scores)], dtype, 0.5)
-    for kind, make in (("TRAIN_PRECISION", m.Precision), ("TRAIN_RECALL", m.Recall)):
+    for kind, make in (("precision", m.Precision), ("recall", m.Recall)):
         for k in (1, 2, 3):
-            yield metric_case(f"top {k}", kind, lambda: make(top_k=k, dtype=dtype), list(zip(labels, scores, plain)), dtype, -np.inf, top_k=k)
+            yield metric_case(f"top {k}", kind, lambda: make(top_k=k, dtype=dtype), list(zip(labels, scores, plain)), dtype, None, top_k=k)
         yield metric_case("top 2 at 0.5", kind, lambda: make(thresholds=0.5, top_k=2, dtype=dtype), list(zip(labels, scores, rows)),
                           dtype, 0.5, top_k=2)
         yield metric_case("top 2 of a vector", kind, lambda: make(top_k=2, dtype=dtype), [(y[:, 0], p[:, 0], None) for y, p in zip(labels, scores)],
-                          dtype, -np.inf, top_k=2)
-    of_class = {"class_id": "&(const int32_t){2}"}
-    for kind, make in (("TRAIN_PRECISION", m.Precision), ("TRAIN_RECALL", m.Recall)):
+                          dtype, None, top_k=2)
+    of_class = {"class_id": 2}
+    for kind, make in (("precision", m.Precision), ("recall", m.Recall)):
         yield metric_case("of class 2", kind, lambda: make(class_id=2, dtype=dtype), list(zip(labels, scores, rows)), dtype, 0.5, **of_class)
         yield metric_case("of class 2 in the top 2", kind, lambda: make(class_id=2, top_k=2, dtype=dtype), list(zip(labels, scores, plain)),
-                          dtype, -np.inf, top_k=2, **of_class)
+                          dtype, None, top_k=2, **of_class)
         yield metric_case("of class 2 in the top 1 at two thresholds", kind,
                           lambda: make(thresholds=[0.25, 0.75], class_id=2, top_k=1, dtype=dtype), list(zip(labels, scores, rows)),
-                          dtype, top_k=1, **of_class, **listed([0.25, 0.75]))
+                          dtype, top_k=1, **of_class, thresholds=[0.25, 0.75])
     for kind, make in (("PRECISION", m.Precision), ("RECALL", m.Recall), ("TRUE_POSITIVES", m.TruePositives),
                        ("TRUE_NEGATIVES", m.TrueNegatives), ("FALSE_POSITIVES", m.FalsePositives), ("FALSE_NEGATIVES", m.FalseNegatives)):
         for name, given, weights in (("one threshold", [0.75], plain), ("three thresholds", [0.25, 0.5, 0.75], plain),
                                      ("weighted, two thresholds", [0.75, 0.25], rows)):
-            yield metric_case(name, "TRAIN_" + kind, lambda: make(thresholds=given, dtype=dtype), list(zip(labels, scores, weights)),
-                              dtype, **listed(given))
-
-
-def listed(thresholds):
-    """Members of a case with a list of thresholds."""
-    numbers = ", ".join(str(t) for t in thresholds)
-    return {"thresholds": f"(const double[]){{{numbers}}}", "threshold_count": len(thresholds)}
+            yield metric_case(name, kind.lower(), lambda: make(thresholds=given, dtype=dtype), list(zip(labels, scores, weights)),
+                              dtype, thresholds=given)
 
 
 def scores_of_classes(dtype):
@@ -457,12 +444,12 @@ def scores_of_classes(dtype):
     scores[0][2] = 0  # no class
     rows = [rng.uniform(0, 2, (n,)).astype(dtype) for n in (6, 5)]
     for average in (None, "micro", "macro", "weighted"):
-        given = {"average": f"GANTRY_AVERAGE_{str(average).upper()}", "classes": classes}
+        given = {"average": str(average).lower(), "classes": classes}
         for name, threshold, y, w in (("largest", None, hot, [None, None]), ("above 0.5", 0.5, labels, [None, None]),
                                       ("weighted", 0.25, labels, rows), ("largest weighted", None, hot, rows), ("shares", 0.5, soft, rows)):
-            yield metric_case(f"{name} {average}", "TRAIN_F1_SCORE", lambda: m.F1Score(average=average, threshold=threshold, dtype=dtype),
+            yield metric_case(f"{name} {average}", "f1_score", lambda: m.F1Score(average=average, threshold=threshold, dtype=dtype),
                               list(zip(y, scores, w)), dtype, threshold or 0, **given)
-        yield metric_case(f"beta 2 {average}", "TRAIN_FBETA_SCORE",
+        yield metric_case(f"beta 2 {average}", "fbeta_score",
                           lambda: m.FBetaScore(average=average, beta=2.0, threshold=0.5, dtype=dtype),
                           list(zip(labels, scores, rows)), dtype, 0.5, beta=2.0, **given)
 
@@ -479,11 +466,9 @@ def metrics():
 SHAPES = {"scalar": (), "vector": (5,), "matrix": (6, 4), "kernel": (3, 2, 5), "filter": (2, 2, 3, 4)}
 
 
-def initializer_line(name, kind, make, shape, dtype, exact, **members):
-    array = np.asarray(make(shape, dtype=dtype))
-    given = "".join(f", .{k} = {v if isinstance(v, (int, str)) else c_number(v)}" for k, v in members.items())
-    return (f'{{"{name} {dtype}", {{.struct_size = sizeof(gantry_initializer_t), .kind = GANTRY_INIT_{kind}{given}}}, '
-            f"{str(exact).lower()}, {c_tensor(array)}}},\n")
+def initializer_case(name, kind, make, shape, dtype, exact, **members):
+    """The output is the value; a bound of 0 wants the same bits."""
+    return case(f"{name} {dtype}", kind.lower(), {"is_exact": exact, **members}, [], [np.asarray(make(shape, dtype=dtype))])
 
 
 def initializers_of(dtype):
@@ -495,29 +480,29 @@ def initializers_of(dtype):
                                       ("GLOROT_UNIFORM", i.GlorotUniform, True), ("GLOROT_NORMAL", i.GlorotNormal, False),
                                       ("HE_UNIFORM", i.HeUniform, True), ("HE_NORMAL", i.HeNormal, False),
                                       ("LECUN_UNIFORM", i.LecunUniform, True), ("LECUN_NORMAL", i.LecunNormal, False)):
-                yield initializer_line(f"{kind.lower()} {label} {seed}", kind, make(seed=seed), shape, dtype, exact, seed=seed)
+                yield initializer_case(f"{kind.lower()} {label} {seed}", kind, make(seed=seed), shape, dtype, exact, seed=seed)
     for label, shape in (("matrix", (6, 4)), ("wide", (4, 6)), ("square", (5, 5)), ("filter", (2, 2, 3, 4)), ("column", (5, 1)),
                          ("row", (1, 5)), ("one", (1, 1)), ("tall", (40, 3))):
-        yield initializer_line(f"orthogonal {label}", "ORTHOGONAL", i.Orthogonal(seed=7), shape, dtype, False, seed=7)
-    yield initializer_line("orthogonal gain", "ORTHOGONAL", i.Orthogonal(gain=1.5, seed=8), (3, 4), dtype, False, seed=8, gain=1.5)
-    yield initializer_line("random_uniform of a range", "RANDOM_UNIFORM", i.RandomUniform(0.25, 3.0, seed=5), (7,), dtype, True,
+        yield initializer_case(f"orthogonal {label}", "ORTHOGONAL", i.Orthogonal(seed=7), shape, dtype, False, seed=7)
+    yield initializer_case("orthogonal gain", "ORTHOGONAL", i.Orthogonal(gain=1.5, seed=8), (3, 4), dtype, False, seed=8, gain=1.5)
+    yield initializer_case("random_uniform of a range", "RANDOM_UNIFORM", i.RandomUniform(0.25, 3.0, seed=5), (7,), dtype, True,
                            seed=5, minval=0.25, maxval=3.0)
-    yield initializer_line("random_normal of a mean", "RANDOM_NORMAL", i.RandomNormal(2.0, 0.5, seed=5), (7,), dtype, False,
+    yield initializer_case("random_normal of a mean", "RANDOM_NORMAL", i.RandomNormal(2.0, 0.5, seed=5), (7,), dtype, False,
                            seed=5, mean=2.0, stddev=0.5)
-    yield initializer_line("truncated_normal of a mean", "TRUNCATED_NORMAL", i.TruncatedNormal(-1.0, 2.0, seed=5), (7,), dtype, False,
+    yield initializer_case("truncated_normal of a mean", "TRUNCATED_NORMAL", i.TruncatedNormal(-1.0, 2.0, seed=5), (7,), dtype, False,
                            seed=5, mean=-1.0, stddev=2.0)
     for mode in ("fan_in", "fan_out", "fan_avg"):
         for distribution in ("truncated_normal", "untruncated_normal", "uniform"):
-            yield initializer_line(f"variance_scaling {mode} {distribution}", "VARIANCE_SCALING",
+            yield initializer_case(f"variance_scaling {mode} {distribution}", "VARIANCE_SCALING",
                                    i.VarianceScaling(0.7, mode, distribution, seed=9), (2, 3, 5), dtype, distribution == "uniform",
-                                   seed=9, scale=0.7, mode=f"GANTRY_{mode.upper()}", distribution=f"GANTRY_{distribution.upper()}")
-    yield initializer_line("variance_scaling of nothing", "VARIANCE_SCALING", i.VarianceScaling(seed=9), (3, 2), dtype, False, seed=9)
+                                   seed=9, scale=0.7, mode=mode, distribution=distribution)
+    yield initializer_case("variance_scaling of nothing", "VARIANCE_SCALING", i.VarianceScaling(seed=9), (3, 2), dtype, False, seed=9)
     generator = keras.random.SeedGenerator(11)
     made = i.GlorotUniform(seed=generator)
     for draw in range(3):
-        yield initializer_line(f"seed generator {draw}", "GLOROT_UNIFORM", made, (2, 3), dtype, True, seed=11, draw=draw)
-    yield initializer_line("identity", "IDENTITY", i.Identity(), (3, 3), dtype, True)
-    yield initializer_line("identity wide", "IDENTITY", i.Identity(gain=0.3), (2, 4), dtype, True, gain=0.3)
+        yield initializer_case(f"seed generator {draw}", "GLOROT_UNIFORM", made, (2, 3), dtype, True, seed=11, draw=draw)
+    yield initializer_case("identity", "IDENTITY", i.Identity(), (3, 3), dtype, True)
+    yield initializer_case("identity wide", "IDENTITY", i.Identity(gain=0.3), (2, 4), dtype, True, gain=0.3)
 
 
 def initializers():
@@ -525,12 +510,12 @@ def initializers():
     for dtype in FLOATS:
         yield from initializers_of(dtype)
     for dtype in FLOATS + ("int32", "int64"):
-        yield initializer_line("zeros", "ZEROS", i.Zeros(), (2, 3), dtype, True)
-        yield initializer_line("ones", "ONES", i.Ones(), (2, 3), dtype, True)
-        yield initializer_line("constant", "CONSTANT", i.Constant(3), (4,), dtype, True, value=3.0)
+        yield initializer_case("zeros", "ZEROS", i.Zeros(), (2, 3), dtype, True)
+        yield initializer_case("ones", "ONES", i.Ones(), (2, 3), dtype, True)
+        yield initializer_case("constant", "CONSTANT", i.Constant(3), (4,), dtype, True, value=3.0)
     for dtype in FLOATS:
-        yield initializer_line("constant 0.1", "CONSTANT", i.Constant(0.1), (2,), dtype, True, value=0.1)
-        yield initializer_line("constant scalar", "CONSTANT", i.Constant(-2.5), (), dtype, True, value=-2.5)
+        yield initializer_case("constant 0.1", "CONSTANT", i.Constant(0.1), (2,), dtype, True, value=0.1)
+        yield initializer_case("constant scalar", "CONSTANT", i.Constant(-2.5), (), dtype, True, value=-2.5)
 
 
 # ---- seeds that Keras chooses ----
@@ -550,11 +535,11 @@ def default_seeds():
         drawn = [made[0].embeddings_initializer.seed, made[1].kernel_initializer.seed, state_seed(made[2].seed_generator),
                  cell.kernel_initializer.seed, cell.recurrent_initializer.seed, state_seed(cell.seed_generator),
                  made[4].kernel_initializer.seed, made[6].kernel_initializer.seed]
-        yield f"{{INT64_C({seed}), {{{', '.join(str(s) for s in drawn)}}}}},\n"
+        yield case(str(seed), "seed", {}, [np.int64(seed)], [np.array(drawn, "int64")])
 
 
 if __name__ == "__main__":
-    write("loss", losses())
-    write("metric", metrics())
-    write("initializer", initializers())
-    write("seed", default_seeds())
+    write("losses", list(losses()))
+    write("metrics", list(metrics()))
+    write("initializers", list(initializers()))
+    write("seeds", list(default_seeds()))

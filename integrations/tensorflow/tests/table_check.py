@@ -14,7 +14,6 @@ errors of two classes). A row and type without a call fails too, unless table_ca
 any failure."""
 import argparse
 import collections
-import json
 import os
 import re
 import sys
@@ -23,7 +22,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # oneDNN's AvgPoolGrad ends the process for a wrong shape
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(ROOT, "tests", "golden")]
+import golden_form  # noqa: E402
 import numpy as np  # noqa: E402
 import table_cases  # noqa: E402
 
@@ -60,16 +60,11 @@ def read_rows():
 
 # ---- cases ----
 
-def tensor_of(tensor):
-    """A tensor of a golden case as (type, array)."""
+def tensor_of(text):
+    """A tensor of a golden case as an array."""
     import tensorflow as tf
-    dtype = tf.as_dtype(tensor["dtype"]).as_numpy_dtype
-    count = int(np.prod(tensor["shape"], dtype=np.int64))
-    data = bytes.fromhex(tensor.get("hex", tensor.get("cycle_hex", "")))
-    size = np.dtype(dtype).itemsize
-    if "cycle_hex" in tensor and count:
-        data = (data * (count * size // len(data) + 1))[:count * size]
-    return np.frombuffer(data, dtype=dtype, count=count).reshape(tensor["shape"])
+    name, shape, data = golden_form.read_tensor(text)
+    return np.frombuffer(data, tf.as_dtype(name).as_numpy_dtype).reshape(shape)
 
 
 def golden_cases(gantry, source):
@@ -78,13 +73,12 @@ def golden_cases(gantry, source):
     path = os.path.join(ROOT, "tests", "golden", "cases", gantry + ".json")
     if not os.path.exists(path):
         return
-    with open(path, encoding="utf-8") as file:
-        cases = json.load(file)["cases"]
-    for case in cases:
+    for case in golden_form.read_file(path)["cases"]:
         of = "error" if "error" in case else "numpy" if case.get("source") == "numpy" else "tensorflow"
         if of != source or case.get("op", gantry) != gantry:
             continue
-        attrs = {name: next(iter(value.values())) for name, value in case.get("attrs", {}).items()}
+        attrs = {name: next(iter(value.values())) if isinstance(value, dict) else value
+                 for name, value in case.get("attrs", {}).items()}
         yield case["name"], [tensor_of(t) for t in case["inputs"]], attrs
 
 

@@ -12,29 +12,18 @@
 
 #include "base/failure.h"
 #include "failing_heap.h"
+#include "golden_file.h"
 #include "io/tensor_format.h"
 
-/* An array and NumPy's text for it. Its elements are `bits`, or 0, step, 2 step... if that is
- * NULL. */
-typedef struct format_case_t {
-    const char *name;
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    const void *bits;
-    double step;
-    gantry__format_options_t options;
-    const char *text;
-} format_case_t;
-
-#include "format_cases.inc"
-
-static void *make_ramp(const format_case_t *row, size_t count) {
+/* An array of 0, step, 2 step... */
+static void *make_ramp(const golden_tensor_t *like, double step) {
+    const size_t count = (size_t)gantry_shape_elements(&like->shape);
     int32_t *ints = malloc(count * sizeof *ints + 1);
     assert_non_null(ints);
     float *floats = (float *)(void *)ints;
     for (size_t i = 0; i < count; ++i) {
-        double value = (double)i * row->step;
-        if (row->dtype == GANTRY_INT32) {
+        double value = (double)i * step;
+        if (like->dtype == GANTRY_INT32) {
             ints[i] = (int32_t)value;
         } else {
             floats[i] = (float)value;
@@ -43,26 +32,43 @@ static void *make_ramp(const format_case_t *row, size_t count) {
     return ints;
 }
 
+/* 0: the default */
+static int64_t option_of(const golden_case_t *item, const char *name) {
+    const golden_attr_t *attr = golden_find_attr(item, name);
+    return attr ? attr->int_value : 0;
+}
+
+static bool prints_numpys_text(const golden_case_t *item) {
+    const golden_tensor_t *given = &item->inputs[0];
+    const golden_attr_t *step = golden_find_attr(item, "step");
+    const gantry__format_options_t options = {.precision = (int32_t)option_of(item, "precision"),
+                                              .threshold = option_of(item, "threshold"),
+                                              .edge_items = (int32_t)option_of(item, "edgeitems"),
+                                              .line_width = (int32_t)option_of(item, "linewidth")};
+    void *ramp = step ? make_ramp(given, step->float_value) : NULL;
+    gantry__text_t text;
+    gantry__text_init(&text, &gantry__heap_default);
+    size_t length = gantry__format_array(given->dtype, &given->shape, ramp ? ramp : given->data,
+                                         &options, &text);
+    free(ramp);
+    assert_int_equal(length, text.length);
+    const bool is_right = strcmp(gantry__text_get(&text), item->text) == 0;
+    if (!is_right)
+        print_error("%s %s:\n%s\nshould be\n%s\n", gantry_dtype_name(given->dtype), item->name,
+                    gantry__text_get(&text), item->text);
+    gantry__text_deinit(&text);
+    return is_right;
+}
+
 static void text_of_every_case_is_numpys(void **state) {
     (void)state;
     size_t wrong = 0;
-    for (size_t i = 0; i < sizeof format_cases / sizeof format_cases[0]; ++i) {
-        const format_case_t *row = &format_cases[i];
-        gantry__text_t text;
-        gantry__text_init(&text, &gantry__heap_default);
-        void *ramp = row->bits ? NULL : make_ramp(row, (size_t)gantry_shape_elements(&row->shape));
-        size_t length = gantry__format_array(row->dtype, &row->shape, row->bits ? row->bits : ramp,
-                                             &row->options, &text);
-        free(ramp);
-        assert_int_equal(length, text.length);
-        if (strcmp(gantry__text_get(&text), row->text) != 0) {
-            print_error("%s %s:\n%s\nshould be\n%s\n", gantry_dtype_name(row->dtype), row->name,
-                        gantry__text_get(&text), row->text);
-            ++wrong;
-        }
-        gantry__text_deinit(&text);
-    }
+    golden_file_t file;
+    golden_file_open("formats.json", &file);
+    for (size_t i = 0; i < file.case_count; ++i) wrong += !prints_numpys_text(&file.cases[i]);
     assert_int_equal(wrong, 0);
+    assert_true(file.case_count > 200);
+    golden_free(&file);
 }
 
 static void no_options_means_numpys_defaults(void **state) {

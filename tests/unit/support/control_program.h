@@ -22,12 +22,38 @@ typedef control_tensor_t *(*control_program_fn)(gantry_scope_t *s, const control
 
 typedef struct control_case_t {
     const char *name;
-    train_tensor_t values[CONTROL_SOURCES], y, first[CONTROL_SOURCES], second[CONTROL_SOURCES];
+    golden_tensor_t values[CONTROL_SOURCES], y, first[CONTROL_SOURCES], second[CONTROL_SOURCES];
 } control_case_t;
 
-static const control_case_t control_cases[] = {
-#include "train_control_cases.inc"
-};
+enum { CONTROL_CASES = 21 };
+
+/* Of keras/control.json; control_load fills them before the tests. */
+static golden_file_t control_file;
+static control_case_t control_cases[CONTROL_CASES];
+
+static inline int control_load(void **state) {
+    (void)state;
+    golden_file_open("keras/control.json", &control_file);
+    assert_int_equal(control_file.case_count, CONTROL_CASES);
+    for (size_t i = 0; i < CONTROL_CASES; ++i) {
+        const golden_case_t *item = &control_file.cases[i];
+        control_case_t *c = &control_cases[i];
+        assert_int_equal(item->input_count, CONTROL_SOURCES);
+        assert_int_equal(item->output_count, 1 + 2 * CONTROL_SOURCES);
+        c->name = item->name;
+        c->y = item->outputs[0];
+        memcpy(c->values, item->inputs, sizeof c->values);
+        memcpy(c->first, item->outputs + 1, sizeof c->first);
+        memcpy(c->second, item->outputs + 1 + CONTROL_SOURCES, sizeof c->second);
+    }
+    return 0;
+}
+
+static inline int control_free(void **state) {
+    (void)state;
+    golden_free(&control_file);
+    return 0;
+}
 
 /* ---- short names ---- */
 

@@ -7,6 +7,7 @@
 #include <gantry_train/tape.h>
 
 #include "golden_cases.h"
+#include "golden_file.h"
 #include "runtime_fixture.h"
 
 #define GRADIENT_MOST_VALUES 16
@@ -44,9 +45,7 @@ static inline gradient_case_t gradient_case_read(const golden_case_t *golden) {
 }
 
 static inline void gradient_file_load(golden_file_t *file) {
-    char why[512];
-    if (golden_load(GANTRY_TEST_SOURCE_DIR "/tests/golden/gradients.json", file, why, sizeof why))
-        fail_msg("%s", why);
+    golden_file_open("gradients.json", file);
     assert_true(file->case_count > 500);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden values of Keras in the training library's tests: tensors from hexadecimal text, made and
- * compared. Header only. */
+/* Golden values of Keras in the training library's tests: files read, tensors made and compared.
+ * Header only. */
 #ifndef TESTS_TRAIN_CASE_H
 #define TESTS_TRAIN_CASE_H
 
@@ -9,33 +9,51 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "golden_file.h"
 #include "need_opencl.h"
-
-/* Elements as bytes in hexadecimal; hex NULL: no tensor. */
-typedef struct train_tensor_t {
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    const char *hex;
-} train_tensor_t;
 
 enum { TRAIN_MOST_BYTES = 1 << 14 };
 
-static inline size_t train_bytes(const train_tensor_t *given, unsigned char *out) {
-    static const char digits[] = "0123456789abcdef";
-    const size_t count = strlen(given->hex) / 2;
-    assert_in_range(count, 0, TRAIN_MOST_BYTES);
-    for (size_t i = 0; i < count; ++i)
-        out[i] = (unsigned char)((strchr(digits, given->hex[2 * i]) - digits) * 16 +
-                                 (strchr(digits, given->hex[2 * i + 1]) - digits));
-    return count;
+/* ---- files of tests/golden/keras ---- */
+
+/* The numbers of a file's case, which has this name; the file is read at the first call. */
+static inline const golden_tensor_t *train_numbers(golden_file_t *file, const char *file_name,
+                                                   size_t index, const char *name) {
+    if (file->case_count == 0) golden_file_open(file_name, file);
+    assert_in_range(index, 0, file->case_count - 1);
+    assert_string_equal(file->cases[index].name, name);
+    assert_int_equal(file->cases[index].outputs[0].dtype, GANTRY_FLOAT64);
+    return &file->cases[index].outputs[0];
 }
 
+/* An attribute as a number; 0: there is none. */
+static inline double train_attr(const golden_case_t *item, const char *name) {
+    const golden_attr_t *attr = golden_find_attr(item, name);
+    if (!attr) return 0;
+    return attr->kind == GOLDEN_ATTR_FLOAT  ? attr->float_value
+           : attr->kind == GOLDEN_ATTR_BOOL ? attr->bool_value
+                                            : (double)attr->int_value;
+}
+
+/* The place of an attribute's text in a list that ends with NULL; 0: there is no such attribute. */
+static inline int train_attr_choice(const golden_case_t *item, const char *name,
+                                    const char *const *choices) {
+    const golden_attr_t *attr = golden_find_attr(item, name);
+    if (!attr) return 0;
+    for (int i = 0; choices[i]; ++i) {
+        if (strcmp(choices[i], attr->string_value) == 0) return i;
+    }
+    fail_msg("%s: %s is %s", item->name, name, attr->string_value);
+    return 0;
+}
+
+/* ---- tensors ---- */
+
+/* NULL where the case has no such tensor. */
 static inline const gantry_tensor_t *train_make(gantry_scope_t *scope,
-                                                const train_tensor_t *given) {
-    unsigned char bytes[TRAIN_MOST_BYTES];
-    if (!given->hex) return NULL;
-    const size_t count = train_bytes(given, bytes);
-    return gantry_constant(scope, given->dtype, given->shape, bytes, count);
+                                                const golden_tensor_t *given) {
+    if (!given->data) return NULL;
+    return gantry_constant(scope, given->dtype, given->shape, given->data, given->bytes);
 }
 
 static inline double train_number(const void *data, gantry_dtype_t dtype, size_t i) {
@@ -50,10 +68,12 @@ static inline double train_number(const void *data, gantry_dtype_t dtype, size_t
 
 /* Of type, shape and values; bound NULL: the same bits; else within bound (1 + |value|). */
 static inline void train_expect(const char *name, const gantry_tensor_t *got,
-                                const train_tensor_t *expected, const double *bound) {
-    static _Alignas(8) unsigned char want[TRAIN_MOST_BYTES], have[TRAIN_MOST_BYTES];
+                                const golden_tensor_t *expected, const double *bound) {
+    static _Alignas(8) unsigned char have[TRAIN_MOST_BYTES];
     if (!got) fail_msg("%s: %s", name, gantry_last_message());
-    const size_t bytes = train_bytes(expected, want);
+    const unsigned char *want = expected->data;
+    const size_t bytes = expected->bytes;
+    assert_true(bytes <= sizeof have && expected->sample_count == 0);
     if (gantry_tensor_dtype(got) != expected->dtype ||
         !gantry_shape_equal(gantry_tensor_shape(got), &expected->shape))
         fail_msg("%s: a %s of rank %d", name, gantry_dtype_name(gantry_tensor_dtype(got)),
@@ -69,7 +89,7 @@ static inline void train_expect(const char *name, const gantry_tensor_t *got,
     }
 }
 
-static inline gantry_input_spec_t train_spec(const train_tensor_t *given) {
+static inline gantry_input_spec_t train_spec(const golden_tensor_t *given) {
     return (gantry_input_spec_t){NULL, given->dtype, given->shape};
 }
 

@@ -11,16 +11,40 @@ typedef struct train_initializer_case_t {
     const char *name;
     gantry_initializer_t initializer;
     bool is_exact;
-    train_tensor_t expected;
+    golden_tensor_t expected;
 } train_initializer_case_t;
 
-static const train_initializer_case_t train_initializer_cases[] = {
-#include "train_initializer_cases.inc"
-};
+static inline gantry_init_t train_initializer_named(const char *name) {
+    gantry_init_t kind = GANTRY_INIT_ZEROS;
+    while (kind < GANTRY_INIT_IDENTITY && strcmp(gantry_initializer_name(kind), name) != 0) ++kind;
+    assert_string_equal(gantry_initializer_name(kind), name);
+    return kind;
+}
 
-enum {
-    TRAIN_INITIALIZER_CASES = sizeof train_initializer_cases / sizeof train_initializer_cases[0]
-};
+static inline train_initializer_case_t train_initializer_read(const golden_case_t *item) {
+    static const char *const fans[] = {"fan_in", "fan_out", "fan_avg", NULL};
+    static const char *const distributions[] = {"truncated_normal", "untruncated_normal", "uniform",
+                                                NULL};
+    assert_int_equal(item->output_count, 1);
+    return (train_initializer_case_t){
+        .name = item->name,
+        .initializer = {.struct_size = sizeof(gantry_initializer_t),
+                        .kind = train_initializer_named(item->op),
+                        .value = train_attr(item, "value"),
+                        .minval = train_attr(item, "minval"),
+                        .maxval = train_attr(item, "maxval"),
+                        .mean = train_attr(item, "mean"),
+                        .stddev = train_attr(item, "stddev"),
+                        .scale = train_attr(item, "scale"),
+                        .gain = train_attr(item, "gain"),
+                        .mode = (gantry_fan_t)train_attr_choice(item, "mode", fans),
+                        .distribution = (gantry_distribution_t)train_attr_choice(
+                            item, "distribution", distributions),
+                        .seed = (int64_t)train_attr(item, "seed"),
+                        .draw = (int64_t)train_attr(item, "draw")},
+        .is_exact = train_attr(item, "is_exact") != 0,
+        .expected = item->outputs[0]};
+}
 
 static inline const gantry_tensor_t *train_initialize(gantry_scope_t *scope,
                                                       const train_initializer_case_t *c) {
@@ -66,12 +90,16 @@ static inline void train_initializer_check(gantry_runtime_t *runtime, const char
                                            size_t each,
                                            void (*check)(gantry_scope_t *scope,
                                                          const train_initializer_case_t *c)) {
-    for (size_t i = 0; i < TRAIN_INITIALIZER_CASES; i += each) {
+    golden_file_t file;
+    golden_file_open("keras/initializers.json", &file);
+    for (size_t i = 0; i < file.case_count; i += each) {
+        const train_initializer_case_t c = train_initializer_read(&file.cases[i]);
         gantry_scope_t *scope = gantry_scope_begin(runtime, device);
         assert_non_null(scope);
-        check(scope, &train_initializer_cases[i]);
+        check(scope, &c);
         expect_ended_well(scope);
     }
+    golden_free(&file);
 }
 
 #endif

@@ -17,7 +17,7 @@ enum {
     TRAIN_LAYER_PAD_EVERY = 3
 };
 
-/* numbers: make_layer_cases.py says which. */
+/* numbers: those of keras/layers.json; make_layer_cases.py says which. */
 typedef struct train_layer_case_t {
     const char *name;
     uint32_t seed;
@@ -32,17 +32,14 @@ typedef struct train_layer_case_t {
 
 #define LAYER_LIST(...) \
     { __VA_ARGS__ }
-#define LAYER_CASE(index, label, seed_, layer, dtype_, training_, count, shapes_, ...) \
-    [index] = {.name = label,                                                          \
-               .seed = seed_,                                                          \
-               .dtype = dtype_,                                                        \
-               .training = training_,                                                  \
-               .input_count = count,                                                   \
-               .number_count = sizeof((const double[]){__VA_ARGS__}) / sizeof(double), \
-               .shapes = shapes_,                                                      \
-               .numbers = (const double[]){__VA_ARGS__}},
-#define MODEL_CASE(index, label, seed_, value, dtype_, training_, has_pad_, pad_, count, shapes_, \
-                   ...)                                                                           \
+#define LAYER_CASE(index, label, seed_, layer, dtype_, training_, count, shapes_) \
+    [index] = {.name = label,                                                     \
+               .seed = seed_,                                                     \
+               .dtype = dtype_,                                                   \
+               .training = training_,                                             \
+               .input_count = count,                                              \
+               .shapes = shapes_},
+#define MODEL_CASE(index, label, seed_, value, dtype_, training_, has_pad_, pad_, count, shapes_) \
     [index] = {.name = label,                                                                     \
                .seed = seed_,                                                                     \
                .dtype = dtype_,                                                                   \
@@ -50,9 +47,7 @@ typedef struct train_layer_case_t {
                .has_pad = has_pad_,                                                               \
                .pad = pad_,                                                                       \
                .input_count = count,                                                              \
-               .number_count = sizeof((const double[]){__VA_ARGS__}) / sizeof(double),            \
-               .shapes = shapes_,                                                                 \
-               .numbers = (const double[]){__VA_ARGS__}},
+               .shapes = shapes_},
 static const train_layer_case_t train_layer_cases[] = {
 #include "train_layer_cases.inc"
 #include "train_layer_model_cases.inc"
@@ -296,7 +291,11 @@ static inline void train_layer_check_one(gantry_runtime_t *runtime, const char *
                                          size_t index, gantry_dtype_t dtype,
                                          train_layer_how_t how) {
     const gantry_tensor_t *inputs[TRAIN_LAYER_INPUTS], *outputs[1 + TRAIN_LAYER_SOURCES];
-    const train_layer_case_t *c = &train_layer_cases[index];
+    static golden_file_t file;
+    train_layer_case_t numbered = train_layer_cases[index], *c = &numbered;
+    const golden_tensor_t *numbers = train_numbers(&file, "keras/layers.json", index, c->name);
+    c->numbers = numbers->data;
+    c->number_count = numbers->bytes / sizeof(double);
     train_layer_run_t run = {.c = c, .dtype = dtype, .state = c->seed};
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     assert_non_null(scope);

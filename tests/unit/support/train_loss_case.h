@@ -12,15 +12,42 @@ typedef struct train_loss_case_t {
     const char *name;
     gantry_loss_t loss;
     gantry_loss_options_t options;
-    train_tensor_t labels, predictions, weights, expected;
-    train_tensor_t gradient; /* of the sum of expected, with regard to predictions */
+    golden_tensor_t labels, predictions, weights, expected;
+    golden_tensor_t gradient; /* of the sum of expected, with regard to predictions */
 } train_loss_case_t;
 
-static const train_loss_case_t train_loss_cases[] = {
-#include "train_loss_cases.inc"
-};
+static inline gantry_loss_t train_loss_named(const char *name) {
+    gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY;
+    while (loss < GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY &&
+           strcmp(gantry_loss_name(loss), name) != 0)
+        ++loss;
+    assert_string_equal(gantry_loss_name(loss), name);
+    return loss;
+}
 
-enum { TRAIN_LOSS_CASES = sizeof train_loss_cases / sizeof train_loss_cases[0] };
+static inline train_loss_case_t train_loss_read(const golden_case_t *item) {
+    static const char *const reductions[] = {"sum_over_batch_size", "sum", "none",
+                                             "mean_with_sample_weight", NULL};
+    assert_int_equal(item->input_count, 3);
+    assert_int_equal(item->output_count, 2);
+    return (train_loss_case_t){
+        .name = item->name,
+        .loss = train_loss_named(item->op),
+        .options = {.struct_size = sizeof(gantry_loss_options_t),
+                    .from_logits = train_attr(item, "from_logits") != 0,
+                    .label_smoothing = train_attr(item, "label_smoothing"),
+                    .delta = train_attr(item, "delta"),
+                    .gamma = train_attr(item, "gamma"),
+                    .alpha = train_attr(item, "alpha"),
+                    .balances_classes = train_attr(item, "balances_classes") != 0,
+                    .reduction =
+                        (gantry_reduction_t)train_attr_choice(item, "reduction", reductions)},
+        .labels = item->inputs[0],
+        .predictions = item->inputs[1],
+        .weights = item->inputs[2],
+        .expected = item->outputs[0],
+        .gradient = item->outputs[1]};
+}
 
 static inline const double *train_loss_bound(const train_loss_case_t *c) {
     static const double single = 2e-6, twice = 1e-13;
@@ -45,14 +72,14 @@ static inline void train_loss_body(gantry_scope_t *scope, const gantry_tensor_t 
                                    const gantry_tensor_t **outputs, void *user) {
     const train_loss_case_t *c = user;
     gantry_loss_options_t options = c->options;
-    options.sample_weights = c->weights.hex ? inputs[2] : NULL;
+    options.sample_weights = c->weights.data ? inputs[2] : NULL;
     outputs[0] = gantry_loss(scope, c->loss, inputs[0], inputs[1], &options);
 }
 
 static inline void train_loss_captured(gantry_scope_t *scope, const train_loss_case_t *c) {
     char name[128];
     train_loss_case_t copy = *c;
-    const size_t count = c->weights.hex ? 3 : 2;
+    const size_t count = c->weights.data ? 3 : 2;
     const gantry_input_spec_t specs[] = {train_spec(&c->labels), train_spec(&c->predictions),
                                          train_spec(&c->weights)};
     gantry_function_t *function = function_fixture_trace(
@@ -88,12 +115,16 @@ static inline void train_loss_gradient(gantry_scope_t *scope, const train_loss_c
 static inline void train_loss_check(gantry_runtime_t *runtime, const char *device, size_t each,
                                     void (*check)(gantry_scope_t *scope,
                                                   const train_loss_case_t *c)) {
-    for (size_t i = 0; i < TRAIN_LOSS_CASES; i += each) {
+    golden_file_t file;
+    golden_file_open("keras/losses.json", &file);
+    for (size_t i = 0; i < file.case_count; i += each) {
+        const train_loss_case_t c = train_loss_read(&file.cases[i]);
         gantry_scope_t *scope = gantry_scope_begin(runtime, device);
         assert_non_null(scope);
-        check(scope, &train_loss_cases[i]);
+        check(scope, &c);
         expect_ended_well(scope);
     }
+    golden_free(&file);
 }
 
 #endif

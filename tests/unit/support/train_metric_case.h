@@ -10,34 +10,41 @@
 
 #include "train_case.h"
 
+#define TRAIN_METRICS(X)                                        \
+    X(ACCURACY, accuracy)                                       \
+    X(BINARY_ACCURACY, binary_accuracy)                         \
+    X(CATEGORICAL_ACCURACY, categorical_accuracy)               \
+    X(SPARSE_CATEGORICAL_ACCURACY, sparse_categorical_accuracy) \
+    X(TOP_K, top_k)                                             \
+    X(SPARSE_TOP_K, sparse_top_k)                               \
+    X(AUC, auc)                                                 \
+    X(MEAN, mean)                                               \
+    X(MEAN_SQUARED_ERROR, mean_squared_error)                   \
+    X(MEAN_ABSOLUTE_ERROR, mean_absolute_error)                 \
+    X(ROOT_MEAN_SQUARED_ERROR, root_mean_squared_error)         \
+    X(PRECISION, precision)                                     \
+    X(RECALL, recall)                                           \
+    X(TRUE_POSITIVES, true_positives)                           \
+    X(TRUE_NEGATIVES, true_negatives)                           \
+    X(FALSE_POSITIVES, false_positives)                         \
+    X(FALSE_NEGATIVES, false_negatives)                         \
+    X(F1_SCORE, f1_score)                                       \
+    X(FBETA_SCORE, fbeta_score)                                 \
+    X(COSINE_SIMILARITY, cosine_similarity)                     \
+    X(KL_DIVERGENCE, kl_divergence)
+
 typedef enum train_metric_kind_t {
-    TRAIN_ACCURACY,
-    TRAIN_BINARY_ACCURACY,
-    TRAIN_CATEGORICAL_ACCURACY,
-    TRAIN_SPARSE_CATEGORICAL_ACCURACY,
-    TRAIN_TOP_K,
-    TRAIN_SPARSE_TOP_K,
-    TRAIN_AUC,
-    TRAIN_MEAN,
-    TRAIN_MEAN_SQUARED_ERROR,
-    TRAIN_MEAN_ABSOLUTE_ERROR,
-    TRAIN_ROOT_MEAN_SQUARED_ERROR,
-    TRAIN_PRECISION,
-    TRAIN_RECALL,
-    TRAIN_TRUE_POSITIVES,
-    TRAIN_TRUE_NEGATIVES,
-    TRAIN_FALSE_POSITIVES,
-    TRAIN_FALSE_NEGATIVES,
-    TRAIN_F1_SCORE,
-    TRAIN_FBETA_SCORE,
-    TRAIN_COSINE_SIMILARITY,
-    TRAIN_KL_DIVERGENCE,
-    TRAIN_METRIC_KINDS
+#define TRAIN_METRIC(kind, name) TRAIN_##kind,
+    TRAIN_METRICS(TRAIN_METRIC)
+#undef TRAIN_METRIC
+        TRAIN_METRIC_KINDS
 } train_metric_kind_t;
 
+enum { TRAIN_MOST_UPDATES = 2 };
+
 typedef struct train_update_t {
-    train_tensor_t labels, predictions, weights;
-    train_tensor_t expected; /* the result after it */
+    golden_tensor_t labels, predictions, weights;
+    golden_tensor_t expected; /* the result after it */
 } train_update_t;
 
 typedef struct train_metric_case_t {
@@ -47,22 +54,59 @@ typedef struct train_metric_case_t {
     double number; /* threshold, k or thresholds */
     bool from_logits;
     size_t update_count;
-    train_update_t updates[2];
+    train_update_t updates[TRAIN_MOST_UPDATES];
     gantry_curve_t curve;
     int32_t top_k;
     gantry_average_t average; /* of F-beta scores, with the next ones */
     int64_t classes;
     double beta;
-    const int32_t *class_id;
-    const double *thresholds;
-    size_t threshold_count;
+    int32_t class_number;
+    bool has_class;
+    golden_tensor_t thresholds; /* float64 */
 } train_metric_case_t;
 
-static const train_metric_case_t train_metric_cases[] = {
-#include "train_metric_cases.inc"
-};
+static inline train_metric_kind_t train_metric_named(const char *name) {
+#define TRAIN_METRIC(kind, text) \
+    if (strcmp(name, #text) == 0) return TRAIN_##kind;
+    TRAIN_METRICS(TRAIN_METRIC)
+#undef TRAIN_METRIC
+    fail_msg("no metric is called %s", name);
+    return TRAIN_METRIC_KINDS;
+}
 
-enum { TRAIN_METRIC_CASES = sizeof train_metric_cases / sizeof train_metric_cases[0] };
+static inline void train_metric_read_updates(const golden_case_t *item, train_metric_case_t *out) {
+    const golden_tensor_t *given = item->inputs;
+    out->update_count = item->output_count;
+    assert_in_range(item->output_count, 1, TRAIN_MOST_UPDATES);
+    assert_true(item->input_count == 3 * item->output_count ||
+                item->input_count == 3 * item->output_count + 1);
+    for (size_t i = 0; i < item->output_count; ++i, given += 3)
+        out->updates[i] = (train_update_t){given[0], given[1], given[2], item->outputs[i]};
+    if (item->input_count % 3 == 1) out->thresholds = *given;
+}
+
+static inline train_metric_case_t train_metric_read(const golden_case_t *item) {
+    static const char *const curves[] = {"roc", "pr", NULL};
+    static const char *const averages[] = {"none", "micro", "macro", "weighted", NULL};
+    const golden_attr_t *dtype = golden_find_attr(item, "dtype");
+    assert_non_null(dtype);
+    train_metric_case_t c = {
+        .name = item->name,
+        .kind = train_metric_named(item->op),
+        .dtype = dtype->type_value,
+        .number =
+            train_attr(item, "has_no_threshold") != 0 ? -INFINITY : train_attr(item, "number"),
+        .from_logits = train_attr(item, "from_logits") != 0,
+        .curve = (gantry_curve_t)train_attr_choice(item, "curve", curves),
+        .top_k = (int32_t)train_attr(item, "top_k"),
+        .average = (gantry_average_t)train_attr_choice(item, "average", averages),
+        .classes = (int64_t)train_attr(item, "classes"),
+        .beta = train_attr(item, "beta"),
+        .class_number = (int32_t)train_attr(item, "class_id"),
+        .has_class = golden_find_attr(item, "class_id") != NULL};
+    train_metric_read_updates(item, &c);
+    return c;
+}
 
 static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, double number,
                                                  const gantry_metric_options_t *options) {
@@ -100,14 +144,15 @@ static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, doubl
 }
 
 static inline gantry_metric_t *train_metric_of(const train_metric_case_t *c) {
-    const gantry_metric_options_t options = {.struct_size = sizeof options,
-                                             .dtype = c->dtype,
-                                             .from_logits = c->from_logits,
-                                             .curve = c->curve,
-                                             .top_k = c->top_k,
-                                             .class_id = c->class_id,
-                                             .thresholds = c->thresholds,
-                                             .threshold_count = c->threshold_count};
+    const gantry_metric_options_t options = {
+        .struct_size = sizeof options,
+        .dtype = c->dtype,
+        .from_logits = c->from_logits,
+        .curve = c->curve,
+        .top_k = c->top_k,
+        .class_id = c->has_class ? &c->class_number : NULL,
+        .thresholds = c->thresholds.data,
+        .threshold_count = c->thresholds.bytes / sizeof(double)};
     gantry_metric_t *metric =
         c->kind == TRAIN_F1_SCORE ? gantry_f1_score(c->classes, c->average, c->number, &options)
         : c->kind == TRAIN_FBETA_SCORE
@@ -144,7 +189,7 @@ static inline void train_update_body(gantry_scope_t *scope, const gantry_tensor_
 
 static inline void train_update_captured(gantry_scope_t *scope, gantry_metric_t *metric,
                                          const train_update_t *update) {
-    train_captured_t captured = {metric, update->labels.hex, update->weights.hex};
+    train_captured_t captured = {metric, update->labels.data, update->weights.data};
     gantry_input_spec_t specs[3] = {train_spec(&update->predictions)};
     const gantry_tensor_t *inputs[3] = {train_make(scope, &update->predictions)}, *result;
     size_t count = 1;
@@ -188,8 +233,13 @@ static inline void train_metric_run(gantry_runtime_t *runtime, const char *devic
 /* Every case whose number is a multiple of `each`. */
 static inline void train_metric_check(gantry_runtime_t *runtime, const char *device, size_t each,
                                       train_metric_update_fn update) {
-    for (size_t i = 0; i < TRAIN_METRIC_CASES; i += each)
-        train_metric_run(runtime, device, &train_metric_cases[i], update);
+    golden_file_t file;
+    golden_file_open("keras/metrics.json", &file);
+    for (size_t i = 0; i < file.case_count; i += each) {
+        const train_metric_case_t c = train_metric_read(&file.cases[i]);
+        train_metric_run(runtime, device, &c, update);
+    }
+    golden_free(&file);
 }
 
 #endif

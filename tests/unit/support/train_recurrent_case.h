@@ -43,32 +43,34 @@ typedef struct recurrent_case_t {
     const double *numbers;
 } recurrent_case_t;
 
-#define NUMBERS(...) \
-    sizeof((const double[]){__VA_ARGS__}) / sizeof(double), (const double[]) { __VA_ARGS__ }
-#define STATEFUL(index, ...)
-#define LONG(index, layer, ...) {false, NUMBERS(__VA_ARGS__)},
-static const recurrent_case_t long_cases[] = {
-#include "train_recurrent_cases.inc"
-};
-#undef LONG
-#undef STATEFUL
-#define LONG(index, ...)
-#define STATEFUL(index, masked, layer, ...) {masked, NUMBERS(__VA_ARGS__)},
-static const recurrent_case_t stateful_cases[] = {
+/* Whether the input of a row STATEFUL is masked. */
+#define LONG(index, layer)
+#define STATEFUL(index, masked, layer) masked,
+static const bool stateful_masked[] = {
 #include "train_recurrent_cases.inc"
 };
 #undef LONG
 #undef STATEFUL
 
-enum {
-    LONG_CASES = sizeof long_cases / sizeof long_cases[0],
-    STATEFUL_CASES = sizeof stateful_cases / sizeof stateful_cases[0]
-};
+enum { LONG_CASES = 7, STATEFUL_CASES = sizeof stateful_masked / sizeof stateful_masked[0] };
+
+/* Keras's numbers of a row; keras/recurrent.json has those of the rows LONG first. */
+static inline recurrent_case_t recurrent_case_read(const char *kind, size_t index) {
+    static golden_file_t file;
+    char name[32];
+    const bool is_long = strcmp(kind, "long") == 0;
+    (void)snprintf(name, sizeof name, "%s %zu", kind, index);
+    const golden_tensor_t *numbers =
+        train_numbers(&file, "keras/recurrent.json", is_long ? index : LONG_CASES + index, name);
+    return (recurrent_case_t){.is_masked = !is_long && stateful_masked[index],
+                              .count = numbers->bytes / sizeof(double),
+                              .numbers = numbers->data};
+}
 
 static inline gantry_layer_t *make_long(size_t at) {
-#define LONG(index, layer, ...) \
+#define LONG(index, layer) \
     if (at == (index)) return layer;
-#define STATEFUL(index, masked, layer, ...)
+#define STATEFUL(index, masked, layer)
 #include "train_recurrent_cases.inc"
 #undef LONG
 #undef STATEFUL
@@ -76,8 +78,8 @@ static inline gantry_layer_t *make_long(size_t at) {
 }
 
 static inline gantry_layer_t *make_stateful(size_t at) {
-#define LONG(index, layer, ...)
-#define STATEFUL(index, masked, layer, ...) \
+#define LONG(index, layer)
+#define STATEFUL(index, masked, layer) \
     if (at == (index)) return layer;
 #include "train_recurrent_cases.inc"
 #undef LONG

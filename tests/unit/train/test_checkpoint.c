@@ -28,7 +28,7 @@
 #include <gantry/gantry.h>
 #include <gantry_train/checkpoint.h>
 
-#include "checkpoint_cases.inc"
+#include "golden_file.h"
 #include "train_heap.h"
 #include "train_system.h"
 
@@ -80,6 +80,26 @@ static void expect_text(const char *text, const char *part) {
 }
 
 static void expect_message(const char *part) { expect_text(gantry_last_message(), part); }
+
+/* Files of Python's safetensors, of tests/golden/checkpoints.json. */
+static golden_file_t python_files;
+static const golden_tensor_t *every_type, *odd_names, *empty;
+
+static int load_python_files(void **state) {
+    (void)state;
+    golden_file_open("checkpoints.json", &python_files);
+    assert_int_equal(python_files.case_count, 3);
+    every_type = &python_files.cases[0].outputs[0];
+    odd_names = &python_files.cases[1].outputs[0];
+    empty = &python_files.cases[2].outputs[0];
+    return 0;
+}
+
+static int free_python_files(void **state) {
+    (void)state;
+    golden_free(&python_files);
+    return 0;
+}
 
 static void expect_file(const void *bytes, size_t size) {
     static char content[65536];
@@ -140,22 +160,22 @@ static void saved_bytes_are_those_of_python(void **state) {
     const gantry_checkpoint_text_t epoch = {"epoch", "3"};
     assert_int_equal(
         gantry_checkpoint_save(NULL, folder.file, entries, COUNT(type_rows), &epoch, 1), GANTRY_OK);
-    expect_file(every_type, sizeof every_type);
+    expect_file(every_type->data, every_type->bytes);
     const gantry_checkpoint_text_t odd_text = {"k\xc3\xa9\t", "v\\\r\b\f\x1f/"};
     const gantry_checkpoint_entry_t odd[] = {
         {.name = "b", .array = {GANTRY_FLOAT32, GANTRY_SHAPE(0, 2), NULL}},
         {.name = "a\n\"\\\xc3\xa9\x01\xf0\x9f\x98\x80/",
          .array = {GANTRY_FLOAT32, GANTRY_SCALAR, &(float){1.5f}}}};
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, odd, 2, &odd_text, 1), GANTRY_OK);
-    expect_file(odd_names, sizeof odd_names);
+    expect_file(odd_names->data, odd_names->bytes);
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_OK);
-    expect_file(empty, sizeof empty);
+    expect_file(empty->data, empty->bytes);
     assert_int_equal(files_in_folder(), 1);
 }
 
 static void files_of_python_are_read(void **state) {
     (void)state;
-    write_bytes(every_type, sizeof every_type);
+    write_bytes(every_type->data, every_type->bytes);
     gantry_checkpoint_t *checkpoint = open_file();
     assert_int_equal(gantry_checkpoint_count(checkpoint), COUNT(type_rows));
     assert_string_equal(gantry_checkpoint_name(checkpoint, 0), "layer/bfloat16");
@@ -185,7 +205,7 @@ static void files_of_python_are_read(void **state) {
     assert_int_equal(gantry_tensor_read(tensor, values, sizeof values), GANTRY_OK);
     assert_memory_equal(values, type_rows[9].data, sizeof values);
     gantry_checkpoint_release(checkpoint);
-    write_bytes(odd_names, sizeof odd_names);
+    write_bytes(odd_names->data, odd_names->bytes);
     checkpoint = open_file();
     assert_string_equal(gantry_checkpoint_name(checkpoint, 0),
                         "a\n\"\\\xc3\xa9\x01\xf0\x9f\x98\x80/");
@@ -385,25 +405,24 @@ static void wrong_texts_and_paths_are_refused(void **state) {
 static void damaged_files_are_refused_with_their_path(void **state) {
     (void)state;
     gantry_checkpoint_t *checkpoint = NULL;
-    unsigned char changed[sizeof every_type + 1];
-    const uint64_t header = every_type[0] | (uint64_t)every_type[1] << 8;
-    for (size_t size = 0; size < sizeof every_type; ++size) {
-        write_bytes(every_type, size);
+    unsigned char changed[4096];
+    const unsigned char *bytes = every_type->data;
+    assert_true(every_type->bytes < sizeof changed);
+    for (size_t size = 0; size < every_type->bytes; ++size) {
+        write_bytes(bytes, size);
         const gantry_status_t status = gantry_checkpoint_open(folder.file, &checkpoint);
         assert_null(checkpoint);
         assert_int_equal(status, size < 8 ? GANTRY_INVALID_ARGUMENT : GANTRY_DATA_LOSS);
         expect_message(folder.file);
-        expect_message(size < 8            ? "at least 8 are accepted"
-                       : size < 8 + header ? "the file is truncated"
-                                           : "the file is truncated");
+        expect_message(size < 8 ? "at least 8 are accepted" : "the file is truncated");
     }
-    memcpy(changed, every_type, sizeof every_type);
-    changed[sizeof every_type] = 0;
-    write_bytes(changed, sizeof changed);
+    memcpy(changed, bytes, every_type->bytes);
+    changed[every_type->bytes] = 0;
+    write_bytes(changed, every_type->bytes + 1);
     assert_int_equal(gantry_checkpoint_open(folder.file, &checkpoint), GANTRY_DATA_LOSS);
     expect_message("1 bytes follow the last tensor");
     changed[5] = 1; /* a length of 2^40 */
-    write_bytes(changed, sizeof every_type);
+    write_bytes(changed, every_type->bytes);
     assert_int_equal(gantry_checkpoint_open(folder.file, &checkpoint), GANTRY_INVALID_ARGUMENT);
     expect_message("it is no safetensors file");
     assert_int_equal(unlink(folder.file), 0);
@@ -422,7 +441,7 @@ static void damaged_files_are_refused_with_their_path(void **state) {
 
 static void reads_expect_type_shape_and_size(void **state) {
     (void)state;
-    write_bytes(every_type, sizeof every_type);
+    write_bytes(every_type->data, every_type->bytes);
     gantry_checkpoint_t *checkpoint = open_file();
     float values[3];
     gantry_dtype_t dtype;
@@ -473,12 +492,12 @@ static void reads_expect_type_shape_and_size(void **state) {
 
 static void a_disk_that_fails_to_flush_leaves_the_old_checkpoint(void **state) {
     (void)state;
-    write_bytes(every_type, sizeof every_type);
+    write_bytes(every_type->data, every_type->bytes);
     train_flush_error = EIO;
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_DATA_LOSS);
     train_flush_error = 0;
     expect_message("cannot save the checkpoint: cannot write '");
-    expect_file(every_type, sizeof every_type);
+    expect_file(every_type->data, every_type->bytes);
     assert_int_equal(files_in_folder(), 1);
     train_flushes = 0;
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_OK);
@@ -502,7 +521,7 @@ static void a_full_disk_leaves_the_old_checkpoint_whole(void **state) {
     static float data[4096];
     const gantry_checkpoint_entry_t entry = {.name = "w",
                                              .array = {GANTRY_FLOAT32, GANTRY_SHAPE(4096), data}};
-    write_bytes(every_type, sizeof every_type);
+    write_bytes(every_type->data, every_type->bytes);
     static const rlim_t limits[] = {0, 1, 8, 100, 4096, 16383, 16384};
     for (size_t i = 0; i < COUNT(limits); ++i) {
         assert_int_equal(save_within(limits[i], &entry), GANTRY_RESOURCE_EXHAUSTED);
@@ -510,7 +529,7 @@ static void a_full_disk_leaves_the_old_checkpoint_whole(void **state) {
                     "cannot save the checkpoint: cannot write '");
         expect_text(gantry_scope_message(folder.scope), folder.file);
         gantry_scope_clear(folder.scope);
-        expect_file(every_type, sizeof every_type);
+        expect_file(every_type->data, every_type->bytes);
         assert_int_equal(files_in_folder(), 1);
     }
     assert_int_equal(save_within(20000, &entry), GANTRY_OK);
@@ -522,7 +541,7 @@ static void a_symbolic_link_stays_and_its_target_is_replaced(void **state) {
     (void)state;
     char link_path[96];
     (void)snprintf(link_path, sizeof link_path, "%s/link", folder.path);
-    write_bytes(empty, sizeof empty);
+    write_bytes(empty->data, empty->bytes);
     assert_int_equal(symlink(folder.file, link_path), 0);
     const gantry_checkpoint_entry_t entry = {.name = "w",
                                              .array = {GANTRY_FLOAT32, GANTRY_SCALAR, &(float){1}}};
@@ -545,7 +564,7 @@ static void a_left_temporary_file_is_removed(void **state) {
     assert_non_null(file);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_OK);
-    expect_file(empty, sizeof empty);
+    expect_file(empty->data, empty->bytes);
     assert_int_equal(files_in_folder(), 1);
 }
 
@@ -613,7 +632,7 @@ static void failing_allocations_leave_the_old_checkpoint(void **state) {
     const gantry_checkpoint_entry_t entries[] = {
         {.name = "w", .variable = variable},
         {.name = "v", .array = {GANTRY_FLOAT32, GANTRY_SCALAR, &(float){1}}}};
-    write_bytes(every_type, sizeof every_type);
+    write_bytes(every_type->data, every_type->bytes);
     long fail_at = 0;
     for (;; ++fail_at) {
         train_heap_reset(fail_at);
@@ -624,7 +643,7 @@ static void failing_allocations_leave_the_old_checkpoint(void **state) {
         if (status == GANTRY_OK) break;
         assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
         gantry_scope_clear(folder.scope);
-        expect_file(every_type, sizeof every_type);
+        expect_file(every_type->data, every_type->bytes);
     }
     assert_true(fail_at >= 5);
     for (fail_at = 0;; ++fail_at) {
@@ -676,5 +695,5 @@ int main(void) {
         TEST(failing_allocations_leave_the_old_checkpoint),
         TEST(a_failed_scope_saves_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_python_files, free_python_files);
 }

@@ -88,7 +88,7 @@ static void take_step(gantry_scope_t *scope, tensor *const *inputs, tensor **out
 }
 
 static void make_inputs(step_t *step, gantry_scope_t *scope, tensor **inputs) {
-    const train_tensor_t *values = step->given->values;
+    const golden_tensor_t *values = step->given->values;
     for (int i = 0; i < CONTROL_TENSORS; ++i) inputs[i] = train_make(scope, &values[i]);
     step->env.w = gantry_variable_create(scope, train_make(scope, &values[3]), "w");
     step->env.u = gantry_variable_create(scope, train_make(scope, &values[4]), "u");
@@ -110,19 +110,23 @@ static void release_variables(const step_t *step) {
     gantry_variable_release(step->env.u);
 }
 
-static bool is_zero(const train_tensor_t *given) {
-    return given->hex && strspn(given->hex, "0") == strlen(given->hex);
+static bool is_zero(const golden_tensor_t *given) {
+    const unsigned char *bytes = given->data;
+    for (size_t i = 0; i < given->bytes; ++i) {
+        if (bytes[i] != 0) return false;
+    }
+    return bytes != NULL;
 }
 
 /* Where TensorFlow carries zeros from an output that nothing depends on, a second gradient may be
  * NULL. */
 static void expect_gradient(const step_t *step, const char *what, int source, tensor *got, bool has,
-                            const train_tensor_t *expected) {
+                            const golden_tensor_t *expected) {
     char name[128];
     const double bound = 1e-12;
     (void)snprintf(name, sizeof name, "%s: %s of source %d", step->given->name, what, source);
     if (!has && is_zero(expected) && step->order > 1) return;
-    if (has != (expected->hex != NULL))
+    if (has != (expected->data != NULL))
         fail_msg("%s is %s, TensorFlow's is not", name, has ? "a tensor" : "NULL");
     if (has) train_expect(name, got, expected, &bound);
 }
@@ -177,14 +181,14 @@ static void unrolled_ops_have_the_same_gradients(void **state) {
         make_inputs(&step, scope, inputs);
         take_step(scope, inputs, outputs, &step);
         for (int k = 0; k < STEP_OUTPUTS; ++k) {
-            const train_tensor_t *expected = k == 0 ? &step.given->y
-                                             : k <= CONTROL_SOURCES
-                                                 ? &step.given->first[k - 1]
-                                                 : &step.given->second[k - 1 - CONTROL_SOURCES];
+            const golden_tensor_t *expected = k == 0 ? &step.given->y
+                                              : k <= CONTROL_SOURCES
+                                                  ? &step.given->first[k - 1]
+                                                  : &step.given->second[k - 1 - CONTROL_SOURCES];
             const double bound = 1e-12;
-            if (step.has[k] && expected->hex)
+            if (step.has[k] && expected->data)
                 train_expect(step.given->name, outputs[k], expected, &bound);
-            else if (expected->hex && !is_zero(expected))
+            else if (expected->data && !is_zero(expected))
                 fail_msg("%s: output %d is NULL", step.given->name, k);
         }
         release_variables(&step);
@@ -246,7 +250,7 @@ static void expect_differences(difference_t *d, tensor *const *gradients) {
 
 static void gradients_are_differences(void **state) {
     (void)state;
-    static _Alignas(8) unsigned char bytes[CONTROL_SOURCES][TRAIN_MOST_BYTES];
+    static double numbers[CONTROL_SOURCES][TRAIN_MOST_BYTES / sizeof(double)];
     for (size_t i = 0; i < PROGRAMS; ++i) {
         step_t step = {.given = &control_cases[i], .run = control_programs[i], .order = 1};
         tensor *inputs[CONTROL_TENSORS], *outputs[STEP_OUTPUTS];
@@ -254,8 +258,11 @@ static void gradients_are_differences(void **state) {
         make_inputs(&step, scope, inputs);
         difference_t d = {trace_step(fixture.runtime, &step), scope, {NULL}, {0}, &step};
         for (int k = 0; k < CONTROL_SOURCES; ++k) {
-            d.counts[k] = train_bytes(&step.given->values[k], bytes[k]) / sizeof(double);
-            d.values[k] = (double *)(void *)bytes[k];
+            const golden_tensor_t *given = &step.given->values[k];
+            assert_true(given->bytes <= sizeof numbers[k]);
+            memcpy(numbers[k], given->data, given->bytes);
+            d.counts[k] = given->bytes / sizeof(double);
+            d.values[k] = numbers[k];
         }
         assert_int_equal(
             gantry_function_call(scope, d.function, inputs, CONTROL_TENSORS, outputs, STEP_OUTPUTS),
@@ -382,7 +389,7 @@ static void take_twice(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
 
 static void expect_twice(const control_case_t *given, tensor *const *outputs) {
     double y, first[3], second[3], value = 0;
-    (void)train_bytes(&given->y, (unsigned char *)&y);
+    memcpy(&y, given->y.data, sizeof y);
     for (int i = 0; i < CONTROL_SOURCES; ++i) {
         assert_int_equal(gantry_tensor_read(outputs[i], first, sizeof first), GANTRY_OK);
         assert_int_equal(gantry_tensor_read(outputs[CONTROL_SOURCES + i], second, sizeof second),
@@ -668,5 +675,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_heap_leaks_nothing, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, control_load, control_free);
 }

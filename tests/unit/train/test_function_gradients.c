@@ -258,7 +258,7 @@ static void check_program(size_t number) {
         fail_msg("%s: %s", given->name, gantry_scope_message(scope));
     for (int i = 0; i < CONTROL_SOURCES; ++i) {
         const double bound = 1e-12;
-        if (given->first[i].hex)
+        if (given->first[i].data)
             train_expect(given->name, g[i], &given->first[i], &bound);
         else
             assert_null(g[i]);
@@ -502,5 +502,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(too_many_gradients_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, control_load, control_free);
 }

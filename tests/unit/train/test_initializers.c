@@ -106,15 +106,13 @@ static void orthogonal_matrices_are_orthogonal(void **state) {
 
 static void default_seeds_are_those_of_keras(void **state) {
     (void)state;
-    static const struct {
-        int64_t seed, drawn[8];
-    } cases[] = {
-#include "train_seed_cases.inc"
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        for (size_t k = 0; k < 8; ++k)
-            assert_int_equal(gantry_default_seed(cases[i].seed, k), cases[i].drawn[k]);
+    golden_file_t file;
+    golden_file_open("keras/seeds.json", &file);
+    for (size_t i = 0; i < file.case_count; ++i) {
+        const int64_t *seed = file.cases[i].inputs[0].data, *drawn = file.cases[i].outputs[0].data;
+        for (size_t k = 0; k < 8; ++k) assert_int_equal(gantry_default_seed(*seed, k), drawn[k]);
     }
+    golden_free(&file);
     /* Python's random.seed takes the magnitude, of any length; the 1000th needs a new block. */
     assert_int_equal(gantry_default_seed(-7, 0), 347712783);
     assert_int_equal(gantry_default_seed(7, 0), 347712783);

@@ -172,14 +172,6 @@ static void global_pools_have_the_class_of_their_rank(void **state) {
 
 /* ---- first weights ---- */
 
-static const struct {
-    int64_t seed;
-    size_t count;
-    double numbers[1024];
-} seed_cases[] = {
-#include "train_layer_seed_cases.inc"
-};
-
 /* The model of make_layer_cases.py. */
 static gantry_model_t *make_seeded(const gantry_model_options_t *options) {
     static const gantry_initializer_t uniform = {.kind = GANTRY_INIT_RANDOM_UNIFORM},
@@ -247,17 +239,22 @@ static size_t read_weights(gantry_model_t *model, float *out) {
 static void first_weights_of_a_seed_are_those_of_keras(void **state) {
     (void)state;
     static float given[1024];
-    for (size_t c = 0; c < sizeof seed_cases / sizeof seed_cases[0]; ++c) {
-        gantry_model_t *model = make_seeded(&(gantry_model_options_t){.seed = seed_cases[c].seed});
-        assert_int_equal(read_weights(model, given), seed_cases[c].count);
-        for (size_t i = 0; i < seed_cases[c].count; ++i) {
-            if (!(fabs((double)given[i] - seed_cases[c].numbers[i]) <= 2e-6))
-                fail_msg("seed %lld: number %zu is %.9g; Keras has %.9g",
-                         (long long)seed_cases[c].seed, i, (double)given[i],
-                         seed_cases[c].numbers[i]);
+    golden_file_t file;
+    golden_file_open("keras/layer_seeds.json", &file);
+    for (size_t c = 0; c < file.case_count; ++c) {
+        const int64_t *seed = file.cases[c].inputs[0].data;
+        const golden_tensor_t *expected = &file.cases[c].outputs[0];
+        const float *numbers = expected->data;
+        gantry_model_t *model = make_seeded(&(gantry_model_options_t){.seed = *seed});
+        assert_int_equal(read_weights(model, given), expected->bytes / sizeof(float));
+        for (size_t i = 0; i < expected->bytes / sizeof(float); ++i) {
+            if (!(fabs((double)given[i] - (double)numbers[i]) <= 2e-6))
+                fail_msg("seed %s: number %zu is %.9g; Keras has %.9g", file.cases[c].name, i,
+                         (double)given[i], (double)numbers[i]);
         }
         gantry_model_release(model);
     }
+    golden_free(&file);
 }
 
 static void first_weights_without_a_seed_repeat(void **state) {

@@ -13,18 +13,7 @@
 #include <gantry/gantry.h>
 #include <gantry_train/dataset.h>
 
-typedef struct pad_case_t {
-    const gantry_array_t *sequences;
-    size_t count;
-    int64_t maxlen; /* -1: the longest */
-    int64_t wanted_length;
-    gantry_dtype_t dtype;
-    gantry_sequence_end_t padding, truncating;
-    double value;
-    const uint32_t *bits;
-} pad_case_t;
-
-#include "pad_cases.inc"
+#include "golden_file.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
@@ -33,32 +22,52 @@ static void expect_message(const char *part) {
         fail_msg("the message is '%s'; '%s' is expected in it", gantry_last_message(), part);
 }
 
+static gantry_sequence_end_t end_of(const golden_case_t *item, const char *name) {
+    return strcmp(golden_find_attr(item, name)->string_value, "pre") == 0 ? GANTRY_PRE
+                                                                          : GANTRY_POST;
+}
+
+enum { MOST_SEQUENCES = 8 };
+
+static void expect_padded(const golden_case_t *item) {
+    uint32_t out[64];
+    gantry_array_t sequences[MOST_SEQUENCES];
+    const golden_tensor_t *wanted = &item->outputs[0];
+    const golden_attr_t *given = golden_find_attr(item, "maxlen");
+    const gantry_pad_sequences_options_t options = {
+        .struct_size = sizeof options,
+        .padding = end_of(item, "padding"),
+        .truncating = end_of(item, "truncating"),
+        .value = golden_find_attr(item, "value")->float_value};
+    assert_in_range(item->input_count, 0, MOST_SEQUENCES);
+    for (size_t i = 0; i < item->input_count; ++i) {
+        const golden_tensor_t *t = &item->inputs[i];
+        sequences[i] = (gantry_array_t){t->dtype, t->shape, t->bytes ? t->data : NULL};
+    }
+    const int64_t maxlen =
+        given ? given->int_value : gantry_longest_sequence(sequences, item->input_count);
+    assert_int_equal(maxlen, wanted->shape.dims[1]);
+    assert_true(wanted->bytes <= sizeof out);
+    memset(out, 0xa5, sizeof out);
+    assert_int_equal(gantry_pad_sequences(sequences, item->input_count, maxlen, wanted->dtype,
+                                          &options, wanted->bytes ? out : NULL, wanted->bytes),
+                     GANTRY_OK);
+    const uint32_t *bits = wanted->data;
+    for (size_t j = 0; j < wanted->bytes / sizeof out[0]; ++j) {
+        if (out[j] != bits[j])
+            fail_msg("%s: %08x at %zu; Keras has %08x", item->name, out[j], j, bits[j]);
+    }
+    for (size_t j = wanted->bytes / sizeof out[0]; j < COUNT(out); ++j)
+        assert_true(out[j] == 0xa5a5a5a5u);
+}
+
 static void padded_sequences_are_those_of_keras(void **state) {
     (void)state;
-    uint32_t out[64];
-    assert_true(COUNT(pad_cases) >= 100);
-    for (size_t i = 0; i < COUNT(pad_cases); ++i) {
-        const pad_case_t *c = &pad_cases[i];
-        const int64_t maxlen =
-            c->maxlen < 0 ? gantry_longest_sequence(c->sequences, c->count) : c->maxlen;
-        const size_t bytes = c->count * (size_t)maxlen * sizeof out[0];
-        assert_int_equal(maxlen, c->wanted_length);
-        assert_true(bytes <= sizeof out);
-        memset(out, 0xa5, sizeof out);
-        const gantry_pad_sequences_options_t options = {.struct_size = sizeof options,
-                                                        .padding = c->padding,
-                                                        .truncating = c->truncating,
-                                                        .value = c->value};
-        assert_int_equal(gantry_pad_sequences(c->sequences, c->count, maxlen, c->dtype, &options,
-                                              bytes ? out : NULL, bytes),
-                         GANTRY_OK);
-        for (size_t j = 0; j < bytes / sizeof out[0]; ++j) {
-            if (out[j] != c->bits[j])
-                fail_msg("case %zu has %08x at %zu; Keras has %08x", i, out[j], j, c->bits[j]);
-        }
-        for (size_t j = bytes / sizeof out[0]; j < COUNT(out); ++j)
-            assert_true(out[j] == 0xa5a5a5a5u);
-    }
+    golden_file_t file;
+    golden_file_open("keras/pads.json", &file);
+    assert_true(file.case_count >= 100);
+    for (size_t i = 0; i < file.case_count; ++i) expect_padded(&file.cases[i]);
+    golden_free(&file);
 }
 
 static void defaults_are_those_of_keras(void **state) {
