@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise: The commands and changes of docs/add_an_op.md work in a copy of the sources.
 #
-# $1: sources, $2: an empty folder. Environment: CC, GENERATOR.
+# $1: sources, $2: an empty folder. Environment: CC, GENERATOR; PAGE, another page in place of docs/add_an_op.md;
+# CMAKE_LISTS, a file that replaces the copy's CMakeLists.txt.
 #   a block after "Create `FILE`:"    becomes FILE
 #   a block after "Add to `FILE`:"    is appended to FILE
 #   a block after "Change in `FILE`:" has a line of FILE after each "-", and its replacement after the following "+"
@@ -10,7 +11,7 @@
 #   ```console                        "$ " begins a command; the other lines are its required output
 set -eu
 sources=$1 work=$2
-: "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"
+: "${CC:=cc}" "${PAGE:=docs/add_an_op.md}" "${GENERATOR:=Unix Makefiles}"
 rm -rf "$work"
 mkdir -p "$work/gantry" "$work/steps" "$work/bin"
 ln -s "$(command -v "$CC")" "$work/bin/cc"
@@ -19,6 +20,7 @@ fail() {
     exit 1
 }
 (cd "$sources" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$work/gantry"
+[ -z "${CMAKE_LISTS:-}" ] || cp "$CMAKE_LISTS" "$work/gantry/CMakeLists.txt"
 
 # Writes each block to a file, steps/NNN.text, and its action to steps/list: kind, number, FILE.
 awk -v folder="$work/steps" '
@@ -43,7 +45,7 @@ awk -v folder="$work/steps" '
     kind && /^```$/ { kind = before = ""; next }
     kind { print >(folder "/" step ".text"); next }
     $0 == "" { ended = 1; next }
-    { before = (ended ? "" : before " ") $0; ended = 0 }' "$sources/docs/add_an_op.md"
+    { before = (ended ? "" : before " ") $0; ended = 0 }' "$sources/$PAGE"
 
 cd "$work/gantry"
 export PATH="$work/bin:$PATH" CMAKE_GENERATOR="$GENERATOR" GANTRY_BACKENDS=cpu GANTRY_TUNING_FILE=
@@ -87,4 +89,4 @@ while read -r kind step file; do
     esac
 done <"$work/steps/list"
 [ "$steps" -ge 10 ] || fail "only $steps blocks were found"
-echo "$steps blocks of docs/add_an_op.md work as the page says"
+echo "$steps blocks of $PAGE work as the page says"

@@ -9,37 +9,19 @@
 #include "train/loss/loss_formula.h"
 
 static const struct {
-    const char *name;
+    const char *name, *constant;
     gantry__train_formula_fn formula;
 } loss_rows[] = {
-    [GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY] = {"sparse_categorical_crossentropy",
-                                                gantry__train_sparse_crossentropy},
-    [GANTRY_CATEGORICAL_CROSSENTROPY] = {"categorical_crossentropy",
-                                         gantry__train_categorical_crossentropy},
-    [GANTRY_BINARY_CROSSENTROPY] = {"binary_crossentropy", gantry__train_binary_crossentropy},
-    [GANTRY_MEAN_SQUARED_ERROR] = {"mean_squared_error", gantry__train_squared_error},
-    [GANTRY_MEAN_ABSOLUTE_ERROR] = {"mean_absolute_error", gantry__train_absolute_error},
-    [GANTRY_HUBER] = {"huber", gantry__train_huber},
-    [GANTRY_OWN_LOSS] = {"loss", gantry__train_own_loss},
-    [GANTRY_KL_DIVERGENCE] = {"kl_divergence", gantry__train_kl_divergence},
-    [GANTRY_POISSON] = {"poisson", gantry__train_poisson},
-    [GANTRY_LOG_COSH] = {"log_cosh", gantry__train_log_cosh},
-    [GANTRY_MEAN_ABSOLUTE_PERCENTAGE_ERROR] = {"mean_absolute_percentage_error",
-                                               gantry__train_absolute_percentage_error},
-    [GANTRY_MEAN_SQUARED_LOGARITHMIC_ERROR] = {"mean_squared_logarithmic_error",
-                                               gantry__train_squared_logarithmic_error},
-    [GANTRY_COSINE_SIMILARITY] = {"cosine_similarity", gantry__train_cosine_similarity},
-    [GANTRY_HINGE] = {"hinge", gantry__train_hinge},
-    [GANTRY_SQUARED_HINGE] = {"squared_hinge", gantry__train_squared_hinge},
-    [GANTRY_CATEGORICAL_HINGE] = {"categorical_hinge", gantry__train_categorical_hinge},
-    [GANTRY_BINARY_FOCAL_CROSSENTROPY] = {"binary_focal_crossentropy",
-                                          gantry__train_binary_focal_crossentropy},
-    [GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY] = {"categorical_focal_crossentropy",
-                                               gantry__train_categorical_focal_crossentropy},
+#define GANTRY__TRAIN_LOSS(loss, text, function) \
+    [GANTRY_##loss] = {text, "GANTRY_" #loss, gantry__train_##function},
+#include "train/loss/losses.def"
+#undef GANTRY__TRAIN_LOSS
 };
 
+enum { LOSS_COUNT = sizeof loss_rows / sizeof loss_rows[0] };
+
 static bool loss_exists(gantry_loss_t loss) {
-    return (size_t)loss < sizeof loss_rows / sizeof loss_rows[0] && loss_rows[loss].name;
+    return (size_t)loss < LOSS_COUNT && loss_rows[loss].name;
 }
 
 const char *gantry_loss_name(gantry_loss_t loss) {
@@ -93,8 +75,8 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
     if (!loss_exists(loss))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
-            "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY are accepted",
-            (int)loss);
+            "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to %s are accepted",
+            (int)loss, loss_rows[LOSS_COUNT - 1].constant);
     GANTRY__TRAIN_TRY(
         gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
     if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)

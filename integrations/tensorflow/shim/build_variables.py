@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles variables_shim.cc against the TensorFlow of a Python: python build_variables.py [--output FOLDER].
 
-TensorFlow 2.19, 2.20 and 2.21 do not export the functions with which a plug-in updates variables. The file made here
+TensorFlow 2.19 and later do not export the functions with which a plug-in updates variables. The file made here
 gives the plug-in these functions, for one version, which its name carries. It takes a C++17 compiler and about 15
 seconds. Imports nothing of TensorFlow into this process."""
 import argparse
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("variables_shim.cc")
-KNOWN = ("2.18.", "2.19.", "2.20.", "2.21.")
+VERSIONS = Path(__file__).resolve().parent.parent / "versions.txt"
 ASK = "import tensorflow as tf; print('\\n'.join([tf.version.VERSION, tf.sysconfig.get_include(), tf.sysconfig.get_lib()]" \
       " + tf.sysconfig.get_compile_flags()))"
 
@@ -38,10 +38,17 @@ def ask_tensorflow(python=sys.executable):
     return version, Path(include), Path(library), flags
 
 
+def known_versions():
+    """The minor versions of versions.txt: "2.18" and so on."""
+    lines = VERSIONS.read_text(encoding="utf-8").splitlines()
+    return [line.rpartition(".")[0] for line in lines if line[:1].isdigit()]
+
+
 def check_version(version):
     """Refuses a TensorFlow whose C++ classes this file was never compiled against."""
-    if not version.startswith(KNOWN):
-        raise Refused(f"TensorFlow {version} is installed; its variables are known of 2.18, 2.19, 2.20 and 2.21. Install one "
+    known = known_versions()
+    if not version.startswith(tuple(f"{minor}." for minor in known)):
+        raise Refused(f"TensorFlow {version} is installed; its variables are known of {', '.join(known)}. Install one "
                       "of these, or a newer gantry-tensorflow; --untested compiles anyway.")
 
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The variables of one TensorFlow release, as C functions, and other things that only C++ reaches.
 //
-// TensorFlow declares such functions in tensorflow/c/kernels_experimental.h. The libraries of 2.19,
-// 2.20 and 2.21 do not export them, and a variable is a C++ object. So this file must be
-// compiled against the headers of the TensorFlow that loads it, and of no other; build_variables.py
-// does it, and src/variable_open.c opens it. Exceptions of C++ do not occur. Owner: the caller of
+// TensorFlow declares such functions in tensorflow/c/kernels_experimental.h. The libraries of 2.19
+// and later do not export them, and a variable is a C++ object. So this file must be compiled
+// against the headers of the TensorFlow that loads it, and of no other; build_variables.py does it,
+// and src/variable_open.c opens it. Exceptions of C++ do not occur. Owner: the caller of
 // gantry_tf_variables_lock must call gantry_tf_variables_unlock. Threads: thread-safe.
 #include <algorithm>
 #include <memory>

@@ -10,14 +10,10 @@
 #include <tensorflow/c/tf_buffer.h>
 #include <tensorflow/c/tf_status.h>
 
+#include "admission_versions.h"
 #include "log.h"
 #include "register.h"
 #include "switch.h"
-
-/* The versions of TensorFlow with which the plug-in is tested. */
-#define ADMISSION_MAJOR 2
-#define ADMISSION_FIRST_MINOR 18
-#define ADMISSION_LAST_MINOR 21
 
 /* Finds a function of TensorFlow's C API that its library of kernels does not export. */
 static void *find_function(const char *name) {
@@ -35,10 +31,12 @@ const char *admission_version(void) {
 }
 
 static bool is_known_version(const char *version) {
-    int major = 0, minor = 0;
-    if (sscanf(version, "%d.%d", &major, &minor) != 2) return false;
-    return major == ADMISSION_MAJOR && minor >= ADMISSION_FIRST_MINOR &&
-           minor <= ADMISSION_LAST_MINOR;
+    static const char *const known[] = {ADMISSION_VERSIONS};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        const size_t length = strlen(known[i]);
+        if (strncmp(version, known[i], length) == 0 && version[length] == '.') return true;
+    }
+    return false;
 }
 
 /* Whether a serialized list of kernels names the device type. The type is a field of its own, which
@@ -66,11 +64,11 @@ static bool is_type_taken(void) {
 bool gantry_tensorflow_refuses_version(const char *version, char *out, size_t out_bytes) {
     if (is_known_version(version)) return false;
     snprintf(out, out_bytes,
-             "this TensorFlow is version \"%s\"; gantry-tensorflow is tested with %d.%d to %d.%d. "
-             "Install one of them or a newer gantry-tensorflow, or set GANTRY_TF_ANY_VERSION=1 to "
-             "try this one",
-             version, ADMISSION_MAJOR, ADMISSION_FIRST_MINOR, ADMISSION_MAJOR,
-             ADMISSION_LAST_MINOR);
+             "this TensorFlow is version \"%s\"; gantry-tensorflow is tested with " ADMISSION_FIRST
+             " to " ADMISSION_LAST
+             ". Install one of them or a newer gantry-tensorflow, or set GANTRY_TF_ANY_VERSION=1 "
+             "to try this one",
+             version);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include "tf_kernels.h"
 
 #include "admission.h"
+#include "admission_versions.h"
 #include "device.h"
 #include "graph.h"
 #include "log.h"
@@ -138,8 +139,8 @@ PLUGIN_EXPORT void SE_InitPlugin(SE_PlatformRegistrationParams *params, TF_Statu
     if (params->major_version != SE_MAJOR) {
         status_set(status, GANTRY_FAILED_PRECONDITION,
                    "gantry-tensorflow knows version 0 of TensorFlow's StreamExecutor API, "
-                   "and this TensorFlow has another one; install a TensorFlow of 2.18 to "
-                   "2.21, or a newer gantry-tensorflow.");
+                   "and this TensorFlow has another one; install a TensorFlow of " ADMISSION_FIRST
+                   " to " ADMISSION_LAST ", or a newer gantry-tensorflow.");
         return;
     }
     count_load();

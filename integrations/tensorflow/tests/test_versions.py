@@ -15,9 +15,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("GANTRY_OPENCL_CPU", "gpu")
 
 import tensorflow as tf
+from gantry_tensorflow import places
 
-TAKEN = ("2.18.0", "2.18.1", "2.19.1", "2.20.0", "2.21.0", "2.21.0-rc1")
-REFUSED = ("2.17.1", "2.22.0", "3.20.0", "1.15.5", "", "nightly")
+MINORS = places.TESTED
+NEXT = "2." + str(int(MINORS[-1].partition(".")[2]) + 1)
+TAKEN = places.RELEASES + (MINORS[0] + ".0", MINORS[-1] + ".0-rc1")
+REFUSED = ("2.17.1", NEXT + ".0", MINORS[-1] + "9.0", "3.20.0", "1.15.5", "", "nightly")
 
 
 def plugin():
@@ -46,7 +49,7 @@ class Versions(unittest.TestCase):
     def test_unknown(self):
         for version in REFUSED:
             text = refusal(version)
-            self.assertIn(f'this TensorFlow is version "{version}"; gantry-tensorflow is tested with 2.18 to 2.21', text)
+            self.assertIn(f'this TensorFlow is version "{version}"; gantry-tensorflow is tested with {MINORS[0]} to {MINORS[-1]}.', text)
             self.assertIn("GANTRY_TF_ANY_VERSION=1", text)
 
 

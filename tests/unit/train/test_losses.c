@@ -72,8 +72,8 @@ static void sizes_that_depend_on_data_are_divided_by(void **state) {
 static void loss_of_nothing_is_zero(void **state) {
     (void)state;
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
-    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY;
-         loss <= GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY; ++loss) {
+    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; gantry_loss_name(loss)[0];
+         ++loss) {
         if (loss == GANTRY_OWN_LOSS) continue;
         const gantry_tensor_t *none = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3));
         const gantry_tensor_t *labels = loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY
@@ -180,8 +180,7 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
     const gantry_tensor_t *vector = F32(scope, 1, 2), *long_vector = F32(scope, 1, 2, 3);
     const gantry_tensor_t *turned = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
     const gantry_tensor_t *scalar = gantry_scalar_f32(scope, 1);
-    for (gantry_loss_t loss = GANTRY_CATEGORICAL_CROSSENTROPY;
-         loss <= GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY; ++loss) {
+    for (gantry_loss_t loss = GANTRY_CATEGORICAL_CROSSENTROPY; gantry_loss_name(loss)[0]; ++loss) {
         if (loss == GANTRY_OWN_LOSS) continue;
         char text[160];
         (void)snprintf(
@@ -213,7 +212,7 @@ static void bad_arguments_are_refused(void **state) {
     const gantry_tensor_t *p = F32(scope, 0.5F, 0.5F), *ints = I32(scope, 0, 1);
     const gantry_loss_t mse = GANTRY_MEAN_SQUARED_ERROR, sparse = 1;
     expect_refused(scope, 0, p, p, NULL, "gantry_loss: 0 is no loss");
-    expect_refused(scope, 19, p, p, NULL, "gantry_loss: 19 is no loss");
+    expect_refused(scope, 99, p, p, NULL, "gantry_loss: 99 is no loss; GANTRY_SPARSE_");
     expect_refused(scope, GANTRY_OWN_LOSS, p, p, NULL, "loss: function is NULL");
     expect_refused(scope, (gantry_loss_t)-1, p, p, NULL, "-1 is no loss");
     expect_refused(scope, mse, NULL, p, NULL, "mean_squared_error: the labels are NULL");
@@ -270,8 +269,8 @@ static void losses_have_names(void **state) {
 
 static gantry_status_t all_losses(gantry_scope_t *scope) {
     const gantry_tensor_t *p = row(scope, 0.25F, 0.5F, 0.25F), *weights = F32(scope, 2);
-    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY;
-         loss <= GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY; ++loss) {
+    for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; gantry_loss_name(loss)[0];
+         ++loss) {
         if (loss == GANTRY_OWN_LOSS) continue;
         const gantry_tensor_t *labels =
             loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY ? I32(scope, 1) : p;

@@ -40,7 +40,7 @@ def main(arguments=None):
     command.add_argument("--require", type=int, default=0, metavar="N", help="fails with fewer than N GPUs in TensorFlow")
     command.set_defaults(run=run_doctor)
     command = commands.add_parser("build-variables", add_help=False,
-                                  help="compiles what TensorFlow 2.19 to 2.21 need for variables, once")
+                                  help="compiles what TensorFlow 2.19 and later need for variables, once")
     command.set_defaults(run=run_build_variables)
     command = commands.add_parser("report", help="says how to see which ops ran on the CPU")
     command.set_defaults(run=run_report)

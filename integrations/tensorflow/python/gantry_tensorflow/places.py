@@ -16,9 +16,21 @@ LIBRARY = os.path.join(PACKAGE, "lib", "libgantry.so.0")
 BUILD_VARIABLES = os.path.join(PACKAGE, "shim", "build_variables.py")
 COMMAND = os.path.join(PACKAGE, "bin", "gantry")
 
-# The versions that scripts/test --tensorflow passes on. The last number may differ.
-TESTED = ("2.18", "2.19", "2.20", "2.21")
-NEWEST_TESTED = "2.21.0"
+
+def read_versions():
+    """The releases of versions.txt, oldest first: the wheel has that file in the package, a clone two folders above."""
+    for folder in (PACKAGE, os.path.dirname(SITE)):
+        path = os.path.join(folder, "versions.txt")
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                return tuple(line.strip() for line in file if line[:1].isdigit())
+    raise FileNotFoundError(f"gantry-tensorflow: {PACKAGE} has no versions.txt; install the wheel again")
+
+
+# The releases that gantry-tensorflow is tested with; another last number is accepted, too.
+RELEASES = read_versions()
+TESTED = tuple(".".join(release.split(".")[:2]) for release in RELEASES)
+NEWEST_TESTED = RELEASES[-1]
 
 # Distributions whose import name is "tensorflow"; the second value: built for CUDA on Linux x86-64.
 DISTRIBUTIONS = (("tensorflow-cpu", False), ("tensorflow", True), ("tf-nightly-cpu", False), ("tf-nightly", True),

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# Makes the plug-in's header admission_versions.h in the folder GANTRY_TENSORFLOW_GENERATED, from versions.txt.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/versions.txt releases REGEX "^[0-9]")
+if(NOT releases)
+  message(FATAL_ERROR "${CMAKE_CURRENT_LIST_DIR}/versions.txt has no version; a line such as 2.21.0 is accepted")
+endif()
+set(minors "")
+foreach(release IN LISTS releases)
+  if(NOT release MATCHES "^([0-9]+\\.[0-9]+)\\.[0-9]+$")
+    message(FATAL_ERROR "${CMAKE_CURRENT_LIST_DIR}/versions.txt has the line \"${release}\"; three numbers with points are accepted")
+  endif()
+  list(APPEND minors ${CMAKE_MATCH_1})
+endforeach()
+list(GET minors 0 GANTRY_TENSORFLOW_FIRST)
+list(GET minors -1 GANTRY_TENSORFLOW_LAST)
+list(JOIN minors "\", \"" GANTRY_TENSORFLOW_MINORS)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/src/admission_versions.h.in ${GANTRY_TENSORFLOW_GENERATED}/admission_versions.h @ONLY)
