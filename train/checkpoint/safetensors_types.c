@@ -11,7 +11,7 @@ typedef struct type_name_t {
     const char *name;
 } type_name_t;
 
-/* In the format's order. */
+/* The types must be in the format's order, which the order of the tensors follows. */
 static const type_name_t type_names[] = {
     {GANTRY_BOOL, "BOOL"},     {GANTRY_UINT8, "U8"},      {GANTRY_INT8, "I8"},
     {GANTRY_INT16, "I16"},     {GANTRY_UINT16, "U16"},    {GANTRY_FLOAT16, "F16"},
