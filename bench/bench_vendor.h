@@ -2,7 +2,8 @@
 /* Vendor libraries called directly, as the baselines: OpenCL's loader, oneDNN, OpenBLAS. Opened at
  * run time; a missing one costs only its own rows. Declares the few functions that are used, so
  * that no vendor header is needed. Libraries must stay loaded, because their threads may outlive
- * their last call. Owner: the caller must close a queue that it opens. Threads: externally synchronised. */
+ * their last call. Owner: the caller must close a queue that it opens. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_BENCH_VENDOR_H
 #define GANTRY_BENCH_VENDOR_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that Keras chose and that Gantry uses, too. Owner: none; constants. Threads: thread-safe.
- */
+/* Numbers that Keras chose and that Gantry uses, too. Owner: none; constants. Threads:
+ * thread-safe. */
 #ifndef GANTRY_TRAIN_KERAS_H
 #define GANTRY_TRAIN_KERAS_H
 

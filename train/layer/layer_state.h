@@ -74,8 +74,8 @@ gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
 gantry_numerics_t *gantry__layer_numerics(const gantry_layer_call_t *call);
 /* Gives a reference back; the last one ends the layer. NULL does no harm. */
 void gantry__layer_unref(gantry_layer_t *layer);
-/* Takes back what build added, so that the layer is built anew. The layer must not have variables.
- */
+/* Takes back what build added, so that the layer is built anew. The layer must not have
+ * variables. */
 void gantry__layer_forget(gantry_layer_t *layer);
 /* Releases the variables, which no built model may still have. */
 void gantry__layer_release_variables(gantry_layer_t *layer);

@@ -40,8 +40,8 @@ bool gantry__train_is_given(gantry_scope_t *scope, const char *call, const char 
 bool gantry__train_same_shape(gantry_scope_t *scope, const char *call,
                               const gantry_tensor_t *labels, const gantry_tensor_t *predictions);
 /* Returns labels of one number for each row of predictions, in the shape of predictions without the
- * last dimension: a last dimension of 1 is removed. Other labels are refused, and NULL is returned.
- */
+ * last dimension: a last dimension of 1 is removed. Other labels are refused, and NULL is
+ * returned. */
 const gantry_tensor_t *gantry__train_row_labels(gantry_scope_t *scope, const char *call,
                                                 const gantry_tensor_t *labels,
                                                 const gantry_tensor_t *predictions);

@@ -33,8 +33,8 @@ void gantry__logits_watch(gantry__logits_t *logits, gantry_scope_t *scope);
 void gantry__logits_end_watch(gantry__logits_t *logits);
 /* Returns the logits of an output for a loss that takes them, a cross-entropy; a binary focal one
  * takes those of a sigmoid. They live until deinit. NULL is returned if there are none, or if the
- * loss removes the last dimension of the output to fit the labels, because Keras then finds none.
- */
+ * loss removes the last dimension of the output to fit the labels, because Keras then finds
+ * none. */
 const gantry_tensor_t *gantry__logits_find(const gantry__logits_t *logits, gantry_loss_t loss,
                                            const gantry_tensor_t *output,
                                            const gantry_tensor_t *labels);

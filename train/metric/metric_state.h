@@ -35,8 +35,8 @@ typedef struct gantry__train_metric_kind_t {
     bool takes_labels;
     unsigned char counted[GANTRY__TRAIN_METRIC_VARIABLES]; /* of counts: by each variable */
     bool counts_masked; /* a mean that leaves no place out for a mask */
-    /* Computes the sums to add to the variables. It must leave NULLs in out_sums after a failure.
-     */
+    /* Computes the sums to add to the variables. It must leave NULLs in out_sums after a
+     * failure. */
     void (*sums)(const gantry_metric_t *metric, gantry_scope_t *scope,
                  const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
                  const gantry_tensor_t *weights,
