@@ -2,8 +2,9 @@
 /* The cases share this: the runtime under measurement, its devices, the report. Uses only Gantry's
  * public API.
  *
- * A case adds its rows and returns. If a part of it cannot run here, it prints the reason to
- * standard error. Threads: externally synchronised. */
+ * A case must add its rows and return. If a part of it cannot run here, it must print the reason to
+ * standard error. Owner: main has the bench_t; a case must release what it makes. Threads:
+ * externally synchronised. */
 #ifndef GANTRY_BENCH_H
 #define GANTRY_BENCH_H
 
@@ -62,8 +63,8 @@ void bench_training(bench_t *bench); /* in builds with libgantry_train */
 void bench_layers(bench_t *bench, const char *name, void (*run)(bench_t *bench),
                   gantry_profile_mode_t mode);
 
-/* Runs in a child of the listing case: prints the nanoseconds that `what` took. Returns the exit
- * code. */
+/* Must run in a child of the listing case. It prints the nanoseconds that `what` took, and returns
+ * the exit code. */
 int bench_listing_child(const char *what);
 /* The same for the start of a card: prints nanoseconds, and the card's memory in use afterwards. */
 int bench_card_start_child(const char *what, const char *uuid, const char *kernel_cache);
@@ -79,11 +80,12 @@ bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
 /* Writes the rows so far to the file of --json, in case a long run is ended from outside. Returns
  * false after a message. */
 bool bench_save(const bench_t *bench);
-/* A runtime; extra is that of gantry_runtime_options_t. NULL after a message. */
+/* Creates a runtime; extra is that of gantry_runtime_options_t. It returns NULL after a message. */
 gantry_runtime_t *bench_runtime(const char *const *extra);
-/* A scope on a device; NULL after a message. */
+/* Begins a scope on a device; returns NULL after a message. */
 gantry_scope_t *bench_scope(const bench_t *bench, const char *device);
-/* Uniform random float32 in [0, 1) on the scope's device. Waits for them. NULL after a message. */
+/* Makes uniform random float32 in [0, 1) on the scope's device, and waits for them. It returns NULL
+ * after a message. */
 const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape, int64_t seed);
 
 #endif

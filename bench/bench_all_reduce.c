@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All-reduce of 64 MB over 2 and 4 parts of the CPU, of the first GPU, and over all GPUs, beside
- * copies of as many bytes between the same devices. No all-reduce moves fewer: each of n devices
- * receives 2 (n - 1) / n of the vector. Sums are checked. */
+/* All-reduce of 64 MB over 2 and 4 parts of the CPU, of the first GPU, and over all GPUs, compared
+ * with copies of as many bytes between the same devices. No all-reduce moves fewer: each of n
+ * devices receives 2 (n - 1) / n of the vector. Sums are checked. */
 #include "bench.h"
 
 #include <gantry_train/train.h>

@@ -3,8 +3,8 @@
  * the device's other view.
  *
  * A round lasts tens of ms: it submits many calls and waits once. On the stand-in for NVIDIA's
- * driver a round is short, and the report says that its times mean nothing. Threads: externally
- * synchronised. */
+ * driver a round is short, and the report says that its times mean nothing. Owner: a case must
+ * release what it makes. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_CARD_H
 #define GANTRY_BENCH_CARD_H
 
@@ -20,7 +20,7 @@ typedef void (*bench_card_fn)(bench_t *bench, const bench_device_t *device,
 /* Runs the case for every CUDA device. If there is none, a note gives the reason. */
 void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run);
 
-/* The card's OpenCL view, or NULL if the run does not have it. */
+/* Returns the card's OpenCL view, or NULL if the run does not have it. */
 const bench_device_t *bench_card_opencl_view(const bench_t *bench, const bench_device_t *device);
 
 /* bench_interleave, with the number of calls that a round needs. */

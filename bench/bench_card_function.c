@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A function of 100 small ops on a card, against a CUDA graph of 100 such kernels made by the raw
- * driver: many calls with one wait at the end, and one wait for each call. Beside it the function
- * with launches one by one, and the ops without a function. Fusion is off, so that 100 kernels
- * remain. A call also allocates its result. */
+ * driver: many calls with one wait at the end, and one wait for each call. It also measures the
+ * function with launches one by one, and the ops without a function. Fusion must be off, because
+ * 100 kernels must remain. A call also allocates its result. */
 #include "bench_card.h"
 
 #define OPS 100

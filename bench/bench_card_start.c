@@ -23,7 +23,7 @@
 
 static bool is_right(const float *c) { return c[0] == 2 * SIDE && c[ELEMENTS - 1] == 2 * SIDE; }
 
-/* Frees nothing: the caller queries the card's memory afterwards. */
+/* It must free nothing, because the caller queries the card's memory afterwards. */
 static bool start_gantry(const char *backends, const char *kernel_cache, const float *a,
                          const float *b, float *c) {
     gantry_runtime_options_t options = {
@@ -109,8 +109,8 @@ static void run_round(const bench_t *bench, const char *uuid, const char *kernel
                       samples_t *samples) {
     double raw_ms = 0;
     for (int i = 0; i < SERIES; ++i) {
-        /* The parent queries this: in the child, the query would start the library before its
-         * clock. */
+        /* The parent must query this, because in the child the query would start the library before
+         * its clock. */
         int64_t before = bench_card_used_bytes(uuid);
         double numbers[2];
         const char *const arguments[] = {"--start-child", series[i].what, uuid,

@@ -9,8 +9,8 @@
 
 #define BENCH_CHILD_ARGUMENTS 6
 
-/* arguments follow the program's name and end with NULL. Returns false if the child fails or prints
- * fewer than count numbers. */
+/* arguments follow the program's name, and must end with NULL. It returns false if the child fails
+ * or prints fewer than count numbers. */
 bool bench_child_run(const char *program, const char *const *arguments, double *out, size_t count);
 
 #endif

@@ -40,8 +40,8 @@ typedef struct bench_product_t {
     int fastest; /* of choices */
 } bench_product_t;
 
-/* a and b have n * n elements each. Returns false after a message on standard error; then there is
- * nothing to close. */
+/* a and b must have n * n elements each. It returns false after a message on standard error; then
+ * there is nothing to close. */
 bool bench_product_open(bench_product_t *product, const bench_card_t *card,
                         bench_product_type_t type, int n, const void *a, const void *b);
 /* The same without measuring: fastest is the first algorithm. */

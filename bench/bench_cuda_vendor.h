@@ -127,11 +127,11 @@ typedef struct bench_card_t {
     void *context, *stream;
 } bench_card_t;
 
-/* uuid NULL: the first card. */
+/* Opens a card; if uuid is NULL, the first one. The caller must close it, after a failure, too. */
 bool bench_card_open(bench_card_t *card, const char *uuid);
 void bench_card_close(bench_card_t *card); /* also one whose opening failed */
 
-/* The address, or 0 after printing the driver's code to standard error. */
+/* Returns the address, or 0 after printing the driver's code to standard error. */
 bench_address_t bench_card_alloc(const bench_card_t *card, size_t bytes);
 void bench_card_free(const bench_card_t *card, bench_address_t address); /* 0 is allowed */
 /* waits */
@@ -141,8 +141,8 @@ bool bench_card_write(const bench_card_t *card, bench_address_t target, const vo
 bool bench_card_read(const bench_card_t *card, void *target, bench_address_t source, size_t bytes);
 bool bench_card_wait(const bench_card_t *card);
 
-/* A kernel, compiled by NVRTC, that adds two tensors, and four tensors of 4 elements behind each
- * other: 1 to 4, 5 to 8, and two for results. */
+/* A kernel, compiled by NVRTC, that adds two tensors, and four tensors of 4 elements, one after
+ * another: 1 to 4, 5 to 8, and two for results. */
 typedef struct bench_small_add_t {
     const bench_card_t *card;
     void *module, *function;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function of 1000 adds of 4 elements, which are not fused: the time of a node. On OpenCL beside
- * the driver's own enqueue of as many such kernels, with one wait at the end as well. */
+/* A function of 1000 adds of 4 elements, which are not fused: the time of a node. On OpenCL it is
+ * compared with the driver's own enqueue of as many such kernels, with one wait at the end as
+ * well. */
 #include "bench.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ static bool enqueue_raw(void *argument, int calls) {
     return true;
 }
 
-/* False if a result is wrong, too. */
+/* Opens a subject; it returns false if a result is wrong, too. */
 static bool open_subject(bench_t *bench, const char *device, subject_t *subject) {
     const float four[4] = {1, 2, 3, 4};
     float sums[4] = {0};

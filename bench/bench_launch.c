@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launching: the smallest op through Gantry, against the driver's own enqueue of such a kernel.
  * Many with one wait at the end (pipelined), and each with a wait. Also the driver's own cost of
- * waiting for a kernel of about 50 us: the driver of a processor has to wake a thread, another one
+ * waiting for a kernel of about 50 us: the driver of a processor must wake a thread, another one
  * for a second work-item, and the caller. */
 #include "bench.h"
 

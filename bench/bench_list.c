@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The item behind this one, or NULL. */
+/* Returns the item after this one, or NULL. */
 static const char *next_item(const char *item) {
     const char *comma = strchr(item, ',');
     return comma ? comma + 1 : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench: measures Gantry on every device of the machine, beside its competitors.
+/* gantry_bench: measures Gantry on every device of the machine, and its competitors.
  *
  *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick]
  *                [--json FILE] [--layers[=wait]] [--max-n N] [--max-bytes N]
@@ -237,7 +237,7 @@ int main(int argc, char **argv) {
     options_t options = {.most_n = 16384, .most_bytes = 1ull << 30};
     int code = parse(argc, argv, &options);
     if (code >= 0) return code;
-    /* The threads of a library must sleep while others are measured. The variable must be set
+    /* The threads of a library must sleep while others are measured, so the variable must be set
      * before a library is opened. */
     (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     bench_t bench = {.program = "/proc/self/exe",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Square matrix products of float32, with 2 n^3 operations each, beside oneDNN and OpenBLAS called
- * directly. The reference of a row is the faster of the two at that size. */
+/* Square matrix products of float32, with 2 n^3 operations each, compared with oneDNN and OpenBLAS
+ * called directly. The reference of a row is the faster of the two at that size. */
 #include "bench.h"
 
 #include <stdlib.h>

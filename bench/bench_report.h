@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measurements, the machine and the versions, as a table for people and as JSON for programs.
  *
- * Owns its rows (init, deinit). Only checks whether stated targets are reached; a missed target is
- * printed, and never an error. Threads: externally synchronised. */
+ * A report only checks whether stated targets are reached; a missed target is printed, and must
+ * never be an error. Owner: a report owns its rows, and must end with deinit. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_BENCH_REPORT_H
 #define GANTRY_BENCH_REPORT_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time, and measuring several contenders side by side.
  *
- * Machines drift. So contenders run in turn, round after round, and a ratio compares neighbours in
- * time. Keeps only seconds per call. Threads: externally synchronised. */
+ * Contenders must run in turn, round after round, because machines drift; a ratio compares
+ * neighbours in time. Only seconds per call are kept. Owner: the caller has the contenders and
+ * their subjects. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_TIMER_H
 #define GANTRY_BENCH_TIMER_H
 
@@ -15,13 +16,14 @@
  * would occupy a core. */
 #define BENCH_PAUSE_MS 40
 
-/* Nanoseconds of a monotonic clock. */
+/* Returns the nanoseconds of a monotonic clock. */
 uint64_t bench_now_ns(void);
 void bench_pause_ms(unsigned milliseconds);
 
 typedef struct bench_contender_t {
     const char *name; /* a device's alias or a library's name */
-    /* Does `calls` calls and waits for all results. After false the contender is not run again. */
+    /* It must make `calls` calls and must wait for all results. After false the contender is not
+     * run again. */
     bool (*run)(void *subject, int calls);
     void *subject;
     bool failed;
@@ -38,10 +40,10 @@ void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, i
 int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds,
                     int most);
 
-/* Seconds per call: the middle and the least. */
+/* Return the seconds per call: the median and the least. */
 double bench_median_seconds(const bench_contender_t *contender);
 double bench_best_seconds(const bench_contender_t *contender);
-/* How many times as fast as reference: the middle of the rounds' quotients. */
+/* Returns how many times as fast as reference it is: the median of the rounds' quotients. */
 double bench_median_speedup(const bench_contender_t *contender, const bench_contender_t *reference);
 
 /* Sorts values. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Vendor libraries called directly, as the baselines: OpenCL's loader, oneDNN, OpenBLAS. Opened at
  * run time; a missing one costs only its own rows. Declares the few functions that are used, so
- * that no vendor header is needed. Libraries stay loaded: their threads may outlive their last
- * call. Externally synchronised. */
+ * that no vendor header is needed. Libraries must stay loaded, because their threads may outlive
+ * their last call. Owner: the caller must close a queue that it opens. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_BENCH_VENDOR_H
 #define GANTRY_BENCH_VENDOR_H
 
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The file that the environment variable names (NULL: none is asked), else the first of the names
+/* The file that the environment variable names (NULL: none is read), else the first of the names
  * (NULL-terminated) that can be opened; NULL with dlerror's text. */
 void *bench_library_open(const char *variable, const char *const *names);
 /* out points to a function pointer; false when the library has no such function. */

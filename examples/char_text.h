@@ -2,7 +2,7 @@
 /* A text as numbers of its characters, for char_transformer.c: windows to learn from, and models
  * that count single characters and pairs.
  *
- * Uses only host memory, and does not call Gantry. A character is a byte. The alphabet has the
+ * It uses only host memory, and does not call Gantry. A character is a byte. The alphabet has the
  * bytes that occur, in their order; the last tenth of a text is held out. */
 #ifndef GANTRY_EXAMPLES_CHAR_TEXT_H
 #define GANTRY_EXAMPLES_CHAR_TEXT_H
@@ -93,9 +93,9 @@ static inline uint64_t next_random(uint64_t *state) {
 
 /* ---- models that count ---- */
 
-/* The mean of -log p over the held-out characters: of their frequencies where they are learnt from,
- * and of the frequencies behind the character before. These are mixed with the former, so that rare
- * pairs have a chance. */
+/* Measures the mean of -log p over the held-out characters: by their frequencies in the text to
+ * learn from, and by the frequencies after the character before. The latter are mixed with the
+ * former, because a rare pair must have a chance. */
 static inline void measure_counts(const char_text_t *text, int32_t size, double *out_single,
                                   double *out_pairs) {
     enum { MIXED = 5 };

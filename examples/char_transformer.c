@@ -13,8 +13,8 @@
  *                                    +-------------------------+                         |
  *                                                              +-------------------------+
  *
- * Two such blocks follow the positions, and then a LayerNorm and a Dense. Attention has
- * a causal mask: a character sees those before it alone. */
+ * Two such blocks follow the positions, and then a LayerNorm and a Dense. Attention has a causal
+ * mask: a character sees only those before it. */
 #define _POSIX_C_SOURCE 200809L
 #include "char_text.h"
 #include "example_options.h"
@@ -105,7 +105,7 @@ static gantry_layer_t *make_positions(void) {
 
 /* ---- the model ---- */
 
-/* Adds a block behind value x, and returns its output. */
+/* Adds a block after value x, and returns its output. */
 static int32_t add_block(gantry_model_t *model, int32_t x) {
     const gantry_attention_options_t causal = {.causal = true};
     int32_t y = gantry_model_apply(model, gantry_layer_normalization(NULL), &x, 1);
@@ -186,7 +186,7 @@ static gantry_dataset_t *make_training(windows_t *windows, int64_t steps) {
     return batches;
 }
 
-/* The held-out text in windows, one behind the other. */
+/* Makes windows of the held-out text, one after the other. */
 static gantry_dataset_t *make_held_out(const char_text_t *text) {
     const size_t rows = (text->count - text->used - 1) / WINDOW;
     const gantry_array_t arrays[] = {
@@ -228,15 +228,15 @@ static void train(const writer_t *writer) {
 
 /* ---- writing ---- */
 
-/* Body of a function: numbers [1, WINDOW] to logits [1, WINDOW, letters]. */
+/* The body of a function: numbers [1, WINDOW] to logits [1, WINDOW, letters]. */
 static void compute_logits(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                            const gantry_tensor_t **outputs, void *user) {
     const writer_t *writer = user;
     outputs[0] = gantry_model_call(writer->model, scope, inputs, 1, false);
 }
 
-/* Computes logits of the next character behind `count` numbers: what stands behind them in the
- * window does not reach them, because of the mask. */
+/* Computes logits of the next character after `count` numbers. What follows them in the window does
+ * not reach them, because of the mask. */
 static void predict(const writer_t *writer, gantry_function_t *function,
                     const int32_t window[WINDOW], size_t count, float *logits, float *out) {
     const size_t letters = (size_t)writer->alphabet.size;

@@ -4,7 +4,7 @@
  *
  *   custom_loop [--device NAME] [--epochs N]
  *
- * The model tells two spirals apart, point by point. */
+ * The model distinguishes two spirals, point by point. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
@@ -75,7 +75,7 @@ typedef struct trainer_t {
     size_t variable_count;
 } trainer_t;
 
-/* One step. Inputs: points [n, 2] and labels [n]; output: the loss. */
+/* Takes one step. Its inputs must be points [n, 2] and labels [n]; its output is the loss. */
 static void take_step(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                       const gantry_tensor_t **outputs, void *user) {
     trainer_t *trainer = user;
@@ -95,7 +95,7 @@ static void take_step(gantry_scope_t *scope, const gantry_tensor_t *const *input
     (void)gantry_metric_update(trainer->accuracy, scope, inputs[1], logits, NULL);
 }
 
-/* Variables are made before the step is traced: a trace cannot make them. */
+/* Variables must be made before the step is traced, because a trace cannot make them. */
 static void open_trainer(trainer_t *trainer, gantry_runtime_t *runtime, bool is_captured) {
     static const int64_t units = UNITS;
     *trainer =

@@ -2,8 +2,8 @@
 /* Images of handwritten digits, for digits.c: reads them as lines of numbers, shuffles and draws
  * them.
  *
- * Uses only host memory, and does not call Gantry. A row has 64 pixels, 0 (white) to 16, in lines
- * of 8, and behind them the digit, 0 to 9. Pixels are kept from 0 to 1. */
+ * It uses only host memory, and does not call Gantry. A row has 64 pixels, 0 (white) to 16, in
+ * lines of 8, and after them the digit, 0 to 9. Pixels are kept from 0 to 1. */
 #ifndef GANTRY_EXAMPLES_DIGIT_IMAGES_H
 #define GANTRY_EXAMPLES_DIGIT_IMAGES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The examples share this: a log to standard error, and a check that ends the program at the first
- * error. Uses only the public API. */
+ * error. It uses only the public API. Threads: externally synchronised. */
 #ifndef GANTRY_EXAMPLES_EXAMPLE_H
 #define GANTRY_EXAMPLES_EXAMPLE_H
 

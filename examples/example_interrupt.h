@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ctrl-C in examples that train: the first one ends the training after its step, so that the
  * program saves and ends with EXAMPLE_INTERRUPTED; a second one ends the program at once. A program
- * that includes it defines _POSIX_C_SOURCE. */
+ * that includes it must define _POSIX_C_SOURCE before. Threads: one thread may set and release it;
+ * any may get the signal. */
 #ifndef GANTRY_EXAMPLES_EXAMPLE_INTERRUPT_H
 #define GANTRY_EXAMPLES_EXAMPLE_INTERRUPT_H
 

@@ -43,7 +43,7 @@ static inline _Noreturn void example_stop(const char *text) {
     exit(1);
 }
 
-/* Zeroed memory. */
+/* Returns zeroed memory, which the caller must free; the program ends if there is none. */
 static inline void *example_allocate(size_t count, size_t size) {
     void *memory = calloc(count ? count : 1, size);
     if (!memory) example_stop("memory is out");
@@ -90,8 +90,8 @@ static inline void example_set_initial(const example_option_t *option) {
     if (option->kind == EXAMPLE_REAL) *(double *)option->value = option->initial;
 }
 
-/* Reads the options and moves the other words to the front, behind the program's name. Returns the
- * new argc. */
+/* Reads the options and moves the other words to the front, after the program's name. It returns
+ * the new argc. */
 static inline int example_read_options(const example_command_t *command, int argc, char **argv) {
     int words = 1;
     example_program = command->name;

@@ -10,7 +10,7 @@
 
 #include "example_training.h"
 
-/* Joins the processes that mpirun started. NULL: there is one. */
+/* Joins the processes that mpirun started. It returns NULL if there is one. */
 static inline gantry_communicator_t *example_join_processes(void) {
     gantry_communicator_t *processes = NULL;
 #ifdef EXAMPLE_HAS_MPI

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The examples that train share this: replicas on GPUs or on virtual devices, the lines of `fit`
  * and a watch of its epochs, and for steps of their own a line of progress, and a comparison of a
- * step that runs op by op with the same step as a function. A program that includes it defines
- * _POSIX_C_SOURCE. */
+ * step that runs op by op with the same step as a function. A program that includes it must define
+ * _POSIX_C_SOURCE before. Threads: externally synchronised. */
 #ifndef GANTRY_EXAMPLES_EXAMPLE_TRAINING_H
 #define GANTRY_EXAMPLES_EXAMPLE_TRAINING_H
 
@@ -16,7 +16,7 @@
 #define EXAMPLE_MOST_REPLICAS 64
 #define EXAMPLE_PART_BYTES (UINT64_C(512) << 20) /* of a GPU that replicas share */
 
-/* Seconds of a clock that is never set. */
+/* Returns the seconds of a clock that is never set. */
 static inline double example_now(void) {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -267,8 +267,8 @@ static inline void example_step(gantry_scope_t *scope, const example_ways_t *way
         (void)gantry_function_call(scope, ways->function, ways->inputs, ways->input_count, NULL, 0);
 }
 
-/* Seconds for one step, the fastest of several rounds in turns: other programs disturb both ways
- * alike. */
+/* Measures the seconds for one step, the fastest of several rounds. The two ways must take turns,
+ * because other programs then disturb both alike. */
 static inline void example_time_ways(gantry_scope_t *scope, const example_ways_t *ways,
                                      double best[2]) {
     gantry_runtime_t *runtime = gantry_scope_runtime(scope);

@@ -180,12 +180,11 @@ static void place_softly(void) {
 
 /* ---- control dependencies ---- */
 
-/* a = tf.constant(1.0); b = a + 2.0
- * with tf.control_dependencies([a, b]): x = tf.constant(3.0); y = tf.constant(4.0)
- * z = x + y
+/* a = tf.constant(1.0); b = a + 2.0 with tf.control_dependencies([a, b]): x = tf.constant(3.0); y =
+ * tf.constant(4.0) z = x + y
  *
- * The constants are there from the start, so the addition waits in their place. A pass would
- * compute all of this while the body is traced; it is off. */
+ * The constants are there from the start, so the addition waits in their place. The pass that folds
+ * constants must be off, because it would compute all of this while the body is traced. */
 static void wait_for_b(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                        const gantry_tensor_t **outputs, void *user) {
     (void)inputs, (void)user;
@@ -234,7 +233,7 @@ static const gantry_tensor_t *make_b(gantry_scope_t *scope, const gantry_tensor_
     return gantry_sum(scope, gantry_mul(scope, left, right), NULL);
 }
 
-/* x and y are ready early, and lie in memory until b is. */
+/* x and y are ready early, and stay in memory until b is. */
 static void work_at_once(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
     (void)user;

@@ -8,8 +8,8 @@
 
 static void heading(const char *text) { (void)printf("\n== %s ==\n", text); }
 
-/* Settings freeze with the first operation. So each chapter that changes settings has its own
- * runtime. */
+/* Each chapter that changes settings must have its own runtime, because settings freeze with the
+ * first operation. */
 static gantry_runtime_t *open_runtime(void) {
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .log = example_log, .opencl_cpu_as_gpu = GANTRY_ON};

@@ -2,7 +2,7 @@
 /* Words of several languages and their features, for language_id.c: reads lists, shuffles them,
  * hashes character n-grams, and prints which languages are taken for which.
  *
- * Uses only host memory, and does not call Gantry. A word is kept in lower case, as UTF-8. Its
+ * It uses only host memory, and does not call Gantry. A word is kept in lower case, as UTF-8. Its
  * features are the hashed 1- to 3-grams of its characters between '<' and '>'. Each counts once,
  * and they are scaled so that their squares add up to 1. */
 #ifndef GANTRY_EXAMPLES_LANGUAGE_WORDS_H

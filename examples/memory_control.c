@@ -7,8 +7,8 @@
  *                                       beginning, ...
  *
  * The default is the first GPU, or the CPU if there is none. This program lets OpenCL CPU devices
- * (PoCL) count as GPUs. Except for the device's name, the output is the same on every backend.
- * Settings freeze with a runtime's first operation, so each chapter has its own runtime. */
+ * (PoCL) count as GPUs. Except for the device's name, the output is the same on every backend. Each
+ * chapter must have its own runtime, because settings freeze with the first operation. */
 #include <string.h>
 
 #include "example.h"

@@ -144,7 +144,7 @@ static void read_texts(classifier_t *all) {
 
 /* ---- texts to numbers ---- */
 
-/* Makes rows of LENGTH numbers: zeros stand in front of a shorter text, and a longer one loses its
+/* Makes rows of LENGTH numbers: zeros are in front of a shorter text, and a longer one loses its
  * beginning. */
 static void encode_texts(const vocabulary_t *vocabulary, const text_t *texts, size_t count,
                          int32_t *rows) {
@@ -236,7 +236,7 @@ static void name_file(const char *folder, const char *name, char *path, size_t b
 static void fit(classifier_t *all, gantry_dataset_t *batches, gantry_fit_options_t fit_options) {
     char backup[1024];
     if (options.save) {
-        (void)mkdir(options.save, 0777); /* it may exist; the save tells if it fails */
+        (void)mkdir(options.save, 0777); /* it may exist; the save reports a failure */
         name_file(options.save, "training.safetensors", backup, sizeof backup);
         fit_options.backup = backup;
     }

@@ -144,7 +144,7 @@ static inline void lower_letter(char *letter) {
     if (c[0] == 0xc3 && c[1] <= 0x9e && c[1] != 0x97) c[1] = (unsigned char)(c[1] + 0x20);
 }
 
-/* Copies the next word, in lower case, and returns the place behind it; NULL at the end. Longer
+/* Copies the next word, in lower case, and returns the place after it; NULL at the end. Longer
  * words are cut. */
 static inline const char *next_word(const char *at, char word[WORD_BYTES]) {
     size_t length = 0, bytes;

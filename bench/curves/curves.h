@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One point of a curve: an op and its inputs, made anew for each size. Uses only the public API.
- * Threads: externally synchronised. */
+/* One point of a curve: an op and its inputs, made anew for each size. It uses only the public API.
+ * Owner: a point has its scope, its tensors and its host memory. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_BENCH_CURVES_H
 #define GANTRY_BENCH_CURVES_H
 

@@ -179,7 +179,8 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "--case %s: no case of this name; --list has them\n", unknown);
         return 2;
     }
-    /* no soft placement: an op that only the CPU has would be a figure of another device */
+    /* soft placement must be off, because an op that only the CPU has would be a figure of another
+     * device */
     gantry_runtime_options_t settings = {.struct_size = sizeof settings,
                                          .log = log_warning,
                                          .log_level = GANTRY_LEVEL_WARNING,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cases of gantry_bench_internal. They use the library's own objects, because no public call
- * does only this work. Threads: externally synchronised. */
+ * does only this work. Owner: the report has the rows. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_INTERNAL_H
 #define GANTRY_BENCH_INTERNAL_H
 

@@ -4,7 +4,7 @@
  *   deep   one chain of additions, products and tanh, with a MatMul in every eighth node and a
  *          source in every sixteenth
  *   wide   a third of the nodes makes values of 64 sizes, which all live at a time; the others
- *          add their sums in another order, so that the free memory lies in many pieces
+ *          add their sums in another order, so that the free memory is in many pieces
  *   with   the chain, with every second node colocated with the node before it
  *
  * Without passes, which would make fewer nodes of them; tracing with all passes has rows of its

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Allocation traces: the requests of programs for device memory, as data. A trace is a list of
- * (allocate id, bytes | free id), made from a seed. Every id is freed once, at the end at the
+ * (allocate id, bytes | free id), made from a seed. Every id must be freed once, at the end at the
  * latest. The same trace goes through every allocator (trace_replay.h).
  *
- * Not here: allocators, devices, time. Owner: the caller of a make function deinits the trace.
+ * Not here: allocators, devices, time. Owner: the caller of a make function must deinit the trace.
  * Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_MEMORY_TRACE_H
 #define GANTRY_BENCH_MEMORY_TRACE_H
@@ -32,7 +32,7 @@ typedef struct memory_trace_t {
 
 void memory_trace_init(memory_trace_t *trace, const char *name);
 void memory_trace_deinit(memory_trace_t *trace);
-/* Returns the id of the new block; bytes > 0. */
+/* Returns the id of the new block; bytes must be above 0. */
 uint32_t memory_trace_allocate(memory_trace_t *trace, uint64_t bytes);
 void memory_trace_free(memory_trace_t *trace, uint32_t id);
 

@@ -4,10 +4,10 @@
  * the rules, not any code. It models the memory that is held over time, but not the cost of the
  * operations.
  *
- * The model holds only its own books. Addresses are numbers, and those of a region lie above those
+ * The model holds only its own books. Addresses are numbers, and those of a region are above those
  * of all earlier regions. Regions do not join. A trace has one thread and no clock, so the model
- * has neither waits for other threads' frees nor deferred frees. Owner: the caller of init calls
- * deinit; a chunk is valid until it is freed. Threads: externally synchronised. */
+ * has neither waits for other threads' frees nor deferred frees. Owner: the caller of init must
+ * call deinit; a chunk is valid until it is freed. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_TENSORFLOW_BFC_RULES_H
 #define GANTRY_BENCH_TENSORFLOW_BFC_RULES_H
 

@@ -69,7 +69,7 @@ void trace_make_attack_comb(memory_trace_t *trace, uint64_t seed) {
 
 /* Large blocks with a small one after each; the large ones are freed, the small ones stay. Each
  * phase requests larger blocks than the holes. It first fills the holes with blocks of their size,
- * so that its own small blocks lie between its large ones. */
+ * so that its own small blocks are between its large ones. */
 void trace_make_attack_pins(memory_trace_t *trace, uint64_t seed) {
     trace_random_t random = {seed};
     held_t pins = {0}, covers = {0}, blocks = {0};

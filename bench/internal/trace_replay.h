@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a trace through an allocator, and records the memory held, its waste and the failures.
  *
- * A subject is an allocator behind a few functions: Gantry's, over a driver that only counts, or
- * the model of TensorFlow's rules. Threads: externally synchronised. */
+ * A subject is an allocator with a few functions: Gantry's, over a driver that only counts, or the
+ * model of TensorFlow's rules. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_TRACE_REPLAY_H
 #define GANTRY_BENCH_TRACE_REPLAY_H
 

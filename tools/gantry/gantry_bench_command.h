@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of `gantry bench`: which device is faster at what size, on this machine.
  *
- * Owns its tensors and its host memory. Externally synchronised. */
+ * Owner: a bench_t owns its tensors and its host memory. Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_BENCH_COMMAND_H
 #define GANTRY_TOOLS_GANTRY_BENCH_COMMAND_H
 
@@ -48,11 +48,12 @@ typedef struct bench_t {
     size_t rounds;
 } bench_t;
 
-/* Median of a side's samples in seconds; 0 if it has none. */
+/* Returns the median of a side's samples in seconds; 0 if it has none. */
 double bench_median(const bench_cell_t *cell, int side);
-/* The CPU's time divided by the GPU's: above 1 the GPU is faster. 0 if a side has no sample. */
+/* Returns the CPU's time divided by the GPU's: above 1 the GPU is faster. It is 0 if a side has no
+ * sample. */
 double bench_ratio(const bench_cell_t *cell);
-/* A value in the series' unit: microseconds, GB/s or GFLOP/s. */
+/* Returns a side's value in the series' unit: microseconds, GB/s or GFLOP/s. */
 double bench_value(const bench_cell_t *cell, int side);
 const char *bench_unit(bench_series_t series);
 const char *bench_series_name(bench_series_t series);  /* "matmul_copied" */
@@ -68,7 +69,7 @@ typedef enum bench_crossing_t {
     BENCH_CROSSING_MIXED    /* at some, but not at the largest measured one */
 } bench_crossing_t;
 
-/* What the measured sizes of a series say, and nothing about others. */
+/* What the measured sizes of a series say; it says nothing about other sizes. */
 typedef struct bench_verdict_t {
     bench_crossing_t crossing;
     uint64_t size;              /* measured: the GPU is faster from it on; 0 unless AT */
@@ -78,13 +79,15 @@ bench_verdict_t bench_judge(const bench_t *bench, bench_series_t series);
 
 /* ---- gantry_bench_command_measure.c ---- */
 
-/* Measures all cells until the time is over, and at least once. False after a message. */
+/* Measures all cells until the time is over, and at least once. It returns false after a
+ * message. */
 bool bench_measure(bench_t *bench);
 void bench_release(bench_t *bench);
 
 /* ---- gantry_bench_command_svg.c ---- */
 
-/* Replaces the file whole or not at all. False after a message. */
+/* Writes the picture. The file is replaced whole or not at all. It returns false after a
+ * message. */
 bool bench_write_svg(const bench_t *bench, const char *path);
 
 #endif

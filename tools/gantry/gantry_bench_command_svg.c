@@ -13,7 +13,7 @@
 #define PANEL_WIDTH 340.0
 #define PANEL_HEIGHT 220.0
 
-/* Okabe and Ito's blue and vermilion, which all readers can tell apart. */
+/* Okabe and Ito's blue and vermilion, which all readers can distinguish. */
 static const char *const colours[BENCH_SIDES] = {"#0072b2", "#d55e00"};
 
 typedef struct panel_t {
@@ -48,7 +48,7 @@ static bool is_shown(const panel_t *panel, const bench_cell_t *cell, int side) {
     return cell->series == panel->series && bench_value(cell, side) > 0;
 }
 
-/* False if there is nothing to show. */
+/* Finds the scales of a panel; it returns false if there is nothing to show. */
 static bool find_scales(panel_t *panel) {
     panel->least_x = panel->least_y = INFINITY;
     panel->most_x = panel->most_y = -INFINITY;

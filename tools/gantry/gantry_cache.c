@@ -21,7 +21,7 @@ typedef struct cache_call_t {
     cache_choice_t choice;
     int64_t now;
     gantry_json_t *json; /* NULL: text */
-    bool is_others;      /* others may write the folder: its files need not be told one by one */
+    bool is_others;      /* others may write the folder: its files need not be listed one by one */
     size_t problems;
 } cache_call_t;
 
@@ -59,7 +59,7 @@ static bool is_spelling(const char *text) {
     return colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1);
 }
 
-/* Opens all backends to find the device behind a spelling. */
+/* Opens all backends to find the device that a spelling names. */
 static bool find_device(cache_call_t *call, const char *text) {
     cache_choice_t *choice = &call->choice;
     gantry_device_details_t details = {.struct_size = sizeof details};
@@ -150,7 +150,7 @@ static void verify_file(cache_call_t *call, const cache_folder_t *folder, cache_
     }
 }
 
-/* Whether the file goes, or would go. */
+/* Removes the file if it must go, and returns whether it goes, or would go. */
 static bool clear_file(cache_call_t *call, const cache_folder_t *folder, cache_file_t *file) {
     char owner[128];
     if (file->kind == CACHE_UNFINISHED && age_of(call, file) < LEAST_UNFINISHED_SECONDS)
@@ -284,7 +284,8 @@ static bool read_action(const char *word, cache_action_t *out) {
     return false;
 }
 
-/* Kernels are built again within seconds; records take minutes, and are cleared by request only. */
+/* Chooses what is cleared. Kernels are built again within seconds; records take minutes, so they
+ * must be named in the request. */
 static void choose_parts(cache_call_t *call) {
     call->has_kernels = gantry_command_has(call->values, "kernels");
     call->has_tuning = gantry_command_has(call->values, "tuning");

@@ -2,7 +2,8 @@
 /* The parts of `gantry cache`. The files of the kernel cache are read, checked and removed without
  * the library, so that a broken driver cannot get in the way. The tuning file is the library's.
  *
- * Trusts no file. Owns the list of files. Externally synchronised. */
+ * No file is trusted, because another user may have written it. Owner: a folder owns its list of
+ * files, and must be closed. Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_CACHE_H
 #define GANTRY_TOOLS_GANTRY_CACHE_H
 
@@ -44,16 +45,18 @@ typedef struct cache_folder_t {
     char why[CACHE_WHY_BYTES]; /* why it cannot be read, or "" */
 } cache_folder_t;
 
-/* Lists the files of a folder with their labels. False if it cannot be read: why. A missing folder
- * is empty. Close it also after a failure. */
+/* Lists the files of a folder with their labels. If it cannot be read, the call returns false, and
+ * `why` has the reason. A missing folder is empty. The caller must close the folder after a
+ * failure, too. */
 bool cache_folder_open(cache_folder_t *self, const char *path);
 void cache_folder_close(cache_folder_t *self);
 
-/* Reads the whole file: is_damaged and why. */
+/* Reads the whole file, and sets is_damaged and why. */
 void cache_file_verify(const cache_folder_t *self, cache_file_t *file);
-/* Removes the file, if it still is a plain file. False: why. */
+/* Removes the file, which must still be a plain file. If it returns false, `why` has the reason. */
 bool cache_file_remove(const cache_folder_t *self, cache_file_t *file);
-/* Whether files can be removed from the folder. False: why names the folder and the cure. */
+/* Returns whether files can be removed from the folder. If not, `why` names the folder and the
+ * cure. */
 bool cache_folder_is_writable(cache_folder_t *self);
 
 /* "bob (1001)", or "1001". Returns out. */
@@ -62,7 +65,7 @@ char *cache_user_name(uid_t user, char *out, size_t out_bytes);
 /* ---- gantry_cache_tuning.c ---- */
 
 /* Each prints to standard output, or into json, and adds to *out_problems what is damaged, cannot
- * be read or cannot be removed. The runtime needs no backend but the CPU's. */
+ * be read or cannot be removed. The runtime needs only the CPU's backend. */
 typedef struct cache_choice_t {
     double older_seconds;
     const char *text;                /* a part of the device's name, or NULL */
@@ -71,7 +74,7 @@ typedef struct cache_choice_t {
     bool is_dry_run;
 } cache_choice_t;
 
-/* Whether the text has the other one, letters of either case alike. */
+/* Returns whether the text has the other one, where letters of either case count as equal. */
 bool cache_text_has(const char *text, const char *part);
 
 void cache_tuning_list(gantry_runtime_t *runtime, const cache_choice_t *choice, gantry_json_t *json,

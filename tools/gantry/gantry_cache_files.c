@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* src/kernel/binary_store.c says how a file is laid out. A file of the cache has a name of 32 hex
- * digits and ".bin"; a temporary one has 8 more digits and ".tmp" behind it. All other entries of
- * the folder are another's, whatever they hold: they are counted, and never opened or removed.
+ * digits and ".bin"; a temporary one has 8 more digits and ".tmp" after it. All other entries of
+ * the folder are another's, whatever they hold: they are counted, and must never be opened or
+ * removed.
  *
- * Every access is relative to the open folder and follows no symbolic link. */
+ * Every access must be relative to the open folder and must follow no symbolic link. */
 #define _POSIX_C_SOURCE 200809L
 #include "gantry_cache.h"
 
@@ -84,7 +85,7 @@ static void damage(cache_file_t *file, const char *why) {
     (void)snprintf(file->why, sizeof file->why, "%s", why);
 }
 
-/* Checks what the head alone shows. */
+/* Checks what the head shows, without the rest of the file. */
 static bool check_head(cache_file_t *file, const head_t *head, size_t got) {
     char key[KEY_DIGITS + 1];
     if (got >= sizeof head->magic && memcmp(head->magic, "GANTRYK1", 8) == 0) {

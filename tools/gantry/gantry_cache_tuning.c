@@ -44,7 +44,7 @@ static bool list_record(void *user, const gantry_tuning_record_t *record) {
     return true;
 }
 
-/* The path, or NULL if there is none: that is no problem. */
+/* Begins the report, and returns the path; NULL if there is none, which is no problem. */
 static const char *begin_report(gantry_runtime_t *runtime, gantry_json_t *json) {
     const char *path = NULL;
     const bool has_path = gantry_get_tuning_file(runtime, &path) == GANTRY_OK;
@@ -100,7 +100,7 @@ static bool is_blank_or_comment(const char *line, size_t length) {
     return blanks == length || line[0] == '#';
 }
 
-/* Tells of each line that is neither a record, a comment nor blank. */
+/* Reports each line that is neither a record, a comment nor blank. */
 static size_t tell_bad_lines(const char *path, const char *text, size_t size,
                              const visit_t *records, gantry_json_t *json) {
     size_t bad = 0, next = 0, at = 0;

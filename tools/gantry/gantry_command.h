@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of the program gantry, as tables. Each command has one file with one constant
  * gantry_command_<name>, which gantry_commands.def lists. The parser, --help, the manual page and
- * the completions of shells are made from these tables alone.
- * Threads: externally synchronised. */
+ * the completions of shells are made only from these tables, so a command must name all its options
+ * and operands there. Owner: tables are constant data; parsed values point into the words of the
+ * line, which must outlive them. Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_COMMAND_H
 #define GANTRY_TOOLS_GANTRY_COMMAND_H
 
@@ -55,11 +56,11 @@ typedef struct gantry_command_t {
     size_t operand_least, operand_most;
     const char *operand_choices; /* of the first operand, as an option's choices; NULL: any word */
     gantry_command_offer_t operand_offer;
-    /* The first operand ends the options: what follows belongs to another program. */
+    /* The first operand ends the options, because what follows belongs to another program. */
     bool operands_end_options;
     bool is_hidden; /* from --help, the manual page and completions */
     gantry_command_option_t options[GANTRY_COMMAND_MOST_OPTIONS]; /* --help is added */
-    /* Codes that differ from: 0 success, 1 the work failed, 2 wrong usage. */
+    /* The codes that are not the usual ones: 0 success, 1 the work failed, 2 wrong usage. */
     gantry_command_exit_code_t exit_codes[GANTRY_COMMAND_MOST_LINES];
     gantry_command_example_t examples[GANTRY_COMMAND_MOST_LINES];
     int (*run)(const gantry_command_values_t *values); /* returns the exit code */
@@ -98,19 +99,20 @@ struct gantry_command_values_t {
     bool wants_help; /* the line has --help; the words after it were not read */
 };
 
-/* A name that is not in the command's table ends the program: that is a mistake of this program. */
+/* Returns whether the option is given. The name must be in the command's table: another one ends
+ * the program, because it is a mistake of this program. */
 bool gantry_command_has(const gantry_command_values_t *values, const char *name);
-/* The value of the option; NULL if it is not given. */
+/* Returns the value of the option; NULL if it is not given. */
 const char *gantry_command_value(const gantry_command_values_t *values, const char *name);
-/* The value number index of a repeatable option; NULL after the last. */
+/* Returns the value number index of a repeatable option; NULL after the last. */
 const char *gantry_command_value_at(const gantry_command_values_t *values, const char *name,
                                     size_t index);
-/* The place of the value in the option's choices; `fallback` if it is not given. */
+/* Returns the place of the value in the option's choices; `fallback` if it is not given. */
 size_t gantry_command_choice(const gantry_command_values_t *values, const char *name,
                              size_t fallback);
 
 /* Read the option's value, and leave *out as it is if the option is not given. Return false after a
- * message on standard error; the command then returns GANTRY_TOOL_WRONG_USAGE. */
+ * message on standard error; the command must then return GANTRY_TOOL_WRONG_USAGE. */
 bool gantry_command_number(const gantry_command_values_t *values, const char *name, double least,
                            double most, double *out);
 bool gantry_command_integer(const gantry_command_values_t *values, const char *name, uint64_t least,
@@ -126,25 +128,28 @@ bool gantry_command_duration(const gantry_command_values_t *values, const char *
  * GANTRY_TOOL_WRONG_USAGE. */
 int gantry_command_refuse(const gantry_command_t *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The value of an option is wrong; `accepted` says which values are right: "a number above 0". */
+/* Refuses the value of an option. `accepted` must say which values are right: "a number above
+ * 0". */
 int gantry_command_refuse_value(const gantry_command_values_t *values, const char *name,
                                 const char *accepted);
 
 /* ---- for the parser, help, the manual page and completions ---- */
 
-/* The option with that name, of `length` bytes, or NULL. --help stands in no table. */
+/* Returns the option with that name, of `length` bytes, or NULL. --help is in no table. */
 const gantry_command_option_t *gantry_command_find_option(const gantry_command_t *command,
                                                           const char *name, size_t length);
 /* Copies the choice number index of "idle|free|spread". Returns false after the last. */
 bool gantry_command_choice_at(const char *choices, size_t index, char out[32]);
 
-/* The option's text with its choices: "chooses the card: idle|free|spread". */
+/* Writes the option's text with its choices: "chooses the card: idle|free|spread". */
 void gantry_command_option_text(const gantry_command_option_t *option, char *out, size_t out_bytes);
-/* The code and its text, number index of the command's full list: 0, 1 and 2 are always there. */
+/* Gets the code and its text number index of the command's full list, which always has 0, 1 and
+ * 2. */
 bool gantry_command_exit_code_at(const gantry_command_t *command, size_t index,
                                  gantry_command_exit_code_t *out);
 
-/* The word that a user may have meant instead of `word`, or NULL. Words are offered one by one. */
+/* Finds the word that a user may have meant instead of `word`, or NULL. Candidates must be offered
+ * one by one. */
 typedef struct gantry_command_nearest_t {
     const char *word;
     size_t distance;
@@ -153,7 +158,7 @@ typedef struct gantry_command_nearest_t {
 void gantry_command_nearest_offer(gantry_command_nearest_t *self, const char *candidate);
 const char *gantry_command_nearest_best(const gantry_command_nearest_t *self);
 
-/* Whether the word is --help or -h. */
+/* Returns whether the word is --help or -h. */
 bool gantry_command_is_help(const char *word);
 /* Reads the words after the command's name, up to --help if it is there. Returns false after a
  * message. */
@@ -164,7 +169,7 @@ void gantry_command_values_deinit(gantry_command_values_t *values);
 void gantry_command_print_overview(FILE *file);
 void gantry_command_print_usage(FILE *file, const gantry_command_t *command);
 void gantry_command_print_help(FILE *file, const gantry_command_t *command);
-/* An array with the tables of the command, or of all commands if it is NULL. */
+/* Prints an array with the tables of the command, or of all commands if it is NULL. */
 void gantry_command_print_json(FILE *file, const gantry_command_t *command);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry __complete SHELL: the completion of bash, zsh or fish. The build writes and installs the
- * three files. They hold the tables' names and texts; only devices and ops are asked for while the
+ * three files. They hold the tables' names and texts; only devices and ops are queried while the
  * user types. */
 #include <string.h>
 
@@ -83,8 +83,8 @@ static void print_bash_tables(void) {
     (void)fputs("    esac\n    return 1\n}\n", stdout);
 }
 
-/* Bash splits words at = and :, which stand in --device=cpu:0. The function therefore reads the
- * line itself, and answers with the part that bash replaces. It runs in bash 3.2, too. */
+/* Bash splits words at = and :, which --device=cpu:0 has. The function must therefore read the line
+ * itself, and answer with the part that bash replaces. It runs in bash 3.2, too. */
 static const char bash_body[] =
     "_gantry_offer() { # KIND WORD...: one candidate a line\n"
     "    local kind=$1\n"

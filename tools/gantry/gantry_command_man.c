@@ -61,7 +61,7 @@ static void print_options(const gantry_command_t *command) {
     }
 }
 
-/* The codes of this command alone: the usual ones stand under EXIT STATUS. */
+/* Prints the codes of this command only, because the usual ones are under EXIT STATUS. */
 static void print_exit_codes(const gantry_command_t *command) {
     for (size_t i = 0; i < GANTRY_COMMAND_MOST_LINES && command->exit_codes[i].text; ++i) {
         if (i == 0) (void)fputs(".PP\nExit codes:\n", stdout);

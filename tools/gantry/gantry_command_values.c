@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands ask about their parsed line, and how they refuse values. */
+/* What commands read from their parsed line, and how they refuse values. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -56,7 +56,7 @@ static bool name_array(convert_set_t *set, const char *path, const char *wanted)
     return true;
 }
 
-/* Keeps one tensor alone. */
+/* Keeps only one tensor. */
 static bool choose_tensor(convert_set_t *set, const char *path, const char *wanted) {
     char names[1024] = "";
     size_t count = 0;
@@ -135,7 +135,7 @@ static bool widen_elements(convert_tensor_t *tensor, size_t elements) {
     return true;
 }
 
-/* A list has no elements. */
+/* Widens a tensor. Where the tensors are only listed, it has no elements. */
 static bool widen_tensor(convert_tensor_t *tensor) {
     const size_t elements = tensor->bytes / 2;
     if (tensor->data && !widen_elements(tensor, elements)) return false;
@@ -168,8 +168,8 @@ static bool refuse_problems(const convert_set_t *set, const char *path, size_t c
     return false;
 }
 
-/* Before elements are read. Drops the entries that cannot be read if `skips`, and refuses them
- * otherwise. */
+/* Must be called before elements are read. It drops the entries that cannot be read if `skips`, and
+ * refuses them otherwise. */
 static bool check_problems(convert_set_t *set, const char *path, bool is_chosen, bool skips) {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < set->count; ++i) count += set->tensors[i].problem != NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of `gantry convert`: named tensors of files, listed, read and written.
  *
- * Files are trusted in nothing. Functions that return false have told the reason on standard
- * error. Owns the set. Externally synchronised. */
+ * Files are trusted in nothing. A function that returns false must have written the reason to
+ * standard error. Owner: the caller has the set and the source, and must end both. Threads:
+ * externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_CONVERT_H
 #define GANTRY_TOOLS_GANTRY_CONVERT_H
 
@@ -49,7 +50,8 @@ typedef struct convert_set_t {
 } convert_set_t;
 
 void convert_set_deinit(convert_set_t *self);
-/* The new last tensor, without elements; NULL: no memory. Copies the name. */
+/* Adds a last tensor without elements, and copies the name. It returns NULL if there is no
+ * memory. */
 convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const char *name,
                                   gantry_dtype_t dtype, const gantry_shape_t *shape);
 /* The same for an entry that cannot be read. */
@@ -59,7 +61,7 @@ void convert_tensor_deinit(convert_tensor_t *tensor);
 
 /* ".npz" */
 const char *convert_format_suffix(convert_format_t format);
-/* Replaces the file whole or not at all. All tensors are loaded. */
+/* Writes the tensors, all of which must be loaded. The file is replaced whole or not at all. */
 bool convert_write(const char *path, convert_format_t format, const convert_set_t *set);
 
 /* ---- gantry_convert_read.c ---- */
@@ -76,12 +78,14 @@ typedef struct convert_source_t {
 /* The end of a message about another file. */
 #define CONVERT_ACCEPTED "; .npy, .npz and .safetensors files are accepted"
 
-/* Opens a file and lists its tensors. Close the source and deinit the set also after a failure. */
+/* Opens a file and lists its tensors. The caller must close the source and deinit the set after a
+ * failure, too. */
 bool convert_open(const char *path, convert_source_t *out, convert_set_t *out_set);
 void convert_close(convert_source_t *source);
-/* Reads the elements of one tensor, which has no problem and its name in the file. */
+/* Reads the elements of one tensor, which must have no problem and must have its name in the
+ * file. */
 bool convert_load(const convert_source_t *source, convert_tensor_t *tensor);
-/* Exactly size bytes. */
+/* Reads exactly `size` bytes. */
 bool convert_read_at(const convert_source_t *source, uint64_t offset, void *bytes, size_t size);
 
 /* ---- gantry_convert_zip.c ---- */
@@ -91,13 +95,15 @@ bool convert_read_at(const convert_source_t *source, uint64_t offset, void *byte
 
 /* Lists the entries of an .npz file. */
 bool convert_zip_list(const convert_source_t *source, convert_set_t *out);
-/* Whether a tensor may have this name in a .zip: no unzip leaves its folder. Else why. */
+/* Returns whether a tensor may have this name in a .zip: no unzip may leave its folder by it. If
+ * not, *out_why says why. */
 bool convert_zip_name_is_safe(const char *name, const char **out_why);
 
 /* ---- gantry_convert_zip_write.c ---- */
 
 typedef bool (*convert_sink_fn)(void *user, const void *bytes, size_t size);
-/* Makes an archive of stored entries. False if the sink fails, or there is no memory. */
+/* Makes an archive of stored entries. It returns false if the sink fails, or if there is no
+ * memory. */
 bool convert_zip_write(const convert_set_t *set, convert_sink_fn sink, void *user);
 
 /* ---- gantry_convert_inflate.c ---- */
@@ -106,7 +112,8 @@ uint32_t convert_crc32(uint32_t crc, const void *bytes, size_t size);
 /* Decompresses a DEFLATE stream (RFC 1951) of exactly out_bytes bytes. */
 bool convert_inflate(const unsigned char *bytes, size_t size, unsigned char *out, size_t out_bytes);
 /* Decompresses the beginning of a stream. Returns how many bytes there are: wanted, unless the
- * stream or the given part of it ends before. out has room for CONVERT_INFLATE_MORE bytes more. */
+ * stream or the given part of it ends before. out must have room for CONVERT_INFLATE_MORE bytes
+ * more. */
 #define CONVERT_INFLATE_MORE ((size_t)65536)
 size_t convert_inflate_front(const unsigned char *bytes, size_t size, unsigned char *out,
                              size_t wanted);

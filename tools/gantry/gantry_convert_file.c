@@ -122,7 +122,8 @@ static bool write_npy(const convert_tensor_t *tensor, gantry_new_file_t *file) {
            sink_to_file(file, tensor->data, tensor->bytes);
 }
 
-/* The name is the handlers' once the file is this program's own. */
+/* Writes next to the path. The handlers may use the name only once the file is this program's
+ * own. */
 static bool write_beside(const char *path, convert_format_t format, const convert_set_t *set) {
     (void)gantry_fail(GANTRY_OK, "");
     bool good = gantry_file_begin(path, &written) == GANTRY_OK;

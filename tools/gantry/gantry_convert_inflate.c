@@ -7,8 +7,8 @@
  * A table has an entry for each text of as many bits as the longest code has: the symbol and the
  * length of its code. Codes begin with their highest bit and the stream with its lowest, so the
  * entries' numbers are codes with their bits reversed. A length of 0 marks a text that begins no
- * code. Every read is checked against the end of the input, and every write against that of the
- * output. */
+ * code. Every read must be checked against the end of the input, and every write against that of
+ * the output, because the stream is not trusted. */
 #include <string.h>
 
 #include "gantry_convert.h"
@@ -37,7 +37,7 @@ typedef struct bits_t {
     const unsigned char *at, *end;
     uint64_t value; /* the next bits, the lowest first */
     unsigned count;
-    bool is_over; /* more bits were asked for than the input has */
+    bool is_over; /* more bits were requested than the input has */
 } bits_t;
 
 static void refill(bits_t *bits) {

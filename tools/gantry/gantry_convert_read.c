@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the input of `gantry convert`: first its headers alone, so that a file of any size is
- * listed at once, then the elements of the tensors that are wanted, one after another.
+/* Reads the input of `gantry convert`: first only its headers, so that a file of any size is listed
+ * at once, then the elements of the tensors that are wanted, one after another.
  *
  * An entry that cannot be read is in the list with its problem, and hides no other one. What makes
- * the whole file a liar, such as entries that overlap, is a failure. */
+ * the whole file untrue, such as entries that overlap, is a failure. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -52,14 +52,14 @@ bool convert_read_at(const convert_source_t *source, uint64_t offset, void *byte
 /* ---- a part of the file in memory ---- */
 
 typedef struct part_t {
-    unsigned char *bytes; /* NULL: a failure, which was told */
+    unsigned char *bytes; /* NULL: a failure, which was reported */
     void *block;          /* what holds them */
     size_t block_bytes;
     bool is_mapped;
 } part_t;
 
-/* A large part is mapped, so that it does not take memory beside its tensor. Who cuts the file
- * meanwhile ends this program by SIGBUS; no output is there yet. */
+/* A large part is mapped, so that it does not take memory in addition to its tensor. Who cuts the
+ * file meanwhile ends this program by SIGBUS; no output is there yet. */
 static part_t open_part(const convert_source_t *source, uint64_t offset, size_t size) {
     part_t part = {.block_bytes = size, .is_mapped = size >= MAPPED_FROM};
     if (part.is_mapped) {

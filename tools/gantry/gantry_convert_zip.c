@@ -7,10 +7,10 @@
  *     end record
  *
  * Only the directory, the local heads and the headers of the .npy files are read. The central
- * directory is believed only where the rest agrees: entries are in front of it, do not overlap (an
- * overlap is how small archives become huge) and have the same name in their local head; loading
- * compares the checksum. Names that would leave a folder are refused although nothing is unpacked:
- * whoever unpacks a copy is safe, too. */
+ * directory is believed only where the rest agrees: entries must be in front of it, must not
+ * overlap (an overlap is how small archives become huge) and must have the same name in their local
+ * head; loading compares the checksum. Names that would leave a folder are refused although nothing
+ * is unpacked, because whoever unpacks a copy must be safe, too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,7 +180,7 @@ static bool take_name(const zip_t *zip, const unsigned char *bytes, size_t lengt
 
 /* ---- entries ---- */
 
-/* Sizes of more than 32 bits stand in an extra field, in this order, where they are needed. */
+/* Sizes of more than 32 bits are in an extra field, in this order, where they are needed. */
 static bool take_long_sizes(const unsigned char *extra, size_t length, entry_t *out) {
     uint64_t *const wanted[] = {out->bytes == 0xffffffff ? &out->bytes : NULL,
                                 out->stored_bytes == 0xffffffff ? &out->stored_bytes : NULL,
@@ -265,8 +265,8 @@ static bool read_entry(const zip_t *zip, uint64_t *at, entry_t *out) {
 
 /* ---- arrays ---- */
 
-/* The first bytes of the entry's .npy file, at most CONVERT_NPY_FRONT of them. NULL: a failure,
- * which was told. */
+/* The first bytes of the entry's .npy file, at most CONVERT_NPY_FRONT of them. NULL after a
+ * failure, which was reported. */
 static unsigned char *read_front(const zip_t *zip, const entry_t *entry, size_t *out_bytes) {
     const bool is_deflated = entry->method == 8;
     const size_t most = is_deflated ? DEFLATED_FRONT : CONVERT_NPY_FRONT;
@@ -288,7 +288,7 @@ static unsigned char *read_front(const zip_t *zip, const entry_t *entry, size_t 
     return NULL;
 }
 
-/* A folder has no content that a list could miss. */
+/* Lists an entry. A folder is left out, because it has no content that a list could miss. */
 static bool list_entry(const zip_t *zip, const entry_t *entry, convert_set_t *out) {
     if (entry->is_folder) return true;
     const char *path = zip->source->path, *problem = entry->problem;

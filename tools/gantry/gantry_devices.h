@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All that `gantry devices` shows of a device, in three forms: short, with every detail, and JSON.
- * Threads: externally synchronised. */
+ * Owner: the runtime has the devices; what is shown is a plain value. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_DEVICES_H
 #define GANTRY_TOOLS_GANTRY_DEVICES_H
 
@@ -26,7 +27,7 @@ typedef struct devices_shown_t {
 } devices_shown_t;
 
 const char *devices_state_name(gantry_backend_state_t state);
-/* All views, or NULL. The caller frees the array. */
+/* Lists all views, or returns NULL. The caller must free the array. */
 const gantry_physical_device_t **devices_list_views(gantry_runtime_t *runtime, size_t *out_count);
 void devices_look_at(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                      devices_shown_t *out);

@@ -3,7 +3,7 @@
  *
  *     machine      PCI bus, device nodes, .icd files, folders: no driver is asked
  *     backends     the library's own reasons and log, with a remedy for each
- *     views        hidden devices, one card behind two drivers
+ *     views        hidden devices, one card with two drivers
  *     kernels      a process of its own computes on each device
  *     wishes       --require and --strict */
 #define _POSIX_C_SOURCE 200809L

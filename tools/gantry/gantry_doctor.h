@@ -3,7 +3,8 @@
  *
  * A check has one of three states. Failed: something is there and does not work, or something that
  * was required is missing. Not possible: the machine or the library cannot answer, or the thing was
- * left out on purpose. Only required checks count for the exit code. Externally synchronised. */
+ * left out on purpose. Only required checks count for the exit code. Owner: the command has the
+ * doctor_t, which has all checks. Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_DOCTOR_H
 #define GANTRY_TOOLS_GANTRY_DOCTOR_H
 
@@ -71,13 +72,13 @@ typedef struct doctor_t {
 
 /* ---- the list ---- */
 
-/* Adds a check. remedy may be NULL. Beyond DOCTOR_MOST_CHECKS the last check is replaced. */
+/* Adds a check, whose remedy may be NULL. Beyond DOCTOR_MOST_CHECKS the last check is replaced. */
 __attribute__((format(printf, 6, 7))) doctor_check_t *doctor_add(doctor_t *doctor, const char *kind,
                                                                  const char *name,
                                                                  doctor_state_t state,
                                                                  const char *remedy,
                                                                  const char *format, ...);
-/* The remedy for a reason that the library gave, or NULL. */
+/* Returns the remedy for a reason that the library gave, or NULL. */
 const char *doctor_remedy(const char *reason);
 /* For an NVIDIA library that pip may have installed where Gantry does not search. */
 #define DOCTOR_PIP_HINT \
@@ -90,7 +91,7 @@ int doctor_print(const doctor_t *doctor, bool json);
 /* ---- the checks ---- */
 
 gantry_device_details_t doctor_details(const doctor_t *doctor, size_t view);
-/* Writes where a file of the system lies: below GANTRY_TEST_ROOT, which tests set. */
+/* Writes where a file of the system is: below GANTRY_TEST_ROOT, which tests set. */
 const char *doctor_path(char out[DOCTOR_PATH_BYTES], const char *path);
 
 void doctor_look_at_machine(doctor_machine_t *out_machine);
@@ -102,22 +103,23 @@ void doctor_check_log(doctor_t *doctor);
 void doctor_check_views(doctor_t *doctor);
 void doctor_check_folders(doctor_t *doctor);
 void doctor_check_kernels(doctor_t *doctor);
-/* The check that says whether a device computes, or NULL. */
+/* Returns the check that says whether a device computes, or NULL. */
 doctor_check_t *doctor_find_result(doctor_t *doctor, const char *alias);
 void doctor_check_wishes(doctor_t *doctor);
 
-/* Whether a process survives that opens the drivers as this one will. If not, writes how it ended.
- * is_patient: with all time, also in a test. */
+/* Returns whether a process survives that opens the drivers as this one will. If not, it writes how
+ * the process ended. is_patient gives it all time, in a test, too. */
 bool doctor_try_drivers(bool is_patient, char *why, size_t why_bytes);
 
 typedef void (*doctor_line_fn)(doctor_t *doctor, char *line);
-/* Gives each line of the hidden command's answer to this word to `tell`. */
+/* Runs the hidden command with this word, and gives each line of its answer to `tell`. */
 void doctor_ask(doctor_t *doctor, const char *word, doctor_line_fn tell);
 
 /* The hidden command that computes on each device that it is given. It prints a line for each:
- * alias, state, text and note, with tabs between them. Without a device it opens the drivers, asks
- * what `gantry doctor` asks, and says at its end that it is there still: a driver may call exit.
- * For the word DOCTOR_LISTS it opens what variables list: doctor_open_lists. */
+ * alias, state, text and note, with tabs between them. Without a device it opens the drivers, makes
+ * the calls that `gantry doctor` makes, and must say at its end that it is there still, because a
+ * driver may call exit. For the word DOCTOR_LISTS it opens what variables list:
+ * doctor_open_lists. */
 #define DOCTOR_COMPUTE "doctor-compute"
 #define DOCTOR_SURVIVED "survived"
 #define DOCTOR_LISTS "lists"

@@ -47,7 +47,8 @@ static bool is_expected(const doctor_t *doctor, const gantry_backend_status_t *s
     return true;
 }
 
-/* Another remedy than that of a machine without the driver. */
+/* Returns a remedy for a backend that is unusable, which must differ from that of a machine without
+ * the driver. */
 static const char *unusable_remedy(const gantry_backend_status_t *status) {
     const bool is_wrong = strncmp(status->reason, "no NVIDIA driver: ", 18) == 0 &&
                           !is_absent(status, "no NVIDIA driver: ", "libcuda.so.1");
@@ -57,7 +58,7 @@ static const char *unusable_remedy(const gantry_backend_status_t *status) {
                : doctor_remedy(status->reason);
 }
 
-/* A driver in quarantine: the command that ends it stands in the reason. */
+/* Finds the command that ends the quarantine of a driver, which the reason has. */
 static const char *find_way_back(const gantry_backend_status_t *status,
                                  char out[DOCTOR_PATH_BYTES]) {
     const char *begin = strstr(status->reason, "when the record is removed: rm '"),
@@ -186,7 +187,7 @@ void doctor_check_backends(doctor_t *doctor) {
 
 /* ---- the log ---- */
 
-/* Lines that other checks repeat. */
+/* Returns whether other checks repeat the line. */
 static bool is_told(const doctor_t *doctor, const char *line) {
     static const char *const begins[] = {"Backend ", "CUDA devices run no programs",
                                          "Program binaries are not kept"};

@@ -43,8 +43,8 @@ static bool find_file(const char *pattern, char out[DOCTOR_PATH_BYTES]) {
     return true;
 }
 
-/* With a version behind .so: the bare name belongs to development packages, except for drivers that
- * have no other. */
+/* Finds a library with a version after .so, because the bare name belongs to development packages,
+ * except for drivers that have no other. */
 static bool find_library(const char *stem, char out[DOCTOR_PATH_BYTES]) {
     for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0]; ++i) {
         char below[256], pattern[DOCTOR_PATH_BYTES];
@@ -91,7 +91,7 @@ static bool is_folder(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* A name without a folder is first looked for among the usual files. */
+/* Reads one entry. A name without a folder is first looked for among the usual files. */
 static void read_one(names_t *names, const char *asked, const char *folder) {
     char path[2 * DOCTOR_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%.1000s/%.1000s", folder, asked);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Do drivers open, and are kernels built and right on each device? A process of its own computes on
  * the devices and prints a line for each. If it ends early or hangs, the device without a line is
- * at fault, and another process computes on the devices behind it. */
+ * at fault, and another process computes on the devices after it. */
 #define _GNU_SOURCE /* environ */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define MOST_MS 75000
 #define MOST_CLOSING_SECONDS 10
 
-/* The devices that are asked, in the order of their views. */
+/* The devices that must compute, in the order of their views. */
 typedef struct asked_t {
     char *aliases[DOCTOR_MOST_CHECKS];
     size_t views[DOCTOR_MOST_CHECKS];
@@ -75,7 +75,7 @@ static int most_ms(const worker_t *worker) {
 }
 
 /* The next line without its end, or NULL: the output ended, or time is up, which ends the process.
- * The line lies in the buffer until the next call. */
+ * The line stays in the buffer until the next call. */
 static char *read_line(worker_t *worker, char *line, size_t line_bytes, bool *out_late) {
     for (;;) {
         char *end = memchr(worker->buffer, '\n', worker->used);
@@ -150,7 +150,7 @@ static const doctor_check_t *find_cause(const doctor_t *doctor, const char *back
     return NULL;
 }
 
-/* Who installs what again: the processor's backend has no driver. */
+/* Writes who must install what again. The processor's backend has no driver. */
 static void write_remedy(const doctor_t *doctor, size_t view, const char *why, char *out,
                          size_t out_bytes) {
     const gantry_device_details_t details = doctor_details(doctor, view);
@@ -250,7 +250,7 @@ void doctor_ask(doctor_t *doctor, const char *word, doctor_line_fn tell) {
     (void)stop_worker(&worker, is_late);
 }
 
-/* Returns false if no process can be started. */
+/* Runs a process on the remaining devices. It returns false if no process can be started. */
 static bool run_worker(doctor_t *doctor, asked_t *asked) {
     worker_t worker;
     char line[2 * DOCTOR_LINE_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variables that list libraries for an OpenCL loader, which leaves out without a word what it
- * cannot open. Only the dynamic loader knows where it finds a bare name and what it accepts, and
- * opening a library runs its code; so a process of its own opens them. */
+ * cannot open. A process of its own must open them, because only the dynamic loader knows where it
+ * finds a bare name and what it accepts, and opening a library runs its code. */
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
 #include <stdlib.h>

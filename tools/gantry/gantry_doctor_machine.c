@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cards are on the PCI bus, and may this process open their device nodes? Nothing here asks a
- * driver. In a container the bus shows the machine's cards, whether the container got them or
- * not. */
+/* Which cards are on the PCI bus, and may this process open their device nodes? No driver is called
+ * here. In a container the bus shows the machine's cards, whether the container got them or not. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>

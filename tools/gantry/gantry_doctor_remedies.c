@@ -5,7 +5,7 @@
 #include "gantry_doctor.h"
 
 /* Packages are named for Debian and Ubuntu. The first row whose part is in a reason counts, so
- * special reasons stand before general ones. */
+ * special reasons must come before general ones. */
 static const struct {
     const char *part, *remedy;
 } remedies[] = {
@@ -59,7 +59,7 @@ static const struct {
     {"OCL_ICD_VENDORS", "unset OCL_ICD_VENDORS, or name a folder with .icd files in it"},
     {"no OpenCL platform", "apt-get install pocl-opencl-icd, or the driver of your card"},
 
-    /* CUDA; "device 0: ..." of several cards stands in one reason */
+    /* CUDA; one reason may have "device 0: ..." of several cards */
     {"is too old: it supports CUDA",
      "install NVIDIA's driver 525 or newer: apt-get install nvidia-driver (Ubuntu: nvidia-driver-580)"},
     {"for CUDA 12.0 or newer: it has no function",

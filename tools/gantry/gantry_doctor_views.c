@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices as programs see them: hidden by a variable, a processor that is no GPU, one card behind
- * two drivers, and limits of clocks and power. */
+/* Devices as programs see them: hidden by a variable, a processor that is no GPU, one card with two
+ * drivers, and limits of clocks and power. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void check_other_view(doctor_t *doctor, const gantry_device_details_t *de
 
 /* ---- limits ---- */
 
-/* The strongest first: its remedy is told. */
+/* The strongest must come first, because its remedy is reported. */
 static const struct {
     uint32_t bit;
     const char *text, *remedy;

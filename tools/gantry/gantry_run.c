@@ -36,7 +36,7 @@ static double now_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A signal ends this process as it ends any other, and the claims with it. */
+/* Sleeps. A signal ends this process as it ends any other, and the claims with it. */
 static void pause_for(double seconds) {
     const struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
     (void)nanosleep(&pause, NULL);
@@ -169,7 +169,8 @@ static void tell_why(const run_t *run, outcome_t outcome, size_t before) {
 
 /* ---- the command ---- */
 
-/* The file is complete before the program starts. False after a message. */
+/* Prints the object. The file must be complete before the program starts. It returns false after a
+ * message. */
 static bool print_json(run_t *run, const char *outcome, size_t chosen_count, size_t before,
                        const gantry_run_variables_t *variables, const gantry_run_layer_t *layer) {
     const gantry_run_report_t report = {.outcome = outcome,
@@ -289,7 +290,7 @@ static void drop_json(run_t *run) {
     gantry_file_abandon(&run->json_file);
 }
 
-/* This program's own list must not claim: it chooses for the child. */
+/* This program's own list must not claim, because it chooses for the child. */
 static void forget_automatic_list(void) {
     const char *list = getenv("GANTRY_VISIBLE_DEVICES");
     if (list && strstr(list, "auto")) (void)unsetenv("GANTRY_VISIBLE_DEVICES");

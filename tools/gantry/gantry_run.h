@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of `gantry run`: the cards and the choice among them, the environment of the child, the
- * child itself.
- * Threads: externally synchronised. */
+ * child itself. Owner: the command has the lists of cards and variables; the claim belongs to this
+ * process and its child. Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_RUN_H
 #define GANTRY_TOOLS_GANTRY_RUN_H
 
@@ -39,7 +39,7 @@ typedef struct gantry_run_card_t {
     uint32_t order; /* the lowest is the best */
 } gantry_run_card_t;
 
-/* The visible GPUs. False after a message. */
+/* Lists the visible GPUs. It returns false after a message. */
 bool gantry_run_list(gantry_runtime_t *runtime, const gantry_run_request_t *request,
                      gantry_run_card_t cards[GANTRY_RUN_MOST], size_t *out_count);
 /* Fills the fields of what is known now. */
@@ -47,8 +47,8 @@ void gantry_run_read_figures(gantry_runtime_t *runtime, gantry_run_card_t *card)
 /* Reads the cards' figures, and decides which of them serve the request now. */
 void gantry_run_look(gantry_runtime_t *runtime, const gantry_run_request_t *request,
                      gantry_run_card_t *cards, size_t count);
-/* Claims the best cards in the claimant's turn: chosen[i] is a place in cards. False, and nothing
- * is claimed, if too few serve the request; the cards' reasons say why. */
+/* Claims the best cards in the claimant's turn: chosen[i] is a place in cards. It returns false,
+ * and nothing is claimed, if too few serve the request; the cards' reasons say why. */
 bool gantry_run_claim(gantry_claim_t *claim, const gantry_run_request_t *request,
                       gantry_run_card_t *cards, size_t count, size_t *chosen);
 
@@ -60,11 +60,11 @@ typedef struct gantry_run_variables_t {
     size_t count;
 } gantry_run_variables_t;
 
-/* Sets a variable, and lists it. False after a message. */
+/* Sets a variable, and lists it. It returns false after a message. */
 bool gantry_run_set_variable(gantry_run_variables_t *variables, const char *name,
                              const char *value);
-/* Sets the variables by which the child and its libraries see the chosen cards alone; chosen_count
- * 0: no card. False after a message. */
+/* Sets the variables by which the child and its libraries see only the chosen cards, or no card if
+ * chosen_count is 0. It returns false after a message. */
 bool gantry_run_set_environment(gantry_runtime_t *runtime, const gantry_run_card_t *cards,
                                 const size_t *chosen, size_t chosen_count,
                                 gantry_run_variables_t *variables);
@@ -77,12 +77,12 @@ typedef struct gantry_run_layer_t {
     char reason[512];   /* why it is not set */
 } gantry_run_layer_t;
 
-/* Sets the layer's variables if the loader takes layers. False after a message. */
+/* Sets the layer's variables if the loader takes layers. It returns false after a message. */
 bool gantry_run_set_layer(gantry_runtime_t *runtime, const gantry_run_card_t *cards,
                           const size_t *chosen, size_t chosen_count,
                           gantry_run_variables_t *variables, gantry_run_layer_t *layer);
 
-/* What `gantry run --json` tells. */
+/* What `gantry run --json` reports. */
 typedef struct gantry_run_report_t {
     const char *outcome; /* "starts", "starts without a GPU", "too few GPUs fit", ... */
     const char *path;    /* of the program */
@@ -100,10 +100,11 @@ typedef struct gantry_run_report_t {
 
 void gantry_run_print_json(FILE *file, const gantry_run_report_t *report);
 
-/* The file that the command names, as execvp finds it. 0, or the exit code after a message. */
+/* Finds the file that the command names, as execvp finds it. It returns 0, or the exit code after a
+ * message. */
 int gantry_run_find_program(const char *command, char *out_path, size_t out_bytes);
 
-/* Runs the program, forwards signals, waits. Returns the exit code. */
+/* Runs the program, forwards signals, and waits. It returns the exit code. */
 int gantry_run_child(const char *path, char **arguments);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry run: the child. This process stays its parent, forwards signals, and ends as it does.
  *
- * Child and parent are in one process group, so a terminal's Ctrl-C reaches both: only signals that
- * a process sent are forwarded. Both hold the claims, so a card stays claimed when either is
+ * Child and parent are in one process group, so a terminal's Ctrl-C reaches both. Only signals that
+ * a process sent may be forwarded. Both hold the claims, so a card stays claimed when either is
  * killed. */
 #define _GNU_SOURCE
 #include <errno.h>

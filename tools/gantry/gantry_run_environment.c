@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry run: the variables by which a child sees the chosen cards alone.
+/* gantry run: the variables by which a child sees only the chosen cards.
  *
  *     GANTRY_RUN_DEVICES       UUIDs, or "cpu": what this run gave to the child
  *     GANTRY_VISIBLE_DEVICES   UUIDs, or -1

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry run: Gantry's OpenCL layer for the child, so that a program that does not use Gantry sees
- * the chosen cards alone.
+ * only the chosen cards.
  *
  * A loader opens the layers that OPENCL_LAYERS names: ocl-icd since 2.3, and Khronos' since 2021.
- * An older one ignores the variable, so its file is searched for the variable's name. The layer is
- * added behind layers that the user names: a loader calls the last one first. */
+ * An older one ignores the variable, so its file is searched for the variable's name. The layer
+ * must be added after layers that the user names, because a loader calls the last one first. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ static bool loader_has_layers(gantry_run_layer_t *layer) {
     return has;
 }
 
-/* Others may write the layer, who may not write this program. */
+/* Returns whether users who cannot write this program can write the layer. */
 static bool is_of_others(const char *program, const char *path, gantry_run_layer_t *layer) {
     if (gantry_check_writers(path) != GANTRY_FAILED_PRECONDITION) return false;
     (void)snprintf(layer->reason, sizeof layer->reason, "%s", gantry_last_message());

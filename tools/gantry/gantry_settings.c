@@ -96,7 +96,7 @@ static bool tell_all(gantry_runtime_t *runtime, gantry_json_t *json) {
 
 static int settings_run(const gantry_command_values_t *values) {
     bool prints_all = false;
-    /* The log level is left alone: the listing shows that of other programs. */
+    /* The log level must not be set, because the listing shows that of other programs. */
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .log = gantry_tool_log, .log_user = &prints_all};
     if (gantry_command_has(values, "opencl-cpu-as-gpu")) options.opencl_cpu_as_gpu = GANTRY_ON;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services for the commands of the program gantry: messages, runtimes, terminals, JSON, sizes and
- * durations. gantry_command.h has the tables of the commands.
- * Threads: externally synchronised. */
+ * durations. gantry_command.h has the tables of the commands. Owner: the command has what it opens,
+ * and must close it. Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_TOOL_H
 #define GANTRY_TOOLS_GANTRY_TOOL_H
 
@@ -21,13 +21,13 @@
 
 /* ---- messages ---- */
 
-/* Texts that others wrote are not to drive the terminal: control characters (C0, DEL, C1) but line
- * ends, line separators, controls of the direction of text, and bytes that are no UTF-8 become
- * question marks. */
+/* Texts that others wrote must not drive the terminal. So control characters (C0, DEL, C1) other
+ * than line ends, line separators, controls of the direction of text, and bytes that are no UTF-8
+ * become question marks. */
 void gantry_tool_make_printable(char *text);
-/* Bytes of the UTF-8 character at the text; 0 if it is none. */
+/* Returns the bytes of the UTF-8 character at the text; 0 if it is none. */
 int gantry_tool_utf8_length(const char *text);
-/* The character of that length if it is one of those above, else 0. */
+/* Returns the character of that length if it is one of those above; otherwise 0. */
 uint32_t gantry_tool_command_at(const char *text, int length);
 /* Print "gantry: ..." to standard error so, and return GANTRY_TOOL_FAILED. */
 int gantry_tool_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -36,9 +36,10 @@ int gantry_tool_fail_last(void);
 
 /* ---- files ---- */
 
-/* A stream to a file that is written whole or not at all (gantry/file.h). NULL after a message. */
+/* Opens a stream to a file that is written whole or not at all (gantry/file.h). It returns NULL
+ * after a message. */
 FILE *gantry_tool_file_open(gantry_new_file_t *file, const char *path);
-/* Ends both; false after a message, and the path keeps its old file. */
+/* Ends both. It returns false after a message; the path then keeps its old file. */
 bool gantry_tool_file_close(gantry_new_file_t *file, FILE *stream);
 
 /* ---- runtimes ---- */
@@ -47,12 +48,13 @@ bool gantry_tool_file_close(gantry_new_file_t *file, FILE *stream);
  * the bool *user is true. */
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
 /* What drivers print while they are opened goes to standard error, because the command's own output
- * must stay whole. `kept` is what the first function returned. */
+ * must stay whole. `kept` must be what the first function returned. */
 int gantry_tool_begin_drivers(void);
 void gantry_tool_end_drivers(int kept);
-/* Creates a runtime between these two. Its warnings go to standard error, and its whole log if
- * `is_verbose` or if GANTRY_LOG_LEVEL is set; `options` need not name a level. Returns NULL after a
- * message; the command then returns GANTRY_TOOL_FAILED. Release it by gantry_runtime_release. */
+/* Creates a runtime between those two calls. Its warnings go to standard error, and its whole log
+ * if `is_verbose` or if GANTRY_LOG_LEVEL is set; `options` need not name a level. It returns NULL
+ * after a message; the command must then return GANTRY_TOOL_FAILED. The caller must release the
+ * runtime by gantry_runtime_release. */
 gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
                                              bool is_verbose);
 /* The same, with --verbose and --opencl-cpu-as-gpu if the command has them. NULL: no options. */
@@ -70,12 +72,12 @@ typedef enum gantry_tool_style_t {
     GANTRY_STYLE_BAD      /* red */
 } gantry_tool_style_t;
 
-/* Whether the file is a terminal that takes colours: NO_COLOR is unset or empty, and TERM is set
- * and not "dumb". */
+/* Returns whether the file is a terminal that takes colours: NO_COLOR is unset or empty, and TERM
+ * is set and not "dumb". */
 bool gantry_tool_has_colours(FILE *file);
-/* The escape sequence of a style; "" if the file takes no colours. */
+/* Returns the escape sequence of a style; "" if the file takes no colours. */
 const char *gantry_tool_style(FILE *file, gantry_tool_style_t style);
-/* Columns of the terminal; 80 if the file is none or its width is unknown. */
+/* Returns the columns of the terminal; 80 if the file is none or its width is unknown. */
 int gantry_tool_width(FILE *file);
 /* Prints words with line breaks before `width`. The first line begins in column `column`, and the
  * others are indented by `indent`. Ends the last line. */
@@ -107,14 +109,14 @@ typedef struct gantry_json_t {
 } gantry_json_t;
 
 void gantry_json_init(gantry_json_t *json, FILE *file);
-/* `key` is the name within an object, and NULL within an array or at the top. */
+/* `key` must be the name within an object, and NULL within an array or at the top. */
 void gantry_json_object(gantry_json_t *json, const char *key);
 void gantry_json_array(gantry_json_t *json, const char *key);
 /* Ends the innermost object or array; at the top, ends the line. */
 void gantry_json_end(gantry_json_t *json);
-/* Bytes that are no UTF-8 become U+FFFD; NULL is null. */
+/* Writes a text. Bytes that are no UTF-8 become U+FFFD; NULL is null. */
 void gantry_json_text(gantry_json_t *json, const char *key, const char *text);
-/* With all digits it needs; null if it is not finite. */
+/* Writes a number with all digits that it needs; null if it is not finite. */
 void gantry_json_number(gantry_json_t *json, const char *key, double value);
 void gantry_json_integer(gantry_json_t *json, const char *key, int64_t value);
 void gantry_json_unsigned(gantry_json_t *json, const char *key, uint64_t value);
@@ -136,7 +138,7 @@ typedef struct gantry_tool_claim_t {
     char reason[256]; /* why the state is unknown; "" otherwise */
 } gantry_tool_claim_t;
 
-/* The name of a user id, or its number; "unknown" for -1. */
+/* Returns the name of a user id, or its number; "unknown" for -1. */
 const char *gantry_tool_user_name(int64_t user, char out[GANTRY_TOOL_TEXT_BYTES]);
 void gantry_tool_claim_read(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                             gantry_tool_claim_t *out);

@@ -30,7 +30,7 @@ static int print_once(gantry_top_t *top, bool is_json) {
     return GANTRY_TOOL_OK;
 }
 
-/* False, and the reason is told: the live view needs a keyboard and a screen. */
+/* Returns false after a message: the live view needs a keyboard and a screen. */
 static bool has_terminal(void) {
     const char *kind = getenv("TERM");
     const bool is_input = isatty(STDIN_FILENO), is_output = isatty(STDOUT_FILENO),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry top, in its parts: figures are collected, made into lines or JSON, and shown once or on a
- * terminal's screen again and again. */
+/* The parts of `gantry top`: figures are collected, made into lines or JSON, and shown once, or on
+ * a terminal's screen again and again. Owner: the command has the gantry_top_t and its frame; the
+ * figures are plain values. Threads: externally synchronised; a handler of signals only writes to a
+ * pipe. */
 #ifndef GANTRY_TOOLS_GANTRY_TOP_H
 #define GANTRY_TOOLS_GANTRY_TOP_H
 
@@ -63,11 +65,11 @@ typedef struct gantry_top_t {
     gantry_top_program_t programs[GANTRY_TOP_PROGRAMS];
 } gantry_top_t;
 
-/* Reads all figures now. False: the runtime does not list its devices. */
+/* Reads all figures now. It returns false if the runtime does not list its devices. */
 bool gantry_top_collect(gantry_top_t *top);
-/* The programs' status files in a folder. */
+/* Reads the programs' status files in a folder. */
 void gantry_top_read_programs(gantry_top_t *top, const char *folder);
-/* Name and user of a process, cut to the room; "" when it is not of this system. */
+/* Writes the name and the user of a process, cut to the room; "" when it is not of this system. */
 void gantry_top_describe(uint32_t pid, char *out_name, size_t name_bytes, char *out_user,
                          size_t user_bytes);
 
@@ -83,7 +85,8 @@ typedef enum gantry_top_style_t {
     GANTRY_TOP_WARNING
 } gantry_top_style_t;
 
-/* A frame; no line is wider than `columns`. All characters are printable ASCII. */
+/* A frame. No line may be wider than `columns`, and all characters must be printable ASCII, because
+ * a wider cell would break the table. */
 typedef struct gantry_top_frame_t {
     size_t columns; /* of the screen, at most GANTRY_TOP_COLUMNS */
     size_t count;
@@ -91,7 +94,7 @@ typedef struct gantry_top_frame_t {
     char text[GANTRY_TOP_LINES][GANTRY_TOP_COLUMNS + 1];
 } gantry_top_frame_t;
 
-/* interval_seconds 0: the frame is the only one. */
+/* Composes a frame. interval_seconds is 0 if the frame is the only one. */
 void gantry_top_compose(const gantry_top_t *top, double interval_seconds, size_t columns,
                         gantry_top_frame_t *out_frame);
 /* Prints JSON to standard output. */
@@ -102,7 +105,7 @@ void gantry_top_print_json(const gantry_top_t *top);
 /* Shows frames on the terminal until a key or a signal ends it; returns the exit code. A signal
  * other than SIGINT ends the process, once the terminal is as it was. */
 int gantry_top_watch(gantry_top_t *top, double interval_seconds);
-/* The terminal's columns and lines; 80 and 24 when it does not tell. */
+/* Gets the terminal's columns and lines; 80 and 24 when it does not report them. */
 void gantry_top_screen_size(size_t *out_columns, size_t *out_lines);
 
 #endif

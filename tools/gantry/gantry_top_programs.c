@@ -3,8 +3,8 @@
  *
  * A file counts while its process lives: the process has the file's owner, and it began before the
  * file was written. So a pid that was used again does not revive the file of a dead program, and a
- * file from before the machine was booted is from the future. Anybody may have written a file:
- * sizes are bounded and texts are checked. */
+ * file from before the machine was booted is from the future. Anybody may have written a file, so
+ * sizes must be bounded and texts checked. */
 #define _GNU_SOURCE /* CLOCK_BOOTTIME */
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 #define MOST_FILE_BYTES (64 * 1024)
 
-/* Printable ASCII alone: the text may be of another user's making. */
+/* Copies printable ASCII only, because the text may be of another user's making. */
 static void copy_text(char *out, size_t out_bytes, const char *text) {
     size_t length = 0;
     for (; text[length] != '\0' && length + 1 < out_bytes; ++length)

@@ -3,9 +3,9 @@
  * at home, each line clears its end, and the last one clears what is below. So nothing flickers: a
  * cell that stays is written over with itself.
  *
- * A signal only writes its number into a pipe, which the loop waits for beside the keyboard. So no
- * signal is lost between a check and a wait, whatever thread of a driver received it. However the
- * loop ends, it first gives the terminal back; then a signal takes its usual effect:
+ * A signal only writes its number into a pipe, which the loop waits for together with the keyboard.
+ * So no signal is lost between a check and a wait, whatever thread of a driver received it. However
+ * the loop ends, it first gives the terminal back; then a signal takes its usual effect:
  *
  *     q, SIGINT      end, exit code 0: a live view has no other end
  *     SIGTSTP        stop; SIGCONT takes the terminal again

@@ -197,7 +197,8 @@ static void write_age(char *out, double seconds) {
     }
 }
 
-/* The numbers of processes in other containers mean nothing here: their host is told. */
+/* Fills the claim's cells. The numbers of processes in other containers mean nothing here, so their
+ * host is shown. */
 static void fill_claim(const gantry_top_device_t *device, row_t *out) {
     const gantry_claim_info_t *info = &device->claim.info;
     char host[65] = "";

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a trace as one page: the text of gantry_trace_page.html, with the data in the middle.
  *
- * The data is JSON in a <script> that no browser runs. "<" cannot be told from the script's end
- * there, so each one is written as \u003c. The page puts texts into the document as text, never as
- * HTML. */
+ * The data is JSON in a <script> that no browser runs. "<" could be the script's end there, so each
+ * one must be written as \u003c. The page puts texts into the document as text, never as HTML. */
 #define _XOPEN_SOURCE 700 /* open_memstream */
 
 #include "gantry_trace_report.h"
@@ -17,7 +16,7 @@
 
 extern const char gantry_trace_page[];
 
-/* JSON: "<" stands only in strings. */
+/* Writes JSON, in which "<" occurs only in strings. */
 static void write_json(const char *json, FILE *file) {
     for (; *json; ++json) {
         if (*json == '<') {

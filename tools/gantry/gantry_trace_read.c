@@ -264,7 +264,7 @@ static bool read_event(scan_t *scan, const cJSON *event) {
                        : read_slice(scan, event, args, track, at_ns);
 }
 
-/* A zero byte stands behind the event. */
+/* Parses an event, after which there must be a zero byte. */
 static bool parse_event(scan_t *scan) {
     cJSON *event = cJSON_ParseWithLength(scan->event, scan->event_bytes);
     if (!event) {
@@ -351,7 +351,7 @@ static bool scan_object(scan_t *scan) {
     return true;
 }
 
-/* The program was killed while it wrote: what stands before the cut event is good. */
+/* Ends early, where the program was killed while it wrote: what is before the cut event is good. */
 static bool scan_end_early(const scan_t *scan) {
     scan->trace->is_open_ended = true;
     return true;
@@ -377,7 +377,7 @@ static bool scan_array(scan_t *scan) {
     }
 }
 
-/* Leaves the scanner behind "traceEvents": [ of the object form. */
+/* Leaves the scanner after "traceEvents": [ of the object form. */
 static bool find_array(scan_t *scan) {
     int depth = 1;
     while (depth > 0) {

@@ -2,8 +2,8 @@
 /* The events of a trace file, read one by one.
  *
  * Takes both forms of the format: an array of events, whose bracket may be missing, and an object
- * with "traceEvents". Any text of the file may be hostile: a failure names the line. Externally
- * synchronised. */
+ * with "traceEvents". Any text of the file may be hostile; a failure names the line. Owner: the
+ * caller has the trace, which owns its texts and events. Threads: externally synchronised. */
 #ifndef GANTRY_TRACE_READ_H
 #define GANTRY_TRACE_READ_H
 
@@ -57,7 +57,8 @@ typedef struct gantry_trace_t {
     char failure[512];
 } gantry_trace_t;
 
-/* False with trace->failure: "line 12: ..." or what the system says of the file. */
+/* Reads the file. It returns false with trace->failure: "line 12: ...", or what the system says of
+ * the file. */
 bool gantry_trace_read(const char *path, gantry_trace_t *trace);
 void gantry_trace_free(gantry_trace_t *trace);
 
@@ -69,7 +70,7 @@ static inline bool gantry_trace_is_device(const gantry_trace_t *trace,
     return trace->processes[trace->tracks[event->track].process].device != GANTRY_TRACE_NO_TEXT;
 }
 
-/* Grows an array of items for one more; false: no memory. */
+/* Grows an array of items for one more; it returns false if there is no memory. */
 bool gantry_trace_grow(void *items_ptr, size_t count, size_t *room, size_t item_bytes);
 
 #endif

@@ -159,7 +159,7 @@ static uint32_t meanwhile(const gantry_trace_t *trace, const gantry_trace_gap_t 
     return best ? best->name : GANTRY_TRACE_NO_TEXT;
 }
 
-/* Keeps the longest of the gaps behind `first`. */
+/* Keeps the longest of the gaps after `first`. */
 static void keep_longest(gantry_trace_report_t *report, size_t first, size_t most) {
     gantry_trace_gap_t *gaps = report->gaps + first;
     size_t count = report->gap_count - first;

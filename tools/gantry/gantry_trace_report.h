@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a trace: ops, devices, idle gaps, copies, placements that fell back.
  *
- * Owns its rows; the trace outlives it. Externally synchronised. */
+ * Owner: the report owns its rows, and the trace must outlive it. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_TRACE_REPORT_H
 #define GANTRY_TRACE_REPORT_H
 
@@ -48,7 +49,8 @@ typedef struct gantry_trace_report_t {
     size_t gap_count, gap_room;
 } gantry_trace_report_t;
 
-/* False: no memory. most_gaps: of each device. */
+/* Makes the report, with at most `most_gaps` gaps of each device. It returns false if there is no
+ * memory. */
 bool gantry_trace_report_make(const gantry_trace_t *trace, size_t most_gaps,
                               gantry_trace_report_t *report);
 void gantry_trace_report_free(gantry_trace_report_t *report);
@@ -56,7 +58,7 @@ void gantry_trace_report_free(gantry_trace_report_t *report);
 /* most_rows limits each table. */
 void gantry_trace_print_text(const gantry_trace_report_t *report, size_t most_rows);
 void gantry_trace_write_json(const gantry_trace_report_t *report, FILE *file);
-/* Writes the page; false after a message on standard error. */
+/* Writes the page; it returns false after a message on standard error. */
 bool gantry_trace_write_html(const gantry_trace_report_t *report, const char *path);
 
 #endif

@@ -3,8 +3,8 @@
  * to measure.
  *
  * A trial uses a setting as a user would: by an option, or by a record in a tuning file. It has its
- * own runtime and its own tuning file. This code does not know how a backend uses a record.
- * Threads: externally synchronised. */
+ * own runtime and its own tuning file. This code does not know how a backend uses a record. Owner:
+ * who opens a trial or a product must close it. Threads: externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_TUNE_H
 #define GANTRY_TOOLS_GANTRY_TUNE_H
 
@@ -16,7 +16,7 @@
 
 #include "gantry_tool.h"
 
-/* A winner has to be this much faster than the default. */
+/* A winner must be this much faster than the default. */
 #define TUNE_LEAST_GAIN 1.02
 
 /* One run of the command, and the device that is being tuned. */
@@ -29,21 +29,21 @@ typedef struct tune_t {
     uint64_t deadline_ns; /* of the current part */
     size_t found, failed; /* records kept (in a dry run: shown), and reported failures */
     char last[64];        /* the last record found: a better value of it is not counted again */
-    gantry_json_t *json;  /* the open list of records; NULL: text alone */
+    gantry_json_t *json;  /* the open list of records; NULL: text only */
 } tune_t;
 
 extern volatile sig_atomic_t tune_interrupted;
 
 uint64_t tune_now_ns(void);
-/* Whether the part's time is up, or the user interrupted. */
+/* Returns whether the part's time is up, or the user interrupted. */
 bool tune_is_over(const tune_t *tune);
 /* Waits until the idle threads of other pools, which spin for a while, have gone to sleep. */
 void tune_pause(void);
-/* Whether the user selected records of that name. */
+/* Returns whether the user selected records of that name. */
 bool tune_wants(const tune_t *tune, const char *what);
-/* Whether to measure the class `what` now: the user selected it, and the deadline is not over or
- * *is_first is true, which then becomes false. `left` classes share the time, this one included;
- * tune->deadline_ns becomes the end of its share. */
+/* Returns whether to measure the class `what` now: the user selected it, and the deadline is not
+ * over or *is_first is true, which then becomes false. `left` classes share the time, this one
+ * included; tune->deadline_ns becomes the end of its share. */
 bool tune_begins_class(tune_t *tune, const char *what, uint64_t deadline, int left, bool *is_first);
 /* Prints the record, and writes it to the user's file unless this is a dry run. */
 void tune_save(tune_t *tune, const char *what, const char *values);
@@ -76,12 +76,13 @@ typedef struct tune_record_t {
     const char *what, *values;
 } tune_record_t;
 
-/* backend is a name such as "cpu". settings are at most 4 texts "NAME=VALUE", ended by NULL.
- * records may be NULL. Returns false after printing the reason to standard error. */
+/* Opens a trial. backend is a name such as "cpu". settings must be at most 4 texts "NAME=VALUE",
+ * ended by NULL. records may be NULL. It returns false after printing the reason to standard
+ * error. */
 bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
                    const char *const *settings, const tune_record_t *records);
 void tune_try_close(tune_try_t *self);
-/* The backend's line about its libraries; "" if it has none. */
+/* Returns the backend's line about its libraries; "" if it has none. */
 const char *tune_try_libraries(const tune_try_t *self, const char *backend);
 
 /* ---- products ---- */

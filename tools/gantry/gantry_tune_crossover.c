@@ -3,8 +3,8 @@
  * memory is the host's, transfers each way.
  *
  * A node costs its part of a chain of nodes in one function, so that the cost of the call is small
- * beside it. Fast devices get longer chains and larger matrices. Each time is the shortest of
- * several runs. */
+ * compared with it. Fast devices get longer chains and larger matrices. Each time is the shortest
+ * of several runs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define SAMPLE_NS UINT64_C(100000000)
 #define FEWEST_RUNS 5
 
-#define SLOW_S 2e-3 /* a node that takes longer is measured in short chains alone */
+#define SLOW_S 2e-3 /* a node that takes longer is measured only in short chains */
 #define FAST_S 2e-4
 
 enum { SMALL = 256, LARGE = 4 << 20 };        /* elements */
@@ -83,7 +83,7 @@ static double time_chain(const tune_try_t *tried, const chain_t *chain,
     return seconds;
 }
 
-/* Of one node; below 0 after a failure. */
+/* Returns the time of one node; below 0 after a failure. */
 static double time_adds(const tune_try_t *tried, int64_t elements, int nodes) {
     const gantry_shape_t shape = GANTRY_SHAPE(elements);
     const chain_t chain = {false, nodes};

@@ -124,7 +124,8 @@ static void tune_class(tune_t *tune, int class, const char *what) {
     free(race);
 }
 
-/* Without the library, every choice would be the portable kernels. */
+/* Returns whether the card has the library, without which every choice would be the portable
+ * kernels. */
 static bool has_cublas(tune_t *tune) {
     const char *none[] = {NULL};
     tune_try_t probe;

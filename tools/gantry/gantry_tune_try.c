@@ -11,7 +11,8 @@
 
 #define MOST_SETTINGS 4
 
-/* Writes the records before the device is opened, which then reads them. */
+/* Writes the records, which must be there before the device is opened, because it reads them
+ * then. */
 static bool put_records(const tune_try_t *self, const char *alias, const tune_record_t *records) {
     const gantry_physical_device_t *device;
     if (gantry_find_physical_device(self->runtime, alias, &device) != GANTRY_OK) return false;

@@ -15,9 +15,9 @@
  *     cpu                        all devices of type CPU
  *
  * Without the variable, the layer changes nothing. Gantry's own backend numbers and hides devices
- * by GANTRY_VISIBLE_DEVICES, so it sees all of them: it finds gantry_opencl_layer_show_all here.
- * A device that a program holds already is never refused. Thread-safe: after clInitLayer, nothing
- * but a thread's own mark changes. */
+ * by GANTRY_VISIBLE_DEVICES, so it sees all of them: it finds gantry_opencl_layer_show_all here. A
+ * device that a program holds already must never be refused. Threads: thread-safe, because after
+ * clInitLayer only a thread's own mark changes. */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl_layer.h>
@@ -221,7 +221,7 @@ static cl_uint shown_platforms(cl_platform_id out[MOST_PLATFORMS]) {
     return shown;
 }
 
-/* NULL: no platform is shown. */
+/* Returns the first shown platform; NULL if none is shown. */
 static cl_platform_id default_platform(void) {
     cl_platform_id platforms[MOST_PLATFORMS];
     return shown_platforms(platforms) > 0 ? platforms[0] : NULL;

@@ -4,7 +4,7 @@
 
 #include <locale.h>
 
-/* Libraries keep the C locale as a constant: this allocates nothing. */
+/* This allocates nothing, because C libraries keep the C locale as a constant. */
 gantry__train_locale_t gantry__train_locale_begin(void) {
     gantry__train_locale_t locale = {.own = newlocale(LC_ALL_MASK, "C", (locale_t)0),
                                      .fp_mode = gantry__fp_set_own()};

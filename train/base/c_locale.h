@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in texts have a point and are rounded to nearest, whatever the program's locale and
- * floating-point mode: between begin and end, the thread's printf and strtod follow the C locale,
- * and the thread has Gantry's mode. */
+ * floating-point mode are: between begin and end, the thread's printf and strtod follow the C
+ * locale, and the thread has Gantry's floating-point mode.
+ *
+ * Owner: the caller must pass what begin returned to end, once and on the same thread. Threads:
+ * thread-safe; only the calling thread changes. */
 #ifndef GANTRY_TRAIN_C_LOCALE_H
 #define GANTRY_TRAIN_C_LOCALE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that only goes forward. Thread-safe. */
+/* The clock of the training library, whose time only goes forward. Owner: nothing is kept. Threads:
+ * thread-safe. */
 #ifndef GANTRY_TRAIN_CLOCK_H
 #define GANTRY_TRAIN_CLOCK_H
 

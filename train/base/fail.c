@@ -7,14 +7,14 @@
 
 #include "train/base/c_locale.h"
 
-/* Names that files hold are not to drive a terminal. */
+/* Control characters are replaced, because a name from a file must not drive a terminal. */
 static void replace_controls(char *text) {
     for (; *text; ++text) {
         if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f) *text = '?';
     }
 }
 
-/* Numbers have a point, whatever the program's locale. */
+/* Formats a text whose numbers have a point, whatever the program's locale is. */
 GANTRY__TRAIN_PRINTF(2, 0)
 static void write_text(char text[GANTRY__TRAIN_MESSAGE_BYTES], const char *format,
                        va_list arguments) {

@@ -7,7 +7,7 @@
 #include "train/base/fp_mode.h"
 
 gantry_status_t gantry__train_check_runtime(gantry_runtime_t *runtime) {
-    size_t count; /* the cheapest call that asks the runtime */
+    size_t count; /* the cheapest call that needs the runtime */
     return gantry_list_physical_devices(runtime, "CPU", 0, NULL, &count);
 }
 
@@ -54,7 +54,8 @@ gantry_scope_t *gantry__train_begin_unobserved(gantry_scope_t *outer, const char
     return inner_begin(outer, call, gantry_scope_begin_unobserved);
 }
 
-/* The text goes with the inner scope. */
+/* The failure must be handed to outer before the inner scope ends, because the text goes with that
+ * scope. */
 static void hand_out_failure(gantry_scope_t *outer, const gantry_scope_t *inner) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry_scope_message(inner));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/base/join_vectors.h"
 
-/* Concat's axis is an input, too. */
+/* The most tensors of one Concat, whose axis is an input, too. */
 #define MOST (GANTRY_MAX_OP_INPUTS - 1)
 
 const gantry_tensor_t *gantry__join_vectors(gantry_scope_t *scope, const gantry_tensor_t **list,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table from addresses to numbers. */
+/* A hash table from addresses to numbers. Owner: the caller has the map, which owns its two arrays
+ * and must end with deinit; the keys are only compared. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_POINTER_MAP_H
 #define GANTRY_TRAIN_POINTER_MAP_H
 
@@ -16,9 +17,9 @@ typedef struct gantry__pointer_map_t {
 } gantry__pointer_map_t;    /* zeroed: empty */
 
 void gantry__pointer_map_deinit(gantry__pointer_map_t *map);
-/* Adds a key that is not there; false when memory is out. */
+/* Adds a key, which must not be in the map. It returns false when memory is out. */
 bool gantry__pointer_map_add(gantry__pointer_map_t *map, const void *key, uint32_t value);
-/* GANTRY__POINTER_MAP_NONE: it is not there. */
+/* Returns the number of a key; GANTRY__POINTER_MAP_NONE if it is not in the map. */
 uint32_t gantry__pointer_map_find(const gantry__pointer_map_t *map, const void *key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apart from its callers, so that a test's linker can replace it. */
+/* This function must be in a file without its callers, so that a test's linker can replace it. */
 #include <stdlib.h>
 
 #include "train/base/memory.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, over POSIX threads. Thread-safe. */
+/* Locks, by POSIX threads. Owner: the caller has the memory of a lock, which must be free when
+ * deinit is called. Threads: thread-safe. */
 #ifndef GANTRY_TRAIN_THREAD_H
 #define GANTRY_TRAIN_THREAD_H
 
@@ -7,7 +8,7 @@
 
 typedef pthread_mutex_t gantry__train_mutex_t;
 
-/* Cannot fail on Linux, as long as no attributes are given. */
+/* This cannot fail on Linux, because no attributes are given. */
 static inline void gantry__train_mutex_init(gantry__train_mutex_t *mutex) {
     (void)pthread_mutex_init(mutex, NULL);
 }

@@ -23,7 +23,8 @@ struct gantry_checkpoint_t {
 
 /* ---- opening ---- */
 
-/* Files that downloads leave in place of others. */
+/* Names the files that downloads leave in place of checkpoints: pages of errors, pointers of Git
+ * LFS. */
 static gantry_status_t check_kind(const gantry_checkpoint_t *checkpoint, uint64_t file_bytes) {
     unsigned char front[FRONT_BYTES];
     const size_t bytes = file_bytes < sizeof front ? (size_t)file_bytes : sizeof front;
@@ -257,7 +258,8 @@ static gantry_status_t check_entries(const gantry_checkpoint_t *checkpoint,
     return GANTRY_OK;
 }
 
-/* Loads a tensor onto the variable's device, whatever the scope asks for; the scope owns it. */
+/* Loads a tensor onto the variable's device, whichever device the scope requests. The scope owns
+ * the tensor. */
 static const gantry_tensor_t *load_for(gantry_scope_t *scope, const gantry_checkpoint_t *checkpoint,
                                        const gantry_checkpoint_entry_t *entry) {
     gantry_scope_t *there = gantry_scope_begin_in(

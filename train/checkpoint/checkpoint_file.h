@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of checkpoints: written whole or not at all, and opened for gantry_file_read_at. A
- * failure names the path and the system's reason. Owns the open file. Externally synchronised. */
+/* The files of checkpoints, which are written whole or not at all, and are opened for
+ * gantry_file_read_at. A failure names the path and the system's reason.
+ *
+ * Owner: the caller has an open file, and must close, commit or abandon it. Threads: externally
+ * synchronised. */
 #ifndef GANTRY_TRAIN_CHECKPOINT_FILE_H
 #define GANTRY_TRAIN_CHECKPOINT_FILE_H
 
@@ -9,7 +12,8 @@
 
 #include <gantry/file.h>
 
-/* A plain file, by gantry/file.h. Abandon also after a failure: gantry_file_abandon. */
+/* Creates a plain file, by gantry/file.h. The caller must call gantry_file_abandon after a failure,
+ * too. */
 gantry_status_t gantry__train_file_create(const char *path, gantry_new_file_t *out);
 gantry_status_t gantry__train_file_write(gantry_new_file_t *file, const void *bytes, size_t size);
 gantry_status_t gantry__train_file_commit(gantry_new_file_t *file);

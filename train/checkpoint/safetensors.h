@@ -8,8 +8,8 @@
  *     {"__metadata__":{"epoch":"3"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}
  *
  * The parser trusts nothing. It is stricter than JSON: no duplicate keys, no other keys and kinds
- * of values than these. Owns the parsed lists. Externally synchronised. Format:
- * https://huggingface.co/docs/safetensors */
+ * of values than these. Owner: the caller has a parsed header, and must call deinit. Threads:
+ * externally synchronised. Format: https://huggingface.co/docs/safetensors */
 #ifndef GANTRY_TRAIN_SAFETENSORS_H
 #define GANTRY_TRAIN_SAFETENSORS_H
 
@@ -41,30 +41,33 @@ typedef struct gantry__safetensors_t {
     char *strings; /* all names, keys and texts */
 } gantry__safetensors_t;
 
-/* Unimplemented on a big-endian machine. */
+/* Returns Unimplemented on a big-endian machine. */
 gantry_status_t gantry__safetensors_check_machine(void);
 
-/* Checks the first 8 bytes of a file of file_bytes. */
+/* Checks the first 8 bytes of a file of file_bytes, and reports the header's length. */
 gantry_status_t gantry__safetensors_length(const unsigned char bytes[8], uint64_t file_bytes,
                                            uint64_t *out_header_bytes);
 /* Parses a header, which data_bytes of elements follow. A tensor of a foreign type does not hide
- * the others. Deinit also after a failure. */
+ * the others. The caller must call deinit after a failure, too. */
 gantry_status_t gantry__safetensors_parse(const char *header, size_t header_bytes,
                                           uint64_t data_bytes, gantry__safetensors_t *out);
 void gantry__safetensors_deinit(gantry__safetensors_t *header);
-/* Unimplemented, with the reason, for a tensor of a type or a rank that Gantry does not have. */
+/* Returns Unimplemented, with the reason, for a tensor of a type or a rank that Gantry does not
+ * have. */
 gantry_status_t gantry__safetensors_check_readable(const gantry__safetensors_tensor_t *tensor);
-/* The tensor of that name, or NULL. */
+/* Returns the tensor of that name, or NULL. */
 const gantry__safetensors_tensor_t *gantry__safetensors_find(const gantry__safetensors_t *header,
                                                              const char *name);
 
-/* Bytes of the well-formed UTF-8 character at text, which has `left` bytes; 0: malformed. */
+/* Returns the bytes of the well-formed UTF-8 character at text, of which `left` bytes may be read;
+ * 0 if it is malformed. */
 size_t gantry__safetensors_utf8(const char *text, size_t left);
 
 /* Sorts tensors as the format's authors do, by type and then by name, so that each is aligned to
  * its elements, and sets their offsets. */
 void gantry__safetensors_lay_out(gantry__safetensors_tensor_t *tensors, size_t count);
-/* The first bytes of a file, up to the elements. Free *out_bytes with gantry__train_free. */
+/* Makes the first bytes of a file, up to the elements. The caller must free *out_bytes with
+ * gantry__train_free. */
 gantry_status_t gantry__safetensors_write(const gantry__safetensors_tensor_t *tensors, size_t count,
                                           const gantry_checkpoint_text_t *texts, size_t text_count,
                                           char **out_bytes, size_t *out_size);

@@ -8,7 +8,8 @@
 
 #include "ops/type_rows.h"
 
-/* ops/types.def has the format's order. */
+/* The types must be in the format's order, which the order of the tensors follows. ops/types.def
+ * has it. */
 #define TYPE(short) GANTRY_ID_##short,
 static const int32_t types[] = {GANTRY_ELEMENT_TYPES(TYPE)};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The element types of safetensors under their names there. No ownership; thread-safe. */
+/* The element types of safetensors, and their names there. Owner: constant data. Threads:
+ * thread-safe. */
 #ifndef GANTRY_TRAIN_SAFETENSORS_TYPES_H
 #define GANTRY_TRAIN_SAFETENSORS_TYPES_H
 
@@ -11,8 +12,8 @@
 const char *gantry__safetensors_type_name(gantry_dtype_t dtype);
 /* GANTRY_DTYPE_NONE: Gantry has no such type. */
 gantry_dtype_t gantry__safetensors_type(const char *name);
-/* The place of a type in the format's order, in which tensors are laid out from the last; -1:
- * none. */
+/* Returns the place of a type in the format's order, in which tensors are laid out from the last
+ * type to the first; -1 if the format has no such type. */
 int gantry__safetensors_rank(gantry_dtype_t dtype);
 
 #endif

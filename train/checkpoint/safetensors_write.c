@@ -111,7 +111,7 @@ static void put_tensor(header_text_t *text, const gantry__safetensors_tensor_t *
     put_format(text, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", tensor->begin, tensor->end);
 }
 
-/* The length is known at the end, and stands in front. */
+/* Writes the header's length, which is known only at the end, in front of the header. */
 static gantry_status_t put_length(header_text_t *text) {
     while (text->status == GANTRY_OK && text->size % HEADER_ALIGNMENT != 0) put_bytes(text, " ", 1);
     if (text->status != GANTRY_OK) return text->status;

@@ -12,7 +12,7 @@
 #include "train/base/memory.h"
 #include "train/data/stage.h"
 
-/* Stages call each other as deep as their chain. */
+/* Stages call each other as deep as their chain, so its length must have a limit. */
 #define LONGEST_CHAIN 256
 
 /* ---- data sets ---- */

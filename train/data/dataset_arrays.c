@@ -148,7 +148,7 @@ static gantry_array_t part_of(const gantry_array_t *array, size_t bytes, int64_t
     return part;
 }
 
-/* Keras's rule. */
+/* Splits by Keras's rule: the last part of the rows is the validation's. */
 static gantry_status_t find_split(double validation_split, int64_t rows, int64_t *out_first) {
     static const char call[] = "gantry_arrays_split";
     if (!(validation_split > 0 && validation_split < 1))
@@ -213,7 +213,7 @@ static gantry_status_t load_files(gantry_scope_t *scope, const char *const *path
     return arrays_fill(self, arrays, count, false);
 }
 
-/* Loads on the CPU, whatever the scope asks for. */
+/* Loads on the CPU, whichever device the scope requests. */
 static gantry_status_t load_on_cpu(gantry_scope_t *scope, const char *const *paths, size_t count,
                                    arrays_t *self) {
     GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches.
  *
- * Of rows: the numbers of a batch's rows are pulled first, then each component is gathered, row by
- * row, from the arrays into one buffer, which the next batch reuses. Rows that follow each other in
- * the arrays are not copied: the batch points at them.
+ * Where the input gives rows, the numbers of a batch's rows are pulled first, then each component
+ * is gathered, row by row, from the arrays into one buffer, which the next batch reuses. Rows that
+ * follow each other in the arrays are not copied: the batch points at them.
  *
  *     rows   7 2 9 4        gather:   x[7] x[2] x[9] x[4]  |  y[7] y[2] y[9] y[4]
  *
- * Of elements: each is pulled and appended to the buffers, which grow to a batch's size once. One
- * that cannot be appended is an error: of a batch that may be dropped, when the batch is full. */
+ * Where the input gives elements, each is pulled and appended to the buffers, which grow to a
+ * batch's size once. One that cannot be appended is an error; in a batch that may be dropped, only
+ * when the batch is full. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static gantry_status_t give_shape(gantry_element_t *out, size_t component, int64
         component, gantry__train_array_text(dtype, &array->shape).text);
 }
 
-/* Whether a batch of so many elements, at the input's end, is none. */
+/* Returns whether a batch of so many elements, at the input's end, must be left out. */
 static bool is_left_out(const batch_stage_t *self, size_t count) {
     const batch_t *batch = batch_of(self);
     return batch->drops_remainder ? (int64_t)count < batch->size : count == 0;

@@ -31,7 +31,7 @@ static gantry_status_t callback_open(gantry__train_stage_t *stage) {
     if (source->begin) {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         char text[GANTRY__TRAIN_PROBLEM_BYTES];
-        (void)gantry_fail(GANTRY_OK, ""); /* so that a text behind the call is the callback's */
+        (void)gantry_fail(GANTRY_OK, ""); /* so that a text after the call is the callback's */
         const gantry_status_t status = source->begin(source->user, &self->state);
         (void)snprintf(text, sizeof text, "%s", gantry_last_message());
         if (status != GANTRY_OK)

@@ -24,7 +24,7 @@ static gantry_status_t call_predicate(filter_stage_t *self, const gantry_element
     const filter_t *dataset = (const filter_t *)self->base.dataset;
     *out_keep = false;
     GANTRY__TRAIN_PROGRAM_FP_MODE(program);
-    (void)gantry_fail(GANTRY_OK, ""); /* so that a text behind the call is the callback's */
+    (void)gantry_fail(GANTRY_OK, ""); /* so that a text after the call is the callback's */
     const gantry_status_t status =
         dataset->predicate(dataset->user, element->components, element->count, out_keep);
     const uint64_t index = self->asked++;

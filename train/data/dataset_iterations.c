@@ -8,7 +8,8 @@ typedef struct counts_t {
     size_t count, capacity;
 } counts_t;
 
-/* is_cached: behind a cache that is filled. */
+/* Reads the counts of a chain. is_cached must be true where a later stage is a cache that is
+ * filled. */
 static void get_counts(gantry_dataset_t *dataset, bool is_cached, counts_t *counts) {
     for (; dataset; dataset = dataset->input) {
         is_cached |= gantry__train_is_filled_cache(dataset);
@@ -27,7 +28,7 @@ size_t gantry__train_get_iterations(gantry_dataset_t *dataset, uint64_t *out, si
     return counts.count;
 }
 
-/* Returns the counts behind those that it set. */
+/* Sets the counts of a chain, and returns the counts after those that it set. */
 static const uint64_t *set_counts(gantry_dataset_t *dataset, const uint64_t *counts) {
     for (; dataset; dataset = dataset->input) {
         if (dataset->second) counts = set_counts(dataset->second, counts);

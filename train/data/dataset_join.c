@@ -5,7 +5,7 @@
 #include "train/data/stage.h"
 
 typedef struct join_stage_t {
-    gantry__train_stage_t base; /* its input is NULL behind the end of a concatenation's first */
+    gantry__train_stage_t base; /* its input is NULL after the end of a concatenation's first */
     gantry__train_stage_t *second;
     gantry_element_t element; /* zip: of the second one */
     /* concatenate: of the first one; 0: it gave none */
@@ -44,8 +44,9 @@ static gantry_status_t append(gantry_element_t *out, gantry_element_t *from, con
     return GANTRY_OK;
 }
 
-/* At the first one's end, the second one is asked once more, as by tf.data: with equal numbers of
- * elements both reach their ends, and a cache is filled. A failure of that call has no meaning. */
+/* At the first one's end, the second one is called once more, as tf.data does, because with equal
+ * numbers of elements both must reach their ends, where a cache is filled. A failure of that call
+ * has no meaning. */
 static gantry_status_t zip_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                 bool *out_end) {
     join_stage_t *self = (join_stage_t *)stage;
@@ -133,7 +134,7 @@ static const gantry__train_kind_t counter_kind = {.name = "enumerate",
                                                   .open = counter_open,
                                                   .next = counter_next};
 
-/* How many numbers there are from start on. More than INT64_MAX, and 2^62 and more beside an input
+/* How many numbers there are from start on. More than INT64_MAX, and 2^62 and more with an input
  * that never ends, count as no end: a program counts through the rest in some 100 years. */
 static int64_t numbers_from(int64_t start, int64_t input_cardinality) {
     const bool is_far = start < INT64_C(1) << 62;
@@ -181,7 +182,7 @@ static gantry_status_t part_next(join_stage_t *self, gantry__train_stage_t *part
     return GANTRY_OK;
 }
 
-/* The second one is opened at the first one's end, which is then closed. */
+/* Opens the second one at the end of the first one, which is then closed. */
 static gantry_status_t concatenate_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                         bool *out_end) {
     join_stage_t *self = (join_stage_t *)stage;

@@ -61,7 +61,7 @@ gantry_dataset_t *gantry_dataset_take(gantry_dataset_t *input, int64_t count) {
     return counted_make(&take_kind, input, count, all || is_open ? known : count);
 }
 
-/* Skips when the first item is asked for, so that the thread of a prefetch does it. */
+/* Skips when the first item is requested, so that the thread of a prefetch does it. */
 static gantry_status_t skip_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                  bool *out_end) {
     counted_stage_t *self = (counted_stage_t *)stage;
@@ -91,7 +91,8 @@ gantry_dataset_t *gantry_dataset_skip(gantry_dataset_t *input, int64_t count) {
     return counted_make(&skip_kind, input, count, count < 0 ? 0 : left);
 }
 
-/* Ends when the count is reached, and also behind a repetition without items. */
+/* Ends when the count is reached, and also after a repetition without items, which would never
+ * end. */
 static gantry_status_t repeat_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                    bool *out_end) {
     counted_stage_t *self = (counted_stage_t *)stage;

@@ -42,7 +42,8 @@ static const padded_t *padded_of(const padded_stage_t *self) {
         return (double)number <= value && (double)number >= value; \
     }
 
-/* Writes an element of the type; false: the type does not hold the value. All types hold 0. */
+/* Writes an element of the type. It returns false if the type does not hold the value; all types
+ * hold 0. */
 static bool put_value(gantry_dtype_t dtype, double value, unsigned char out[16]) {
     const float narrow = (float)value;
     memset(out, 0, 16);
@@ -92,7 +93,8 @@ static gantry_status_t check_count(const padded_stage_t *self, size_t at) {
         given, count);
 }
 
-/* Room behind the last element, with the buffers of an earlier batch; NULL: memory is out. */
+/* Returns room for one more element, with the buffers of an earlier batch; NULL when memory is
+ * out. */
 static gantry_element_t *next_element(padded_stage_t *self) {
     const size_t before = self->capacity;
     if (!gantry__train_grow(&self->elements, self->count, &self->capacity, sizeof *self->elements))
@@ -129,7 +131,8 @@ static gantry_status_t refuse(const padded_stage_t *self, size_t component, size
         gantry__train_array_text(dtype, wanted).text);
 }
 
-/* The shape of a padded element: that which is given, -1 and others by the largest element. */
+/* Finds the shape of a padded element: the one that is given, with the largest element's sizes for
+ * -1 and for shapes that are not given. */
 static gantry_status_t find_shape(const padded_stage_t *self, size_t component,
                                   gantry_shape_t *out_shape) {
     const padded_t *padded = padded_of(self);

@@ -9,13 +9,13 @@
  *     tickets   ... 41 | 42     43       44     45     | 46 ...
  *                given | ready  working  ready  pulled | a thread waits for a slot
  *
- * A thread that found all slots taken is woken when half of them are free, not for each: a change
- * of threads costs more than many elements.
+ * A thread that found all slots taken is woken when half of them are free, not for each, because a
+ * change of threads costs more than many elements.
  *
  * A thread pulls under `input_lock`, because an input belongs to one thread at a time, and because
  * tickets must follow the input's order. `lock` guards the rest, and is held for moments.
- * input_lock is taken first. The first failure by ticket wins: elements in front of it are given
- * as they are, and behind it no more are pulled. Prefetch is the same with one thread and no
+ * input_lock must be taken first. The first failure by ticket wins: elements before it are given as
+ * they are, and after it no more are pulled. Prefetch is the same with one thread and no
  * function. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static void mark_slot(pipeline_stage_t *self, uint64_t ticket, slot_state_t stat
     gantry__train_unlock(&self->lock);
 }
 
-/* The text of the failure is the thread's last message. */
+/* Marks a failure, whose text must be the thread's last message. */
 static void mark_failed(pipeline_stage_t *self, uint64_t ticket, gantry_status_t status) {
     gantry__train_lock(&self->lock);
     if (self->failure == GANTRY_OK || ticket < self->failed_ticket) {
@@ -95,7 +95,7 @@ static void mark_failed(pipeline_stage_t *self, uint64_t ticket, gantry_status_t
     mark_slot(self, ticket, SLOT_FAILED);
 }
 
-/* Waits until the next ticket's slot is free. False: the threads stop. */
+/* Waits until the next ticket's slot is free. It returns false if the threads must stop. */
 static bool take_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
     gantry__train_lock(&self->lock);
     while (!self->stops && self->taken - self->given == pipeline_of(self)->slots)
@@ -106,7 +106,7 @@ static bool take_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
     return goes_on;
 }
 
-/* Takes a ticket and pulls its element. False: the thread ends. */
+/* Takes a ticket and pulls its element. It returns false if the thread must end. */
 static bool pull_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
     bool input_ends = false;
     gantry_status_t status = GANTRY_OK;
@@ -116,7 +116,7 @@ static bool pull_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
         slot_t *slot = slot_of(self, *out_ticket);
         gantry_element_t *target = pipeline_of(self)->map ? &slot->input : &slot->output;
         status = gantry__train_stage_element(self->base.input, target, &input_ends);
-        /* under input_lock: no thread pulls behind the end or a failure */
+        /* under input_lock, because no thread may pull after the end or a failure */
         if (status != GANTRY_OK)
             mark_failed(self, *out_ticket, status);
         else if (input_ends)
@@ -138,7 +138,7 @@ static gantry_status_t call_map(pipeline_stage_t *self, uint64_t ticket) {
                                      ticket);
 }
 
-/* The thread has the program's mode, which functions of the program get. */
+/* The thread has the program's floating-point mode, because it calls functions of the program. */
 static void *pipeline_work(void *argument) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     pipeline_stage_t *self = argument;
@@ -179,7 +179,7 @@ static gantry_status_t pipeline_open(gantry__train_stage_t *stage) {
     return self->slots && self->threads ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-/* Threads start with the first element, so that an iterator that asks for none costs none. */
+/* Threads start with the first element, so that an iterator that requests none costs none. */
 static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                      bool *out_end) {
     pipeline_stage_t *self = (pipeline_stage_t *)stage;
@@ -198,7 +198,7 @@ static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train
     }
     gantry__train_unlock(&self->lock);
     *out_end = state == SLOT_END;
-    /* Its threads are done with the text: no lower ticket is left. */
+    /* The threads are done with the text, because no lower ticket is left. */
     return state == SLOT_FAILED ? gantry_fail(self->failure, self->text) : GANTRY_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The random numbers of shuffles: Philox 4x32-10, so that the order follows from seed and iteration
- * alone, on every machine. Externally synchronised. */
+/* The random numbers of shuffles: Philox 4x32-10, so that the order follows only from the seed and
+ * the iteration, on every machine. Owner: a stream is a plain value of the caller. Threads:
+ * externally synchronised. */
 #ifndef GANTRY_TRAIN_DATASET_RANDOM_H
 #define GANTRY_TRAIN_DATASET_RANDOM_H
 
@@ -20,7 +21,7 @@ typedef struct gantry__train_random_t {
 void gantry__train_random_init(gantry__train_random_t *random, uint64_t seed, uint64_t iteration);
 /* The next number of the stream. */
 uint64_t gantry__train_random_next(gantry__train_random_t *random);
-/* A number below bound (at least 1), each with equal probability. */
+/* Returns a number below bound, each with equal probability. bound must be at least 1. */
 uint64_t gantry__train_random_below(gantry__train_random_t *random, uint64_t bound);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions and threads for data sets, over POSIX threads. Thread-safe. */
+/* Conditions and threads for data sets, by POSIX threads. Owner: the caller, who must join each
+ * thread that was started. Threads: thread-safe. */
 #ifndef GANTRY_TRAIN_DATASET_THREAD_H
 #define GANTRY_TRAIN_DATASET_THREAD_H
 
@@ -33,7 +34,7 @@ static inline void gantry__train_thread_join(gantry__train_thread_t thread) {
     (void)pthread_join(thread, NULL);
 }
 
-/* The processor cores that this process may use, at least 1. */
+/* Returns the number of processor cores that this process may use, which is at least 1. */
 size_t gantry__train_usable_cores(void);
 
 #endif

@@ -96,7 +96,7 @@ void gantry__train_element_begin(gantry_element_t *element, gantry__train_proble
     problem->text[0] = '\0';
     element->count = 0;
     element->problem = problem;
-    (void)gantry_fail(GANTRY_OK, ""); /* so that a text behind the call is the callback's */
+    (void)gantry_fail(GANTRY_OK, ""); /* so that a text after the call is the callback's */
 }
 
 gantry_status_t gantry__train_element_end(gantry_element_t *element, gantry_status_t returned,

@@ -10,8 +10,9 @@
  * gathers rows directly into its buffer, and a shuffle moves 8 bytes per item. Other stages get a
  * row's element by gantry__train_stage_element: components that point at the row.
  *
- * A stage belongs to one thread at a time: to its iterator's, or to the thread of a pipeline behind
- * it. Data sets are thread-safe. */
+ * Owner: a data set owns its input, and a stage is owned by who opened it and must close it.
+ * Threads: data sets are thread-safe. A stage must be used by one thread at a time: by its
+ * iterator's, or by the thread of a pipeline after it. */
 #ifndef GANTRY_TRAIN_STAGE_H
 #define GANTRY_TRAIN_STAGE_H
 
@@ -32,9 +33,10 @@ typedef struct gantry__train_kind_t {
     const char *name; /* "shuffle" */
     size_t stage_bytes;
     bool gives_rows; /* as its input does */
-    /* Opens its input by itself, if at all. */
+    /* The kind's `open` opens the input by itself, if at all. */
     bool opens_input;
-    /* These may be NULL, except for next. A stage whose open failed is closed. */
+    /* These may be NULL, except for next, which must be given. A stage whose open failed is closed,
+     * so `close` must cope with a stage that is half open. */
     gantry_status_t (*open)(gantry__train_stage_t *stage);
     gantry_status_t (*next)(gantry__train_stage_t *stage, gantry__train_item_t *item,
                             bool *out_end);
@@ -76,12 +78,12 @@ struct gantry__train_stage_t {
 
 /* ---- data sets ---- */
 
-/* Makes a data set of a kind, whose struct has `bytes`, and takes over input, also after a failure.
- * Returns NULL after a failure. */
+/* Makes a data set of a kind, whose struct has `bytes` and must begin with gantry_dataset_t. It
+ * takes over the input, after a failure, too, when it returns NULL. */
 void *gantry__train_dataset_make(const gantry__train_kind_t *kind, size_t bytes,
                                  gantry_dataset_t *input, int64_t cardinality);
 /* The same for a join of two data sets. It gives rows if both inputs give rows of the same arrays.
- * The kind opens the stages of the second one, and closes them. */
+ * The kind must open and close the stages of the second one. */
 void *gantry__train_dataset_join(const gantry__train_kind_t *kind, size_t bytes,
                                  gantry_dataset_t *input, gantry_dataset_t *second,
                                  int64_t cardinality);
@@ -95,13 +97,13 @@ gantry_status_t gantry__train_stage_open(gantry_dataset_t *dataset, gantry__trai
                                          gantry__train_stage_t **out_stage);
 /* NULL does no harm. */
 void gantry__train_stage_close(gantry__train_stage_t *stage);
-/* The next item; Cancelled when the pass was cancelled. */
+/* Gets the next item; returns Cancelled when the pass was cancelled. */
 gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                          bool *out_end);
 /* Makes the element's components point at a row. */
 gantry_status_t gantry__train_point_at_row(const gantry__train_rows_t *rows, int64_t row,
                                            gantry_element_t *element);
-/* The next item as an element. */
+/* Gets the next item as an element. */
 gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage, gantry_element_t *element,
                                             bool *out_end);
 

@@ -30,8 +30,8 @@ static const gantry_tensor_t *init_shift(gantry_scope_t *scope, const gantry_ten
     return gantry_add(scope, gantry_mul(scope, x, factor), to);
 }
 
-/* Keras rounds bounds, and the value of CONSTANT, to float32 whatever the type: tf.cast makes a
- * float32 tensor first. */
+/* Keras rounds bounds, and the value of CONSTANT, to float32 whatever the type is, because tf.cast
+ * makes a float32 tensor first. */
 static const gantry_tensor_t *init_uniform(gantry_scope_t *scope, const gantry_initializer_t *from,
                                            gantry_dtype_t dtype, gantry_shape_t shape,
                                            double minval, double maxval) {

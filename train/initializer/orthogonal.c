@@ -26,7 +26,7 @@ typedef struct qr_t {
 
 static double *qr_column(const qr_t *qr, size_t k) { return qr->columns + k * qr->m; }
 
-/* Four running sums: one alone waits for each addition. */
+/* Four running sums, because a single one would wait for each addition. */
 static double dot(const double *a, const double *b, size_t count) {
     double sums[4] = {0, 0, 0, 0};
     const size_t whole = count & ~(size_t)3;
@@ -51,7 +51,7 @@ static void qr_make_reflection(const qr_t *qr, size_t k) {
     qr->tau[k] = (diagonal - first) / diagonal;
 }
 
-/* Reflects the columns behind k. */
+/* Reflects the columns after k. */
 static void qr_reflect(const qr_t *qr, size_t k) {
     const double *v = qr_column(qr, k) + k + 1;
     const size_t tail = qr->m - k - 1;
@@ -94,8 +94,8 @@ static void set_number(void *data, gantry_dtype_t dtype, size_t i, double value)
     }
 }
 
-/* Draws the matrix, row by row, into data, whose order is the result's. The draw has a scope of its
- * own, since a trace's scope has no elements. */
+/* Draws the matrix, row by row, into data, whose order is that of the result. The draw has a scope
+ * of its own, because tensors of a trace's scope have no elements. */
 static gantry_status_t qr_draw(gantry_runtime_t *runtime, int64_t seed0, int64_t seed1,
                                gantry_dtype_t dtype, const qr_t *qr, void *data) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
@@ -127,7 +127,7 @@ static void qr_store(const qr_t *qr, double gain, bool is_transposed, gantry_dty
     }
 }
 
-/* data: room for the result. */
+/* data must have room for the result. */
 static gantry_status_t orthogonal_fill(gantry_runtime_t *runtime, int64_t seed0, int64_t seed1,
                                        double gain, gantry_dtype_t dtype, size_t rows,
                                        size_t columns, void *data) {

@@ -5,7 +5,8 @@
 
 typedef const gantry_tensor_t tensor;
 
-/* Draws anew in each call, also of a function; outside a model, from the runtime's state. */
+/* Each call draws anew, that of a function, too; outside a model it draws from the runtime's
+ * state. */
 const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
                                              const gantry_tensor_t *x, double rate) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);

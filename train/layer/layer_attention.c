@@ -21,7 +21,7 @@ typedef struct attention_t {
  * is the key, too; one input is all. */
 enum { QUERY = 0, VALUE = 1, KEY = 2 };
 
-/* Inputs without the attention mask. */
+/* Returns the number of inputs without the attention mask. */
 static size_t role_count(const attention_t *a, size_t input_count) {
     return input_count - (a->takes_mask && input_count > 0 ? 1 : 0);
 }
@@ -83,7 +83,7 @@ static gantry_status_t check_inputs(const attention_t *a, const gantry_shape_t *
     return check_mask(a, &inputs[input_count], &scores);
 }
 
-/* The fans of a kernel are its rows and columns as a matrix; an initialiser would take the first
+/* Makes a kernel by its rows and columns as a matrix, because an initialiser would take the first
  * dimension as a window's size. */
 static tensor *make_kernel(gantry_scope_t *s, const gantry_initializer_t *initializer,
                            gantry_dtype_t dtype, const gantry_shape_t *shape, int64_t rows) {
@@ -180,7 +180,7 @@ static tensor *see_earlier(gantry_scope_t *s, tensor *scores) {
                                 count_up(s, keys, GANTRY_SHAPE(1, keys)));
 }
 
-/* Both; either may be NULL: all are seen. */
+/* Joins two masks by and. Either may be NULL: then all keys are seen. */
 static tensor *see_both(gantry_scope_t *s, tensor *a, tensor *b) {
     return a && b ? gantry_logical_and(s, a, b) : a ? a : b;
 }
@@ -199,8 +199,8 @@ static tensor *given_mask(gantry_scope_t *s, tensor *mask) {
     return mask && gantry_tensor_shape(mask)->rank == 3 ? gantry_expand_dims(s, mask, 1) : mask;
 }
 
-/* Which keys a query sees, true, to broadcast to the scores [batch, heads, queries, keys]; NULL:
- * all. */
+/* Finds which keys a query sees, as a boolean that broadcasts to the scores [batch, heads, queries,
+ * keys]; NULL if it sees all. */
 static tensor *find_seen(const gantry_layer_call_t *call, const attention_t *a, tensor *scores) {
     gantry_scope_t *s = call->scope;
     tensor *const *masks = call->masks;

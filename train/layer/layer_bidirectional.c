@@ -56,7 +56,7 @@ static tensor *merge(gantry_scope_t *s, gantry_merge_t how, tensor *a, tensor *b
     return gantry_mul(s, sum, gantry__train_constant(s, gantry_tensor_dtype(sum), 0.5));
 }
 
-/* Outputs of steps that are masked are zeros, if no first states were given. */
+/* Sets the outputs of masked steps to zeros, if no first states were given. */
 static tensor *clear_masked(const gantry_layer_call_t *call, tensor *y) {
     gantry_scope_t *s = call->scope;
     if (!call->masks[0] || call->input_count > 1 || !y) return y;

@@ -6,7 +6,8 @@
 
 typedef const gantry_tensor_t tensor;
 
-/* rank: of the window. The kernel has `filters` outputs, of all channels or of each. */
+/* Builds a layer whose window has this rank. The kernel has `filters` outputs, for all channels
+ * together or for each. */
 static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, int32_t rank, int64_t filters,
                                   bool is_depthwise) {
@@ -49,7 +50,7 @@ static gantry_status_t depthwise_build(gantry_layer_t *layer, const gantry_shape
 typedef tensor *(*conv_fn)(gantry_scope_t *scope, tensor *x, tensor *filter,
                            const gantry_window_options_t *options);
 
-/* As many zeros in front as a window has elements before its last one. */
+/* Puts as many zeros in front as a window has elements before its last one. */
 static tensor *pad_front(const gantry_layer_call_t *call, const gantry__kernel_t *k) {
     const int64_t paddings[] = {0, 0, (k->sizes[0] - 1) * k->dilations[0], 0, 0, 0};
     return k->is_causal ? gantry_pad(call->scope, call->inputs[0], paddings, NULL)
@@ -69,7 +70,7 @@ static tensor *conv_groups(gantry_scope_t *s, tensor *x, tensor *filter, conv_fn
     return gantry_concat(s, parts, count, -1);
 }
 
-/* An open size may be smaller than the window. */
+/* Checks the window here again, because an open size may be smaller than the window. */
 static tensor *conv_call(const gantry_layer_call_t *call, const gantry__kernel_t *k, conv_fn op,
                          const char *kind) {
     const gantry_window_options_t window = gantry__kernel_image_window(k, 2);

@@ -5,7 +5,7 @@
 
 typedef const gantry_tensor_t tensor;
 
-/* rank: of the window. */
+/* rank is that of the window. */
 static gantry_status_t transpose_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                        size_t input_count, int32_t rank) {
     const gantry__kernel_t *k = layer->user;

@@ -16,8 +16,8 @@ static gantry_status_t dense_build(gantry_layer_t *layer, const gantry_shape_t *
     return gantry__kernel_add_weights(layer, k, GANTRY_SHAPE(from, k->units), k->units);
 }
 
-/* More than two dimensions are rows of one matrix. A softmax and a sigmoid come behind the reshape,
- * so that a loss finds the logits behind the output. */
+/* More than two dimensions are rows of one matrix. A softmax and a sigmoid must come after the
+ * reshape, because a loss finds the logits of an output only there. */
 static tensor *dense_call(const gantry_layer_call_t *call, void *user) {
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0];

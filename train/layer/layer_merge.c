@@ -17,7 +17,7 @@ static gantry_status_t merge_build(gantry_layer_t *layer, const gantry_shape_t *
                               input_count);
 }
 
-/* ---- inputs of several ranks: as in Keras, dimensions of 1 stand behind the batch ---- */
+/* ---- inputs of several ranks: as in Keras, dimensions of 1 follow the batch ---- */
 
 static tensor *raised(const gantry_layer_call_t *call, size_t i, tensor *x) {
     int32_t most = 0;
@@ -38,8 +38,8 @@ static tensor *merge_mask(const gantry_layer_call_t *call, size_t i) {
     return raised(call, i, call->masks[i]);
 }
 
-/* Of a sum: a place is there if it is there in one of the inputs. An input without a mask has all,
- * but then Keras gives none. */
+/* The mask of a sum has a place if one of the inputs' masks has it. An input without a mask has all
+ * places, but then Keras gives no mask. */
 static tensor *join_masks(const gantry_layer_call_t *call) {
     tensor *mask = merge_mask(call, 0);
     for (size_t i = 1; i < call->input_count && mask; ++i)
@@ -182,7 +182,7 @@ static tensor *spread_mask(const gantry_layer_call_t *call, size_t i) {
     return is_smaller ? gantry_logical_and(s, gantry_expand_dims(s, mask, -1), all) : mask;
 }
 
-/* Keras's: the masks joined as the inputs are, then those of a place by or. */
+/* Makes Keras's mask: the masks are joined as the inputs are, then those of a place by or. */
 static tensor *concatenate_masks(const gantry_layer_call_t *call, int32_t axis) {
     static const int32_t last = -1;
     static const gantry_reduce_options_t over_last = {.axes = &last, .axis_count = 1};

@@ -23,7 +23,8 @@ static gantry_status_t group_build(gantry_layer_t *layer, const gantry_shape_t *
     return gantry__norm_add_scale_and_offset(layer, inputs);
 }
 
-/* x's shape with the dimension as two, groups and elements of a group. ones: elsewhere 1. */
+/* Returns x's shape with the dimension split in two, groups and elements of a group. With `ones`,
+ * all other sizes are 1. */
 static gantry_shape_t split_shape(const norm_t *n, const gantry_shape_t *x, bool ones) {
     gantry_shape_t shape = {.rank = x->rank + 1};
     const int32_t axis = n->axes[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalisations by the squares alone: RMSNormalization, UnitNormalization. */
+/* Normalisations by the squares only: RMSNormalization, UnitNormalization. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/layer/layer_norm.h"
@@ -25,7 +25,7 @@ static gantry_status_t rms_build(gantry_layer_t *layer, const gantry_shape_t *in
     return gantry__norm_add(layer, "scale", inputs, GANTRY_INIT_ONES, true);
 }
 
-/* As Keras, 16-bit types in float32. */
+/* 16-bit types are computed in float32, as in Keras. */
 static tensor *rms_call(const gantry_layer_call_t *call, void *user) {
     if (!gantry__layer_has_floats(call, "RMSNormalization")) return NULL;
     const gantry__norm_t *n = user;

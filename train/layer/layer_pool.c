@@ -30,7 +30,7 @@ static gantry_status_t pool_build(gantry_layer_t *layer, const gantry_shape_t *i
     return check_window(p, inputs);
 }
 
-/* The input; NULL: it is smaller than the window, where its size was open. */
+/* Returns the input; NULL if its size was open and it is smaller than the window. */
 static tensor *take_input(const gantry_layer_call_t *call, const pool_t *p) {
     const gantry_status_t status = check_window(p, gantry_tensor_shape(call->inputs[0]));
     return gantry__train_hand_on(call->scope, status) == GANTRY_OK ? call->inputs[0] : NULL;

@@ -10,7 +10,7 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- repeated elements ---- */
 
-/* times[d] of a dimension; 1 of the batch and the channels. */
+/* How often each dimension is repeated: times[d], which is 1 for the batch and the channels. */
 typedef struct repeat_t {
     int32_t rank; /* of the input */
     int64_t times[4];
@@ -22,7 +22,7 @@ static gantry_status_t repeat_build(gantry_layer_t *layer, const gantry_shape_t 
     return gantry__layer_check_rank(layer->kind.name, inputs, input_count, r->rank, r->rank);
 }
 
-/* A dimension behind each one that is repeated is broadcast, then both become one. */
+/* Adds a dimension after each one that is repeated, broadcasts it, and then makes one of both. */
 static tensor *repeat(gantry_scope_t *s, tensor *x, const repeat_t *r) {
     const gantry_shape_t *from = gantry_tensor_shape(x);
     gantry_shape_t apart = {.rank = 0}, wide = {.rank = 0}, to = *from;
@@ -98,7 +98,7 @@ static gantry_status_t padding_build(gantry_layer_t *layer, const gantry_shape_t
     return gantry__layer_check_rank(layer->kind.name, inputs, input_count, e->rank, e->rank);
 }
 
-/* An open size may be too small for the amounts. */
+/* Checks the amounts in each call, because an open size may be too small for them. */
 static gantry_status_t check_cropping(const edges_t *e, const char *kind,
                                       const gantry_shape_t *input) {
     for (int32_t d = 0; d < e->rank; ++d) {
@@ -138,7 +138,7 @@ static tensor *cropping_call(const gantry_layer_call_t *call, void *user) {
     return gantry_slice(call->scope, call->inputs[0], begin, size);
 }
 
-/* amounts: two for each dimension between the batch and the channels. */
+/* amounts must have two numbers for each dimension between the batch and the channels. */
 static gantry_layer_t *edges_layer(const gantry_layer_kind_t *kind, int32_t rank,
                                    const int64_t *amounts, const char *name) {
     const size_t count = (size_t)(rank - 2) * 2;

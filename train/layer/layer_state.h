@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer inside. */
+/* A layer as the training library sees it: its kind, its options, its weights before and after they
+ * become variables, and what its constructor and a model may do with it.
+ *
+ * Owner: references are counted; the program has one until a model takes it over, and each further
+ * model has one of its own. The last gantry__layer_unref ends the layer, with its user and its
+ * variables. Threads: externally synchronised, together with all models that have the layer. */
 #ifndef GANTRY_TRAIN_LAYER_STATE_H
 #define GANTRY_TRAIN_LAYER_STATE_H
 
@@ -23,15 +28,15 @@ typedef struct gantry__weight_t {
                                    gantry_dtype_t dtype, const gantry_shape_t *shape);
 } gantry__weight_t;
 
-/* What a program asked of the weights of a name. */
+/* The regularizer and the constraint that the program set for the weights of a name. */
 typedef struct gantry__weight_rule_t {
     char *weight;
     gantry_regularizer_t regularizer;
     gantry_constraint_t constraint;
 } gantry__weight_rule_t;
 
-/* A layer, and its weights. The program has one reference until a model takes it over; each further
- * model has one of its own. What a layer is in a model is gantry__member_t. */
+/* A layer, and its weights. What a layer is in one model (its name there, whether it is frozen) is
+ * in gantry__member_t. */
 struct gantry_layer_t {
     size_t references;
     bool is_taken;                /* a model took the program's reference over */
@@ -59,54 +64,58 @@ struct gantry_layer_t {
     gantry_runtime_t *runtime;  /* of variables and states; NULL until a model is built */
 };
 
-/* Calls the layer's kind, which does not end the call's scope. */
+/* Calls the layer's kind, which must not end the call's scope. */
 const gantry_tensor_t *gantry__layer_call(const gantry_layer_t *layer,
                                           const gantry_layer_call_t *call);
-/* The states that the layer of a call keeps; NULL: none, or its model is being built. */
+/* Returns the states that the layer of a call keeps; NULL if it keeps none, or while its model is
+ * being built. */
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
-/* The check of the step that calls the layer; NULL: none. */
+/* Returns the check of the step that calls the layer; NULL if the step is not checked. */
 gantry_numerics_t *gantry__layer_numerics(const gantry_layer_call_t *call);
 /* Gives a reference back; the last one ends the layer. NULL does no harm. */
 void gantry__layer_unref(gantry_layer_t *layer);
-/* Takes back what build added, so that the layer is built anew; not of a layer with variables. */
+/* Takes back what build added, so that the layer is built anew. The layer must not have
+ * variables. */
 void gantry__layer_forget(gantry_layer_t *layer);
-/* Releases the variables, which no built model has. */
+/* Releases the variables, which no built model may still have. */
 void gantry__layer_release_variables(gantry_layer_t *layer);
 /* Releases the states. */
 void gantry__layer_release_states(gantry_layer_t *layer);
 
 /* ---- regularizers and constraints: weight_rules.c ---- */
 
-/* For constructors: the layer with those of a weight, each of which may be NULL. NULL after a
- * failure, when it has released the layer. */
+/* For constructors: gives a weight of the layer a regularizer and a constraint, each of which may
+ * be NULL, and returns the layer. After a failure it has released the layer and returns NULL. */
 gantry_layer_t *gantry__layer_with_rules(gantry_layer_t *layer, const char *weight,
                                          const gantry_regularizer_t *regularizer,
                                          const gantry_constraint_t *constraint);
-/* Gives a weight that is added what the program asked of its name. */
+/* Gives a weight that is being added the rules that the program set for its name. */
 gantry_status_t gantry__layer_rule_weight(const gantry_layer_t *layer, gantry__weight_t *weight,
                                           const char *name);
-/* Refuses names that the layer, which is built, does not have. */
+/* Refuses rules for names that the layer, which must be built, does not have. */
 gantry_status_t gantry__layer_check_rules(const gantry_layer_t *layer);
-/* Gives a layer what another one was asked of its weights, under `prefix` and their names. */
+/* Gives a layer the rules of another one's weights, under `prefix` and their names. */
 gantry_status_t gantry__layer_copy_rules(gantry_layer_t *layer, const gantry_layer_t *from,
                                          const char *prefix);
 void gantry__layer_release_rules(gantry_layer_t *layer);
 
-/* For constructors of layers: a layer whose user is `bytes` of zeroed memory, which is freed with
- * it. NULL after a failure. */
+/* For constructors of layers: makes a layer whose user is `bytes` of zeroed memory, which is freed
+ * with it, because the kind's `release` must be gantry__layer_free_user. It returns NULL after a
+ * failure. */
 gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes, const char *name);
-/* For the field `release` of such a layer's kind. */
+/* Frees such a user: the field `release` of the layer's kind. */
 void gantry__layer_free_user(void *user);
-/* The kind of such a layer, built by stem_build and called by stem_call. */
+/* The kind of such a layer. The file must define stem_build and stem_call. */
 #define GANTRY__LAYER_KIND(class_name, stem)                                                   \
     {                                                                                          \
         .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
         .call = stem##_call, .release = gantry__layer_free_user                                \
     }
-/* A copy of an initialiser; of kind `otherwise` if given is NULL. False: it is refused. */
+/* Copies an initialiser, or makes one of kind `otherwise` if given is NULL. It returns false if the
+ * initialiser is refused. */
 bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t otherwise,
                                gantry_initializer_t *out);
-/* Whether the initialiser of a weight draws numbers and has no seed. */
+/* Returns whether the initialiser of a weight draws numbers and has no seed. */
 bool gantry__layer_takes_seed(const gantry__weight_t *weight);
 /* Refuses an activation that does not exist. */
 bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation);
@@ -115,24 +124,26 @@ bool gantry__layer_check_unused(const char *kind, const char *option, int64_t gi
                                 int64_t no_effect);
 /* The number of outputs of a call. */
 size_t gantry__layer_outputs(const gantry_layer_t *layer);
-/* In training: x with elements set to 0 at this rate, and the others scaled to the same mean. A
- * file of its own, dropout.c: tests replace the function. */
+/* Returns, in training, x with elements set to 0 at this rate and the others scaled to the same
+ * mean. It must be the only function of its file, dropout.c, because tests replace it at link
+ * time. */
 const gantry_tensor_t *gantry__layer_dropout(const gantry_layer_call_t *call,
                                              const gantry_tensor_t *x, double rate);
-/* Refuses an input count or rank: "layer Dense: ...". */
+/* Refuses inputs that are not one tensor of `least` to `most` dimensions: "layer Dense: ...". */
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most);
-/* Of layers that take one input of any shape. */
+/* The `build` of layers that take one input of any shape. */
 gantry_status_t gantry__layer_build_any(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                         size_t input_count, void *user);
-/* Whether all inputs of a call are floats; else the scope fails: "layer Dot: ...". */
+/* Returns whether all inputs of a call are floats; otherwise the scope fails: "layer Dot: ...". */
 bool gantry__layer_has_floats(const gantry_layer_call_t *call, const char *kind);
-/* The type of the model that calls, a float. */
+/* Returns the type of the model that calls, which is a float. */
 gantry_dtype_t gantry__layer_dtype(const gantry_layer_call_t *call);
-/* size becomes size times, and more; false, with a text, if that is more than 2**63 - 1. */
+/* Sets *size to *size * times + more. It returns false, with a text, if that is more than 2**63 -
+ * 1. */
 bool gantry__layer_grow(const char *kind, int64_t times, int64_t more, int64_t *size);
-/* Refuses a window that reaches beyond a sample: spread is (size - 1) dilation + 1. rank: of the
- * window, whose dimensions follow the batch. */
+/* Refuses a window that reaches beyond a sample. spread must have (size - 1) * dilation + 1 for
+ * each of the `rank` dimensions of the window, which follow the batch. */
 gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_t *input,
                                            int32_t rank, const int64_t *spread);
 

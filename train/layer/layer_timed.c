@@ -6,8 +6,8 @@
 
 typedef const gantry_tensor_t tensor;
 
-/* The layer's build adds its weights to a copy of the outer one, which has the rules and the name,
- * so that they become the outer one's. */
+/* The inner layer's build adds its weights to a copy of the outer layer, which has the rules and
+ * the name, so that they become the outer layer's. */
 static gantry_status_t timed_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
     const gantry_layer_t *inner = *(gantry_layer_t *const *)user;

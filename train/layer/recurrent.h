@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recurrent layers inside: what SimpleRNN, LSTM, GRU and Bidirectional share. recurrent_step.c has
- * one step of each cell, recurrent_run.c a run over a sequence, recurrent_loop.c a loop over its
- * segments, layer_rnn.c the layers. */
+/* What the recurrent layers SimpleRNN, LSTM, GRU and Bidirectional share. recurrent_step.c has one
+ * step of each cell, recurrent_run.c a run over a sequence, recurrent_loop.c a loop over its
+ * segments, layer_rnn.c the layers.
+ *
+ * Owner: the layer owns its gantry__recurrent_t; a gantry__recurrence_t is on the stack of one run,
+ * and its tensors belong to the call's scope. Threads: externally synchronised, as the layer's
+ * model. */
 #ifndef GANTRY_TRAIN_RECURRENT_H
 #define GANTRY_TRAIN_RECURRENT_H
 
@@ -35,8 +39,8 @@ typedef struct gantry__recurrent_t {
     bool has_bias, returns_sequences, returns_state, goes_backwards, forgets_little, resets_before;
     bool is_stateful;
     gantry_choice_t unroll;
-    /* Each its own place: the user of a loop's bodies points to one, so that it lives as long as
-     * the layer and says the form. */
+    /* Each form has a byte here. The user of a loop's bodies points to it, because that pointer
+     * must live as long as the layer and must say the form. */
     unsigned char forms[GANTRY__LOOP_FORMS];
     void (*step)(gantry__recurrence_t *r, const gantry_tensor_t *x); /* changes the state */
 } gantry__recurrent_t;
@@ -78,19 +82,20 @@ typedef struct gantry__rnn_start_t {
     size_t first_kept;                    /* of a stateful layer: the first of its kept states */
 } gantry__rnn_start_t;
 
-/* Runs over the first input of a call. out: the output, then the last states. Returns false after a
- * failure, which the scope keeps. */
+/* Runs over the first input of a call. It writes to `out` the output, then the last states, and
+ * returns false after a failure, which the scope keeps. */
 bool gantry__rnn_run(const gantry_layer_call_t *call, const gantry__recurrent_t *k,
                      const gantry_tensor_t *const *weights, const gantry__rnn_start_t *start,
                      const gantry_tensor_t *out[1 + GANTRY__RNN_MOST_STATES]);
 
 /* Runs the steps of a segment of a loop, x [steps, batch, n] and mask [steps, batch, 1] or NULL;
- * where the mask is false, the state stays. outputs: of each step, in the order of the run. */
+ * where the mask is false, the state stays. `outputs` gets the output of each step, in the order of
+ * the run, and must have room for all steps. */
 gantry_status_t gantry__rnn_segment(gantry__recurrence_t *r, const gantry_tensor_t *x,
                                     const gantry_tensor_t *mask, const gantry_tensor_t **outputs);
 /* Runs the steps of x, [segments, steps, batch, n], from the present state, which becomes the last
- * one. mask: [segments, steps, batch, 1], or NULL. Returns the outputs in the order of the run, of
- * x's form, if the kind returns sequences; else NULL. */
+ * one. mask must be [segments, steps, batch, 1] or NULL. Returns the outputs in the order of the
+ * run, of x's form, if the kind returns sequences; else NULL. */
 const gantry_tensor_t *gantry__rnn_loop(gantry__recurrence_t *r, const gantry_tensor_t *x,
                                         const gantry_tensor_t *mask);
 
@@ -98,12 +103,12 @@ const gantry_tensor_t *gantry__rnn_loop(gantry__recurrence_t *r, const gantry_te
 gantry_status_t gantry__rnn_check_inputs(const char *kind, const gantry__recurrent_t *k,
                                          const gantry_shape_t *inputs, size_t input_count,
                                          size_t directions);
-/* Adds the weights of one direction. Their names begin with prefix. */
+/* Adds the weights of one direction, whose names begin with prefix. */
 gantry_status_t gantry__rnn_add_weights(gantry_layer_t *layer, const gantry__recurrent_t *k,
                                         int64_t features, const char *prefix);
-/* Of a stateful kind: adds the states that the layer keeps. */
+/* Adds the states that a layer of a stateful kind keeps. */
 void gantry__rnn_add_states(gantry_layer_t *layer, const gantry__recurrent_t *k);
-/* The recurrent layer's user; NULL: the layer is none. */
+/* Returns the recurrent layer's user; NULL if the layer is not recurrent. */
 const gantry__recurrent_t *gantry__rnn_of(const gantry_layer_t *layer);
 
 #endif

@@ -20,12 +20,12 @@
  *     backward    number, n dstates, dx, w dweights, n kept states, doutputs?, n dkept?, operands
  *     operands    x, mask?, the tensors of list_places
  *
- * The gradient of a weight is that of its products: the states of all steps of a segment, one
- * behind another, times the gradients of the products. That is one large product in place of a
- * small one, and a sum, for each step.
+ * The gradient of a weight is that of its products: the states of all steps of a segment, one after
+ * another, times the gradients of the products. That is one large product in place of a small one,
+ * and a sum, for each step.
  *
- * The bodies get a pointer into the layer's `forms`, for they run again when a tape of second order
- * differentiates the backward pass. */
+ * The bodies get a pointer into the layer's `forms`, because they run again when a tape of second
+ * order differentiates the backward pass. */
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/layer/recurrent.h"

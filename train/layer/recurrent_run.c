@@ -6,9 +6,9 @@
  *     a loop      recurrent_loop.c, over segments of steps; those that are left over are unrolled
  *
  * Both run the same ops on the same numbers. Unrolled sequences are cut into steps, and steps
- * joined, in two levels of at most MOST_PARTS: an op has at most GANTRY_MAX_OP_INPUTS inputs. A
- * slice for each step would make the gradient of one step as long as the sequence. A loop takes
- * sequences with the steps in front, so that segments lie in one piece.
+ * joined, in two levels of at most MOST_PARTS: because an op has at most GANTRY_MAX_OP_INPUTS
+ * inputs. A slice for each step would make the gradient of one step as long as the sequence. A loop
+ * takes sequences with the steps in front, so that segments lie in one piece.
  *
  * Dropout is Keras's: one draw for all steps. With dropout of the state, each gate has draws of its
  * own, of the input, too; without, the gates share that of the input. */
@@ -61,7 +61,7 @@ static tensor *join_steps(gantry_scope_t *s, tensor *const *parts, size_t steps)
 
 /* ---- dropout ---- */
 
-/* What an element of x is multiplied by: `count` draws. */
+/* Draws `count` times what the elements of x are multiplied by. */
 static void draw_drops(const gantry_layer_call_t *call, tensor *x, double rate, tensor **drops,
                        size_t count) {
     for (size_t i = 0; i < count; ++i)
@@ -180,7 +180,7 @@ static tensor *zero_state(const recurrence_t *r, tensor *first) {
     return gantry_zeros_like(s, gantry_slice(s, first, (int64_t[]){0, 0}, (int64_t[]){-1, units}));
 }
 
-/* first: of the projected steps. */
+/* Begins a run; `first` must be the first of the projected steps. */
 static void begin(recurrence_t *r, const gantry__rnn_start_t *start, tensor *first) {
     const gantry__recurrent_t *k = r->kind;
     gantry_variable_t *const *kept = kept_states(r, start);
@@ -217,7 +217,7 @@ static tensor *mask_of(const recurrence_t *r, const gantry__rnn_start_t *start) 
 
 /* ---- a run whose steps are unrolled ---- */
 
-/* parts: room for the inputs, the outputs and the masks of all steps. */
+/* parts must have room for the inputs, the outputs and the masks of all steps. */
 static tensor *unroll_into(recurrence_t *r, const gantry__rnn_start_t *start, tensor **parts,
                            size_t steps) {
     tensor **outputs = parts + steps, **masks = parts + 2 * steps, *mask = mask_of(r, start);
@@ -258,7 +258,8 @@ static tensor *run_unrolled(recurrence_t *r, const gantry__rnn_start_t *start, i
 
 static const int32_t swap[] = {1, 0, 2}; /* [batch, steps, n] and [steps, batch, n] */
 
-/* The size that leaves the fewest steps behind the loop. steps -1: their number depends on data. */
+/* Returns the size of a segment that leaves the fewest steps after the loop. steps is -1 where
+ * their number depends on data. */
 static int64_t segment_size(int64_t steps) {
     int64_t best = GANTRY__RNN_MOST_SEGMENT;
     if (steps < 0) return 1;
@@ -280,7 +281,8 @@ static tensor *as_segments(gantry_scope_t *s, tensor *x, int64_t size) {
     return gantry_reshape(s, x, GANTRY_SHAPE(-1, size, shape->dims[1], shape->dims[2]));
 }
 
-/* The steps that are no whole segment come last: y, their outputs behind it, [steps, batch, n]. */
+/* Runs the steps after the last whole segment, and returns y with their outputs after it, [steps,
+ * batch, n]. */
 static tensor *run_rest(recurrence_t *r, tensor *y, tensor *x, tensor *mask) {
     tensor *outputs[GANTRY__RNN_MOST_SEGMENT];
     const size_t steps = (size_t)gantry_tensor_shape(x)->dims[0];

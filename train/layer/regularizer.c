@@ -71,7 +71,7 @@ gantry_status_t gantry__constraint_fits(const gantry_constraint_t *constraint, i
     return GANTRY_OK;
 }
 
-/* The scope of a call about weights; NULL after a failure. */
+/* Begins the scope of a call about weights; NULL after a failure. */
 static gantry_scope_t *begin_on_weights(gantry_scope_t *scope, const char *call, const char *what,
                                         bool is_given, const gantry_tensor_t *weights) {
     gantry_scope_t *inner = gantry__train_begin(scope, call);
@@ -107,7 +107,7 @@ static const gantry_tensor_t *add_loss(gantry_scope_t *scope, const gantry_tenso
     return loss ? gantry_add(scope, loss, more) : more;
 }
 
-/* Each pair of two different rows occurs twice among the products. */
+/* Each pair of two different rows occurs twice among the products, so the sum is halved. */
 static const gantry_tensor_t *orthogonal_loss(gantry_scope_t *scope, const gantry_regularizer_t *r,
                                               const gantry_tensor_t *w) {
     const gantry_shape_t *shape = gantry_tensor_shape(w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program asks of a layer's weights by their names, before the layer is built: regularizers
- * and constraints. */
+/* The regularizers and constraints that a program sets for a layer's weights by their names, before
+ * the layer is built. */
 #include <stdio.h>
 #include <string.h>
 

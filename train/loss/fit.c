@@ -73,7 +73,8 @@ const gantry_tensor_t *gantry__train_spread(gantry_scope_t *scope, const gantry_
 const gantry_tensor_t *gantry__train_rows(gantry_scope_t *scope, const gantry_tensor_t *x) {
     const int64_t columns = gantry__train_last_dim(x), count = gantry_tensor_elements(x);
     if (rank_of(x) == 2) return x;
-    /* Without elements or with open sizes, -1 stands for the rows or is all that is known. */
+    /* Without elements or with open sizes the number of rows is not known, or is left to the
+     * reshape: -1. */
     int64_t rows = count < 0 || columns < 1 ? -1 : count / columns;
     return gantry_reshape(scope, x, GANTRY_SHAPE(rows, columns));
 }

@@ -32,7 +32,7 @@ static gantry__logits_pair_t *find_pair(const gantry__logits_t *logits,
     return NULL;
 }
 
-/* Identity tells that the result got another object. */
+/* An Identity says that the result got another object. */
 static gantry_status_t logits_observe(gantry_scope_t *scope,
                                       const gantry_observation_t *observation, void *user) {
     gantry__logits_t *logits = user;
@@ -65,8 +65,8 @@ void gantry__logits_end_watch(gantry__logits_t *logits) {
     logits->scope = NULL;
 }
 
-/* Of [n, 1] and [n] the labels get a dimension; of others with 1 at their end, the output loses
- * it. */
+/* Returns whether the loss removes the last dimension of the output. With [n, 1] and [n] the labels
+ * get a dimension instead; in other cases with 1 at its end, the output loses it. */
 static bool loses_dimension(const gantry_tensor_t *output, const gantry_tensor_t *labels) {
     const int32_t rank = gantry_tensor_shape(labels)->rank;
     return rank != 1 && gantry_tensor_shape(output)->rank == rank + 1 &&

@@ -62,7 +62,7 @@ static const gantry_tensor_t *losses_of_rows(gantry_scope_t *scope, const gantry
 
 /* ---- cross-entropies ---- */
 
-/* The op takes int32 and int64. */
+/* Converts labels to numbers that the op takes, which are int32 and int64. */
 static const gantry_tensor_t *class_numbers(gantry_scope_t *scope, const gantry_tensor_t *labels) {
     if (!labels) return NULL;
     const gantry_dtype_t dtype = gantry_tensor_dtype(labels);
@@ -293,7 +293,7 @@ const gantry_tensor_t *gantry__train_cosine_similarity(gantry_scope_t *scope, co
 
 /* ---- hinges ---- */
 
-/* 0 and 1 become -1 and 1, if there is no other. */
+/* Makes -1 and 1 of 0 and 1, if there is no other label. */
 static const gantry_tensor_t *signs_of(gantry_scope_t *scope, const gantry_tensor_t *labels) {
     const gantry_tensor_t *one = number_like(scope, labels, 1);
     const gantry_tensor_t *is_zero = gantry_equal(scope, labels, number_like(scope, labels, 0));

@@ -94,13 +94,13 @@ void gantry__metric_disown(gantry_metric_t *metric) {
     gantry_metric_release(metric);
 }
 
-/* ---- asked ---- */
+/* ---- read by the program ---- */
 
 const char *gantry_metric_name(const gantry_metric_t *metric) { return metric ? metric->name : ""; }
 
 static bool metric_is_built(const gantry_metric_t *metric) { return metric->variables[0]; }
 
-/* Of a metric that is built, or will be. */
+/* Returns the number of variables of a metric that is built, or will be. */
 static size_t count_of(const gantry_metric_t *metric) {
     size_t count = 0;
     while (count < GANTRY__TRAIN_METRIC_VARIABLES && metric->kind->variables[count]) ++count;
@@ -131,7 +131,7 @@ static void create_variables(gantry_metric_t *metric, gantry_scope_t *scope) {
     if (gantry_scope_status(scope) != GANTRY_OK) release_variables(metric);
 }
 
-/* The scope of a call about a metric; NULL if there is none, after a failure. */
+/* Begins the scope of a call about a metric; NULL after a failure. */
 static gantry_scope_t *metric_begin(const gantry_metric_t *metric, gantry_scope_t *scope,
                                     const char *call) {
     gantry_scope_t *inner = gantry__train_begin_unobserved(scope, call);
@@ -141,13 +141,13 @@ static gantry_scope_t *metric_begin(const gantry_metric_t *metric, gantry_scope_
     return NULL;
 }
 
-/* Ends it; returns the outer scope's status. */
+/* Ends that scope, and returns the outer scope's status. */
 static gantry_status_t metric_end(gantry_scope_t *scope, gantry_scope_t *inner) {
     (void)gantry__train_end(scope, inner, NULL);
     return gantry_scope_status(scope);
 }
 
-/* Without an inner scope: the status of the call. */
+/* Returns the status of a call whose inner scope did not begin. */
 static gantry_status_t metric_no_scope(const gantry_scope_t *scope) {
     return scope ? gantry_scope_status(scope) : GANTRY_INVALID_ARGUMENT;
 }
@@ -160,7 +160,8 @@ gantry_status_t gantry_metric_build(gantry_metric_t *metric, gantry_scope_t *sco
     return metric_end(scope, inner);
 }
 
-/* Variables cannot be made in a trace. */
+/* Builds a metric before its first update. In a trace it fails, because variables cannot be made
+ * there. */
 static bool build_for_update(gantry_metric_t *metric, gantry_scope_t *scope) {
     if (metric_is_built(metric)) return true;
     create_variables(metric, scope);

@@ -13,7 +13,7 @@ static const gantry_tensor_t *as_floats(gantry_scope_t *scope, const gantry_tens
     return gantry_cast(scope, x, GANTRY_FLOAT32);
 }
 
-/* Classes lie along the last dimension. */
+/* Refuses predictions without a last dimension, along which the classes must be. */
 static bool has_classes(const gantry_metric_t *metric, gantry_scope_t *scope,
                         const gantry_tensor_t *predictions) {
     if (gantry_tensor_shape(predictions)->rank > 0) return true;
@@ -57,7 +57,7 @@ static const gantry_tensor_t *values_categorical(const gantry_metric_t *metric,
     return gantry_equal(scope, largest(scope, labels), largest(scope, predictions));
 }
 
-/* Float labels are compared as such: 0.5 is no class. */
+/* Compares float labels as floats, because 0.5 is no class. */
 static const gantry_tensor_t *values_sparse(const gantry_metric_t *metric, gantry_scope_t *scope,
                                             const gantry_tensor_t *labels,
                                             const gantry_tensor_t *predictions) {
@@ -84,7 +84,7 @@ static const gantry_tensor_t *values_by_shape(const gantry_metric_t *metric, gan
     return values_categorical(metric, scope, labels, predictions);
 }
 
-/* labels: a class number for each row of predictions. */
+/* labels must have a class number for each row of predictions. */
 static const gantry_tensor_t *among_k(const gantry_metric_t *metric, gantry_scope_t *scope,
                                       const gantry_tensor_t *labels,
                                       const gantry_tensor_t *predictions) {

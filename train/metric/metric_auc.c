@@ -7,7 +7,7 @@
  *   bucket     0        1        2     ...  n - 2
  *   p      [0, 1 / (n - 1)], (.., 2 / (n - 1)], ..., (.., 1]
  *
- * The first threshold lies below 0 and the last above 1, so bucket n - 1 stays empty. */
+ * The first threshold is below 0 and the last above 1, so bucket n - 1 stays empty. */
 #include "train/metric/metric_state.h"
 
 #include "train/base/fail.h"

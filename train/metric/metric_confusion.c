@@ -32,7 +32,7 @@ const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metri
 
 /* ---- an update ---- */
 
-/* Where a prediction is among the k largest of its row; of equals the first ones are. */
+/* Returns where a prediction is among the k largest of its row; of equal ones, the first count. */
 static const gantry_tensor_t *is_in_top_k(gantry_scope_t *scope, const gantry_tensor_t *predictions,
                                           int32_t k) {
     static const int32_t of_places = -2;
@@ -70,7 +70,7 @@ static bool class_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
     return false;
 }
 
-/* [..., classes] to [..., 1], if the metric judges one class. */
+/* Takes [..., classes] to [..., 1], if the metric judges one class. */
 static const gantry_tensor_t *of_class(const gantry_metric_t *metric, gantry_scope_t *scope,
                                        const gantry_tensor_t *x) {
     int64_t begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
@@ -82,7 +82,8 @@ static const gantry_tensor_t *of_class(const gantry_metric_t *metric, gantry_sco
     return gantry_slice(scope, x, begin, size);
 }
 
-/* With several thresholds, which are along the last dimension, a column; else the same. */
+/* Returns a column with several thresholds, which are along the last dimension; otherwise the same
+ * tensor. */
 static const gantry_tensor_t *as_places(const gantry_metric_t *metric, gantry_scope_t *scope,
                                         const gantry_tensor_t *x) {
     return metric->levels && x ? gantry_reshape(scope, x, GANTRY_SHAPE(-1, 1)) : x;
@@ -168,7 +169,7 @@ static bool is_no_threshold(double threshold) { return isinf(threshold) && thres
 
 static bool is_threshold(double number) { return number >= 0 && number <= 1; }
 
-/* Several thresholds make a vector; one stands for the number. */
+/* Reads the thresholds: several make the result a vector, and one is the threshold itself. */
 static gantry_status_t read_thresholds(gantry_metric_t *metric, const char *call,
                                        const gantry_metric_options_t *given) {
     gantry_metric_options_t options;

@@ -19,7 +19,7 @@ static const gantry_tensor_t *mean_from(gantry_scope_t *scope, const gantry_tens
     return count ? gantry_mean(scope, x, &options) : x;
 }
 
-/* One for each of the first dimension; 1 of a scalar. */
+/* Returns the size of the first dimension; 1 for a scalar. */
 static const gantry_tensor_t *mean_count(gantry_scope_t *scope, const gantry_tensor_t *values) {
     const gantry_shape_t *shape = gantry_tensor_shape(values);
     const gantry_dtype_t dtype = gantry_tensor_dtype(values);

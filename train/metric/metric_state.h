@@ -2,7 +2,9 @@
 /* What a metric is made of: its kind (a table of functions), its numbers and its variables. The
  * families keep different states: means (metric_mean.c) a total and a count, AUC (metric_auc.c) two
  * histograms, counts of right and wrong predictions (metric_confusion.c, metric_fbeta.c) one to
- * four sums. */
+ * four sums. Owner: the program has a metric until models take it over; the last of its owners ends
+ * it with its variables. Threads: externally synchronised; once a metric is built, threads may
+ * update it at the same time. */
 #ifndef GANTRY_TRAIN_METRIC_STATE_H
 #define GANTRY_TRAIN_METRIC_STATE_H
 
@@ -11,17 +13,19 @@
 /* The most variables of a metric. */
 #define GANTRY__TRAIN_METRIC_VARIABLES 4
 
-/* The values that a mean averages: of each sample, from labels and predictions. They are refused in
- * the scope where they do not fit; NULL after a failure. */
+/* Returns the values that a mean averages, one for each sample, from labels and predictions. It
+ * must refuse labels and predictions that do not fit in the scope, and must return NULL after a
+ * failure. */
 typedef const gantry_tensor_t *(*gantry__train_values_fn)(const gantry_metric_t *metric,
                                                           gantry_scope_t *scope,
                                                           const gantry_tensor_t *labels,
                                                           const gantry_tensor_t *predictions);
 
-/* The places that a variable counts: where label and prediction are positive as these bits say. */
+/* The places that a variable counts: those where label and prediction are positive as these bits
+ * say. */
 enum { GANTRY__TRAIN_LABEL = 1, GANTRY__TRAIN_PREDICTION = 2 };
 
-/* The result of a state. */
+/* Computes a metric's result from its state. */
 typedef const gantry_tensor_t *(*gantry__train_result_fn)(
     const gantry_metric_t *metric, gantry_scope_t *scope,
     const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]);
@@ -31,7 +35,8 @@ typedef struct gantry__train_metric_kind_t {
     bool takes_labels;
     unsigned char counted[GANTRY__TRAIN_METRIC_VARIABLES]; /* of counts: by each variable */
     bool counts_masked; /* a mean that leaves no place out for a mask */
-    /* Computes the sums to add to the variables. out_sums are NULL after a failure. */
+    /* Computes the sums to add to the variables. It must leave NULLs in out_sums after a
+     * failure. */
     void (*sums)(const gantry_metric_t *metric, gantry_scope_t *scope,
                  const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
                  const gantry_tensor_t *weights,
@@ -63,18 +68,19 @@ struct gantry_metric_t {
     gantry_variable_t *variables[GANTRY__TRAIN_METRIC_VARIABLES]; /* all or none */
 };
 
-/* A model has it once more, or once less. */
+/* Count the uses of a metric by models: own adds one, and disown takes one back, the last of which
+ * ends the metric. */
 void gantry__metric_own(gantry_metric_t *metric);
 void gantry__metric_disown(gantry_metric_t *metric);
 
-/* A metric of the kind with its options read; the rest of its members is zero. NULL after a
- * failure, the thread's last message. call: "gantry_auc". */
+/* Makes a metric of the kind with its options read; its other members are zero. It returns NULL
+ * after a failure, which is the thread's last message and begins with `call`: "gantry_auc". */
 gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *kind,
                                              const char *call, const char *name,
                                              const gantry_metric_options_t *options);
 
-/* gantry_metric_update with the mask of predictions, NULL: none. As in Keras, means count the
- * places that it has, and AUC counts all. */
+/* Does what gantry_metric_update does, with the mask of predictions, which may be NULL. As in
+ * Keras, means count the places that the mask has, and AUC counts all. */
 void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t *scope,
                                         const gantry_tensor_t *labels,
                                         const gantry_tensor_t *predictions,
@@ -83,8 +89,8 @@ void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t 
 
 /* ---- counts: metric_confusion.c ---- */
 
-/* Weights of the predictions' shape, of the metric's type. [n] and [n, 1] are one for each sample.
- * NULL after a refusal. */
+/* Returns weights of the predictions' shape and of the metric's type. Weights of shape [n] and [n,
+ * 1] are one for each sample. It returns NULL after a refusal. */
 const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metric,
                                                     gantry_scope_t *scope,
                                                     const gantry_tensor_t *weights,
@@ -92,7 +98,8 @@ const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metri
 
 /* ---- means: metric_mean.c ---- */
 
-/* Of the kinds that are means: the sum of values and of weights, by Keras's rules for shapes. */
+/* The `sums` and the `result` of kinds that are means: the sum of values and of weights, by Keras's
+ * rules for shapes, and the one divided by the other. */
 void gantry__train_mean_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
                              const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
                              const gantry_tensor_t *weights,

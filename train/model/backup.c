@@ -135,7 +135,7 @@ static gantry_status_t share_bytes(gantry_model_t *model, void *data, size_t byt
     return gantry__worker_broadcast(model->worker, data, bytes, "a backup");
 }
 
-/* Metrics count in rank 0 alone, before and after. */
+/* Metrics count only in rank 0, before and after. */
 gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
                                     const gantry__position_t *position) {
     gantry_status_t status = GANTRY_OK;
@@ -222,7 +222,8 @@ static gantry_status_t read_state(gantry_model_t *model, const gantry_checkpoint
     return share_bytes(model, out, GANTRY_CALLBACK_STATE_BYTES);
 }
 
-/* Of several processes, one whose callback fails goes on to take part. */
+/* Sets the states of the callbacks. Of several processes, one whose callback fails must still take
+ * part, because the others wait for it. */
 static gantry_status_t set_states(gantry_model_t *model, const gantry_fit_options_t *o,
                                   const gantry_checkpoint_t *file) {
     gantry_status_t status = GANTRY_OK;

@@ -24,11 +24,12 @@
 
 #define BUILD_BATCH 2
 
-/* ---- sizes that stand for open ones ---- */
+/* ---- sizes that represent open ones ---- */
 
 enum { OPEN_TRIES = 2 };
 
-/* Divisible by what pools and Reshape divide by. The second try is for windows that are wide. */
+/* The sizes must be divisible by what pools and Reshape divide by. The second try is for windows
+ * that are wide. */
 static const int64_t open_lines[OPEN_TRIES] = {960, 61440}, open_images[OPEN_TRIES] = {240, 3840};
 
 static int count_open(const gantry_shape_t *shape) {
@@ -57,7 +58,8 @@ static gantry_shape_t build_shape(gantry_shape_t shape, int64_t open) {
 
 /* ---- shapes ---- */
 
-/* Layers of unlike options call unlike ops, which processes compare. */
+/* Notes the ops that a layer calls, because layers of unlike options call unlike ops, which
+ * processes compare. */
 static gantry_status_t note_op(gantry_scope_t *scope, const gantry_observation_t *told,
                                void *user) {
     const gantry__model_run_t *run = user;
@@ -77,13 +79,15 @@ static gantry_status_t note_op(gantry_scope_t *scope, const gantry_observation_t
     return GANTRY_OK;
 }
 
-/* The parts of a composed op may depend on the device, which differs from process to process. */
+/* Takes composed ops whole, because their parts may depend on the device, which differs from
+ * process to process. */
 static bool note_whole(const char *op, void *user) {
     (void)op, (void)user;
     return true;
 }
 
-/* What a layer's op of its own kind leaves alive asks for the model's device. */
+/* Traces in a scope on the model's device, because nodes that a layer's own op leaves alive are
+ * placed there. */
 static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *inputs,
                          const gantry_tensor_t **outputs, void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
@@ -105,7 +109,7 @@ static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *in
     (void)gantry__train_end(outer, scope, NULL);
 }
 
-/* open: a size that stands for open ones; the twin's is twice as large. */
+/* `open` is a size that represents open ones; the twin's is twice as large. */
 static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *run, int64_t open) {
     const gantry_function_options_t options = {
         .struct_size = sizeof options, .passes_off = GANTRY_PASS_ALL & ~GANTRY_PASS_DEAD_NODES};
@@ -166,7 +170,7 @@ static gantry_status_t find_shapes(gantry_model_t *model) {
 
 /* An initialiser that draws numbers and has no seed gets one: that which Keras chooses after
  * keras.utils.set_random_seed(model->seed), as the seed after those of the layers before. A model
- * without a seed counts. */
+ * without a seed counts seeds, too. */
 static gantry_initializer_t initializer_of(const gantry_model_t *model,
                                            const gantry__weight_t *weight, size_t *seeds) {
     gantry_initializer_t initializer = weight->initializer;

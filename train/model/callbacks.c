@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's callbacks: each object begins with what a training calls. */
+/* The library's callbacks. Each object begins with the gantry_callback_t that a training calls. */
 #define _XOPEN_SOURCE 700
 
 #include <gantry/file.h>

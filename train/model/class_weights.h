@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights of classes: each sample counts by the weight of its label's class. */
+/* Weights of classes: each sample counts by the weight of its label's class. Owner: the caller has
+ * the gantry__class_weights_t, which owns the weights of the samples and must end with deinit;
+ * `weights` is the caller's. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_CLASS_WEIGHTS_H
 #define GANTRY_TRAIN_CLASS_WEIGHTS_H
 
@@ -13,7 +15,7 @@ typedef struct gantry__class_weights_t {
     int64_t room; /* of samples */
 } gantry__class_weights_t;
 
-/* Replaces the batch by one with weights of samples, which lives until the next call. */
+/* Replaces *batch by one with weights of samples, which lives until the next call for c. */
 gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gantry_model_t *model,
                                           const gantry_array_t **batch, size_t *count);
 void gantry__class_weights_deinit(gantry__class_weights_t *c);

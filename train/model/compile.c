@@ -12,7 +12,7 @@
 #include "train/model/worker.h"
 #include "train/optimizer/optimizer_state.h"
 
-/* What is asked for: each output's part, and the number of outputs that the model has. */
+/* What the program requests: each output's part, and the number of outputs that the model has. */
 typedef struct wanted_t {
     gantry_compile_options_t options;
     gantry_compile_output_t outputs[GANTRY_MAX_COMPONENTS];
@@ -39,7 +39,7 @@ static gantry_compile_output_t common_part(const gantry_compile_options_t *o) {
                                      .weighted_metric_count = o->weighted_metric_count};
 }
 
-/* The first struct's size is that of all. */
+/* The size of the first struct of the list must be that of all. */
 static gantry_status_t read_list(wanted_t *w) {
     const gantry_compile_options_t *o = &w->options;
     const uint32_t given = o->outputs->struct_size,
@@ -207,7 +207,8 @@ static bool is_judge_named(const judges_t *j, const char *name) {
     return false;
 }
 
-/* Keras's: a second one of a name gets a number, or if it is weighted, that in front. */
+/* Names a judge as Keras does: a second one of a name gets a number, or, if it is weighted,
+ * "weighted_" in front. */
 static gantry_status_t name_judge(judges_t *j, gantry__judge_t *judge) {
     char stem[256], name[288];
     const char *plain = gantry_metric_name(judge->metric);
@@ -362,7 +363,8 @@ static void visit_given(const wanted_t *w, void (*visit)(gantry_metric_t *)) {
         visit_metrics(&w->outputs[i], visit);
 }
 
-/* What no model has. A metric that is given twice is owned twice, and then released once. */
+/* Releases what no model has. A metric that is given twice is owned twice, so that it is released
+ * once. */
 static void release_given(const wanted_t *w) {
     gantry_optimizer_release(w->options.optimizer);
     visit_given(w, gantry__metric_own);
@@ -378,8 +380,8 @@ void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *opti
     model->optimizer = optimizer;
 }
 
-/* Until the next call, which may have all that this one lacks; a built model keeps its weights, and
- * what it was compiled for. */
+/* Notes a refusal until the next call, which may have all that this one lacks. A built model keeps
+ * its weights, and what it was compiled for. */
 static void note_refusal(gantry_model_t *model, gantry_status_t status) {
     gantry__train_free(model->refusal);
     model->refusal = NULL;

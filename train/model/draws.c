@@ -23,7 +23,8 @@ static size_t place_count(const gantry_model_t *model) {
 
 /* ---- drawing ---- */
 
-/* Streams of one key that begin 2^64 numbers apart, also in other processes. */
+/* Makes a generator. The streams have one key and begin 2^64 numbers apart, in other processes,
+ * too. */
 static gantry_status_t make_generator(gantry_model_t *model, size_t index,
                                       gantry_generator_t **out_generator) {
     const uint64_t rank = model->worker ? model->worker->communicator.rank : 0,

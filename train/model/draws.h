@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generators of the layers that draw: one for each place of a layer in the model and each replica,
  * so that no two lanes of a step take from one stream. Their numbers follow from the model's seed,
- * and their states are a part of the model's file: rows of place, replica and state. */
+ * and their states are a part of the model's file: rows of place, replica and state.
+ *
+ * Owner: the model. Threads: externally synchronised, as the model. */
 #ifndef GANTRY_TRAIN_DRAWS_H
 #define GANTRY_TRAIN_DRAWS_H
 
@@ -12,10 +14,12 @@
 /* The name of the rows in a model's file. */
 #define GANTRY__DRAWS_NAME "generators"
 
-/* Rows for a file, int64: the caller frees *out_data. No rows: no layer has drawn. */
+/* Makes the rows for a file, in int64. The caller must free *out_data. There are no rows if no
+ * layer has drawn. */
 gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_array_t *out_rows,
                                         int64_t **out_data);
-/* Sets the states that a file has, if any; rows of other places and replicas are left out. */
+/* Sets the states that a file has, if any. Rows of places and replicas that the model lacks are
+ * left out. */
 gantry_status_t gantry__model_load_draws(gantry_model_t *model,
                                          const gantry_checkpoint_t *checkpoint);
 void gantry__model_release_draws(gantry_model_t *model);
@@ -26,7 +30,7 @@ void gantry__model_release_draws(gantry_model_t *model);
 
 /* Begins the next step. */
 gantry_status_t gantry__model_begin_draws(gantry_model_t *model);
-/* The step that the generators are in, which a file has set. */
+/* Reports the step that the generators are in, which a file has set. */
 gantry_status_t gantry__model_drawn_steps(const gantry_model_t *model, uint64_t *out_steps);
 
 #endif

@@ -104,7 +104,8 @@ static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
 #define FIRST_CALLBACK_BYTES offsetof(gantry_callback_t, train_begin)
 #define SECOND_CALLBACK_BYTES offsetof(gantry_callback_t, test_begin)
 
-/* All ends are called, also behind a failure, whose status and text stay. */
+/* Calls the begin or the end of all callbacks. All ends must be called, after a failure, too, whose
+ * status and text stay. */
 static gantry_status_t call_test(const fit_t *fit, bool begins, gantry_status_t status) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
@@ -143,7 +144,8 @@ static gantry_status_t call_train(fit_t *fit, bool begins) {
 
 /* ---- preparing ---- */
 
-/* Before the first step: variables cannot be made while a function is traced. */
+/* Prepares the first step. All variables must be made here, because none can be made while a
+ * function is traced. */
 static gantry_status_t prepare(fit_t *fit, const gantry_array_t *batch, size_t count) {
     gantry_model_t *model = fit->model;
     const bool was_built = model->is_built;
@@ -220,7 +222,7 @@ static gantry_status_t finish_step(fit_t *fit, int64_t step) {
     return show_step(fit);
 }
 
-/* The data set ends at this step. */
+/* Checks a data set that ends at this step. */
 static gantry_status_t check_end(const fit_t *fit, int64_t step, int64_t done) {
     if (step < done)
         return gantry__train_fail(
@@ -250,7 +252,7 @@ static gantry_status_t next_batch(fit_t *fit, int64_t step, const gantry_array_t
     return goes_on ? next_batch(fit, step, batch, count, end) : GANTRY_OK;
 }
 
-/* The first `done` steps were taken before. */
+/* Runs the steps of an epoch, of which the first `done` were taken before. */
 static gantry_status_t run_steps(fit_t *fit, int64_t done) {
     const gantry_array_t *batch;
     const int64_t most = fit->options.steps_per_epoch;
@@ -318,8 +320,8 @@ static int64_t count_steps(const fit_t *fit) {
     return most > 0 && (all < 0 || all > most) ? most : all;
 }
 
-/* The callbacks of its begin were called for the epoch before the backup: its state is set after
- * them. */
+/* Begins an epoch. The callbacks of its begin were called before the backup, too, so the backup's
+ * state must be set after them. */
 static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
     if (!fit->is_resumed) fit->position.step = 0;
     fit->position.epoch = epoch;
@@ -367,7 +369,7 @@ static gantry_status_t run_validation(fit_t *fit) {
     return call_test(fit, false, status);
 }
 
-/* The metrics' variables; NULL behind the last. */
+/* Returns a metric's variable; NULL after the last one. */
 static gantry_variable_t *metric_variable(const gantry_model_t *model, size_t index) {
     for (size_t i = 0; i < model->judge_count; ++i) {
         const size_t count = gantry_metric_variable_count(model->judges[i].metric);
@@ -377,7 +379,8 @@ static gantry_variable_t *metric_variable(const gantry_model_t *model, size_t in
     return NULL;
 }
 
-/* An interrupted validation leaves the metrics of the epoch, which the backup keeps. */
+/* Validates. An interrupted validation leaves the metrics of the epoch, because the backup keeps
+ * them. */
 static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
     enum { MOST = GANTRY__TRAIN_METRIC_VARIABLES * GANTRY_MAX_FUNCTION_VALUES };
     const gantry_tensor_t *kept[MOST];
@@ -401,7 +404,7 @@ static gantry_status_t validate(fit_t *fit) {
     return gantry_scope_end(scope);
 }
 
-/* Whether any process stops. */
+/* Agrees with the other processes whether any of them stops. */
 static gantry_status_t agree_on_end(fit_t *fit, int64_t epoch, gantry_status_t status) {
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_EPOCH,
                                   .values = {(uint64_t)epoch},

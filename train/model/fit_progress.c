@@ -22,7 +22,7 @@ void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn
                                          .columns = options->columns};
 }
 
-/* A program may write elsewhere, and says then how wide that is. */
+/* Finds the width of the terminal. A program that writes elsewhere says how wide that is. */
 static size_t find_width(const gantry__fit_progress_t *progress) {
     struct winsize size = {.ws_col = 0};
     if (progress->columns > 0) return (size_t)progress->columns;

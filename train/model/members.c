@@ -6,7 +6,7 @@
  *     model b     gantry_model_apply(b, layer, ..)  adds one
  *
  * A model that fails before it has the layer as a member keeps the reference, in a list that needs
- * no memory: the program may name the layer again, and learns of the failure by the status. */
+ * no memory, because the program may name the layer again, and gets the failure by the status. */
 #include <stdio.h>
 #include <string.h>
 

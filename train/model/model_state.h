@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model inside. */
+/* A model as its own files see it: its layers and the values between them, its variables, what it
+ * is trained for, and the functions of its steps. The files of train/model share this struct; each
+ * section below names its file.
+ *
+ * Owner: references are counted; the program has one, and each model that has this one as a block
+ * has one of its own. A model owns its variables, and holds references to its layers and blocks.
+ * Threads: externally synchronised, together with all models that share its layers; only is_stopped
+ * may be set from another thread. */
 #ifndef GANTRY_TRAIN_MODEL_STATE_H
 #define GANTRY_TRAIN_MODEL_STATE_H
 
@@ -52,7 +59,7 @@ typedef struct gantry__model_variable_t {
     bool is_trained;
 } gantry__model_variable_t;
 
-/* What an output is trained for. */
+/* The loss of an output, and where its labels are. */
 typedef struct gantry__target_t {
     gantry_loss_t loss; /* 0: none */
     gantry_loss_options_t loss_options;
@@ -61,7 +68,7 @@ typedef struct gantry__target_t {
     size_t label;    /* the place of its labels among those of a batch, if it has any */
 } gantry__target_t;
 
-/* A number that judges a model. */
+/* A number that judges a model in the logs of a training: the mean of a loss, or a metric. */
 typedef struct gantry__judge_t {
     gantry_metric_t *metric;
     char *name;
@@ -158,72 +165,76 @@ struct gantry__model_run_t {
     bool builds;                          /* layers add their weights, which are zeros */
     bool regularizes;                     /* adds up what regularizers of layers' outputs say */
     const gantry_tensor_t *activity_loss; /* their sum for the batch; NULL: none yet */
-    /* Of a build with open sizes: the same layers on inputs of other sizes; else NULL. */
+    /* In a build with open sizes, the same layers on inputs of other sizes; otherwise NULL. */
     gantry__model_run_t *twin;
 };
 
-/* Keeps the first error; returns the model's status. */
+/* Keeps the error if it is the model's first one, and returns the model's status. */
 gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status);
-/* OK if the model may be used; else its error, again as the thread's last message. */
+/* Returns OK if the model may be used; otherwise its error, which becomes the thread's last message
+ * again. */
 gantry_status_t gantry__model_check(const gantry_model_t *model, const char *call);
-/* The same at the begin of a call that all processes of a training make, which ends with
- * gantry__worker_end: where the model has failed, the other processes get its error, because they
+/* The same at the begin of a call that all processes of a training make. Such a call must end with
+ * gantry__worker_end. Where the model has failed, the other processes get its error, because they
  * wait for this one. */
 gantry_status_t gantry__model_begin(gantry_model_t *model, const char *call);
 
 /* Applies all layers of a sequential model, one after another. */
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample);
-/* Takes that back. */
+/* Takes the layers of such a chain back. */
 void gantry__model_unchain(gantry_model_t *model);
 
 /* ---- its layers: members.c ---- */
 
-/* What a layer is in the model; NULL: it is not there. */
+/* Returns what a layer is in the model; NULL if the layer is not in it. */
 gantry__member_t *gantry__model_member(const gantry_model_t *model, const gantry_layer_t *layer);
-/* Its name in the model, unlike all others there. */
+/* Returns the layer's name in the model, which is unlike all others there. */
 const char *gantry__member_name(const gantry__member_t *member);
 bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name);
-/* Takes a layer in that is not there. nested: 1 + its block, in which it is `part`; 0: of none.
- * After a failure the layer is as it was. */
+/* Takes in a layer, which must not be in the model yet. nested must be 1 + the layer's block, in
+ * which it has the name `part`, or 0 without a block. After a failure the layer is as it was. */
 gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer,
                                          size_t nested, const char *part);
-/* Takes a layer in, unless it is there. After a failure the model has the reference that the
+/* Takes a layer in, unless the model has it. After a failure the model keeps the reference that the
  * program gave, so that the layer may be applied again, and refused. */
 gantry_status_t gantry__model_own_layer(gantry_model_t *model, gantry_layer_t *layer,
                                         gantry__member_t **out_member);
-/* The same after a failure; layer NULL does no harm. */
+/* Keeps the program's reference to a layer that could not be taken in. A layer of NULL does no
+ * harm. */
 void gantry__model_refuse_layer(gantry_model_t *model, gantry_layer_t *layer);
-/* Whether a weight of a layer is trained. */
+/* Returns whether a weight of a layer is trained. */
 bool gantry__member_trains(const gantry__member_t *member, size_t weight);
-/* What is trained becomes what gantry_layer_set_trainable said last. */
+/* Lets the members follow what gantry_layer_set_trainable set last. */
 void gantry__model_settle_trainable(gantry_model_t *model);
 void gantry__model_release_members(gantry_model_t *model);
 
 /* ---- blocks: nested.c ---- */
 
-/* Whether layers may be added. */
+/* Refuses a model to which no layers may be added. */
 gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call);
-/* The value is the model's last one, or the first of its parts. */
+/* Applies a layer to values. The new value is the model's last one, or the first of its parts. */
 gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_t *member,
                                     const int32_t *values, size_t count);
-/* Of a sequential model, when it is put together: notes the values of blocks. */
+/* Notes the values of blocks of a sequential model, when its layers are chained. */
 gantry_status_t gantry__nested_note_chain(gantry_model_t *model);
-/* Takes that back. */
+/* Forgets the applications of blocks that were noted. */
 void gantry__nested_forget_calls(gantry_model_t *model);
-/* The name of the block that made a value; NULL: none did. */
+/* Returns the name of the block that made a value; NULL if none did. */
 const char *gantry__nested_name(const gantry_model_t *model, size_t value);
 void gantry__nested_release(gantry_model_t *model);
 
-/* Allocates what a run needs; the caller frees it by gantry__run_deinit. */
+/* Allocates what a run needs. The caller must call gantry__run_deinit, after a failure, too. */
 gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model);
 void gantry__run_deinit(gantry__model_run_t *run);
-/* Computes all values; the first output. NULL after a failure, which the scope keeps. */
+/* Computes all values, and returns the first output; NULL after a failure, which the scope
+ * keeps. */
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run);
 /* Reads all variables of the run's replica. */
 void gantry__run_read_weights(gantry__model_run_t *run);
 
-/* A scope on the device of a replica, inside `parent`, or of its own. */
+/* Begins a scope on the device of a replica, inside `parent`, or without a parent if that is
+ * NULL. */
 gantry_scope_t *gantry__model_scope(const gantry_model_t *model, gantry_scope_t *parent,
                                     size_t replica);
 
@@ -234,9 +245,9 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 /* Makes the states that layers keep from batch to batch. */
 gantry_status_t gantry__model_make_states(gantry_model_t *model);
 
-/* Makes the optimizer's variables beside the model's; again, it does nothing. */
+/* Makes the optimizer's variables on the devices of the model's. A second call does nothing. */
 gantry_status_t gantry__model_build_optimizer(gantry_model_t *model);
-/* The weights become the optimizer's averages of them, if it keeps such. */
+/* Sets the weights to the optimizer's averages of them, if it keeps such. */
 gantry_status_t gantry__model_finalize(gantry_model_t *model);
 /* Puts the averages of the weights, which the optimizer has, in the places of the weights, or both
  * back. */
@@ -244,31 +255,33 @@ gantry_status_t gantry__model_hold_averages(gantry_model_t *model, bool holds);
 
 /* ---- outputs and what they are trained for: outputs.c, compile.c ---- */
 
-/* The name of an output's layer. */
+/* Returns the name of an output's layer. */
 const char *gantry__model_output_name(const gantry_model_t *model, size_t output);
-/* The last value, the first of its parts, is the output of a model that named none. */
+/* Makes the last value, or the first of its parts, the output of a model that named none. */
 void gantry__model_choose_output(gantry_model_t *model);
-/* The outputs are those for which the model is compiled; `call` needs it. */
+/* Refuses a model that is not compiled, or whose outputs are not those for which it was compiled.
+ * `call` names the call that needs this. */
 gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const char *call);
-/* The component of a batch with the weights of a target's samples; 0: there is none. */
+/* Returns the component of a batch with the weights of a target's samples; 0 if there is none. */
 size_t gantry__model_weights_of(const gantry_model_t *model, size_t target, size_t weight_count);
-/* The components that a step reads, of those of a batch. */
+/* Returns how many components of a batch a step reads. */
 size_t gantry__model_used_components(const gantry_model_t *model, gantry__step_t step,
                                      size_t count);
-/* The number of components that are weights of samples. */
+/* Returns how many components are weights of samples. */
 size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_t step, size_t count);
-/* Whether a batch has the components that a step needs. */
+/* Refuses a batch that lacks components that a step needs. */
 gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_t step,
                                           size_t count);
-/* "input 0", "the labels of a", "sample weights": the name of a component, for texts. */
+/* Writes the name of a component, for texts: "input 0", "the labels of a", "sample weights". */
 void gantry__model_name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes);
-/* The output whose labels, or weights of samples, a component has. */
+/* Returns the output whose labels, or weights of samples, a component has. */
 size_t gantry__model_output_of(const gantry_model_t *model, size_t component);
 void gantry__model_release_targets(gantry_model_t *model);
-/* Ends the one before, if it is another one; NULL: none. */
+/* Gives the model an optimizer, or none if it is NULL, and ends the one that it had, if that is
+ * another one. */
 void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *optimizer);
 
-/* Functions of steps are traced again. */
+/* Forgets the traced functions of steps, so that the next step is traced again. */
 void gantry__model_forget_steps(gantry_model_t *model);
 static inline bool gantry__model_is_stopped(gantry_model_t *model) {
     return atomic_load_explicit(&model->is_stopped, memory_order_relaxed);
@@ -276,38 +289,39 @@ static inline bool gantry__model_is_stopped(gantry_model_t *model) {
 
 /* ---- steps: step.c ---- */
 
-/* Whether a step can run on it. */
+/* Refuses a batch on which a step cannot run. */
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
                                           const gantry_array_t *batch, size_t count);
-/* Whether an input of a built model takes this shape. Sizes of a sequential model without open ones
- * are an example, as in Keras: an image may be larger. A size below 0 is not known. */
+/* Returns whether an input of a built model takes this shape. Sizes of a sequential model without
+ * open ones are an example, as in Keras: an image may be larger. A size below 0 is not known. */
 bool gantry__model_takes_shape(const gantry_model_t *model, size_t input,
                                const gantry_shape_t *given);
-/* The type in which an input of a built model takes numbers of a batch: its own, if that is a float
- * and they are real; else theirs. */
+/* Returns the type in which an input of a built model takes numbers of a batch: the input's own, if
+ * that is a float and the numbers are real; otherwise theirs. */
 gantry_dtype_t gantry__model_input_type(const gantry_model_t *model, size_t input,
                                         gantry_dtype_t given);
-/* A component of a batch as a tensor; an input is converted to its type. */
+/* Makes a tensor of a component of a batch; an input is converted to its type. */
 const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
                                                     gantry_scope_t *scope,
                                                     const gantry_array_t *array, size_t component);
-/* Runs one step on a batch; of several processes, on this one's rows, if it has any. out_results
- * belong to the scope: of PREDICT the outputs; of TRAIN in several processes the vector to add,
- * which is not applied. */
+/* Runs one step on a batch; of several processes, on this one's rows, if it has any. The scope owns
+ * out_results: for PREDICT they are the outputs; for TRAIN in several processes the vector to add,
+ * which is not applied yet. */
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_results);
 /* Refuses labels that name no class, and words that an embedding does not have. */
 gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,
                                            const gantry_array_t *batch);
-/* Of a model that checks numerics: refuses numbers of a batch that are not finite. */
+/* Refuses numbers of a batch that are not finite, if the model checks numerics. */
 gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,
                                            size_t count);
 
 /* ---- after an update: constrain.c ---- */
 
-/* Bounds the trained variables of a replica that have constraints and a gradient. gradients: of all
- * trained variables, NULL: none of one; NULL itself: all have one. */
+/* Bounds the trained variables of a replica that have constraints and a gradient. gradients must
+ * have an entry for each trained variable, NULL for one without a gradient; or be NULL itself, if
+ * all have one. */
 void gantry__model_constrain(const gantry_model_t *model, gantry_scope_t *scope, size_t replica,
                              const gantry_tensor_t *const *gradients);
 
@@ -315,9 +329,9 @@ void gantry__model_constrain(const gantry_model_t *model, gantry_scope_t *scope,
 
 /* Sets all metrics to their start. */
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model);
-/* Reads them: judge_count numbers. */
+/* Reads all metrics: out_values must have room for judge_count numbers. */
 gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values);
-/* Reads the first one, the loss. */
+/* Reads the first metric, which is the loss. */
 gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value);
 
 #endif

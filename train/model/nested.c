@@ -7,8 +7,8 @@
  *     model     x ──── block/one ── block/two ──── y ── dense
  *
  * Names, the summary and the names of outputs say which values belong together. The block stays a
- * model: it is built, compiled and trained alone, with the same variables. It gets no more layers,
- * so that both have the same. */
+ * model, which may be built, compiled and trained by itself, with the same variables. It must get
+ * no more layers, because both must have the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -113,7 +113,7 @@ static gantry_status_t apply_chain(gantry_model_t *model, const gantry_model_t *
     return GANTRY_OK;
 }
 
-/* map: of the block's values the model's. */
+/* map has the model's value for each value of the block. */
 static gantry_status_t apply_value(gantry_model_t *model, const gantry_model_t *block, size_t v,
                                    int32_t *map, int32_t *inputs) {
     const gantry__value_t *value = &block->values[v];
@@ -201,7 +201,7 @@ static gantry_status_t begin_block(gantry_model_t *model, gantry_model_t *block,
     return take_block(model, block, call);
 }
 
-/* The arrays of values are given. */
+/* Refuses arrays of values that are NULL. */
 static gantry_status_t check_given(const int32_t *values, const int32_t *out_values) {
     if (values && out_values) return GANTRY_OK;
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,

@@ -31,7 +31,7 @@ gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const 
         call, model->name, model->target_count, model->output_count);
 }
 
-/* Components behind the labels that are weights of samples; further ones are ignored. */
+/* Counts the components after the labels that are weights of samples; further ones are ignored. */
 static size_t count_weights(const gantry_model_t *model, size_t count) {
     const size_t plain = model->input_count + model->label_count;
     if (count <= plain) return 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's callbacks inside: each object begins with what a training calls. */
+/* The library's own callbacks: each object begins with the gantry_callback_t that a training calls.
+ * Owner: the program, until a training ends the callback or the program releases it; the object
+ * owns its texts and its best weights. Threads: externally synchronised, as the model. */
 #ifndef GANTRY_TRAIN_OWN_CALLBACK_H
 #define GANTRY_TRAIN_OWN_CALLBACK_H
 
@@ -23,18 +25,19 @@ typedef struct gantry__own_callback_t {
     gantry_model_t *model;     /* that is trained */
 } gantry__own_callback_t;
 
-/* Copies the texts, which may be NULL. NULL after a failure. */
+/* Makes a callback with copies of the texts, which may be NULL. It returns NULL after a failure. */
 gantry__own_callback_t *gantry__callback_make(const char *text, const char *monitor);
 
 /* ---- watched values: watching.c ---- */
 
-/* A backup keeps the best value. */
+/* Lets a backup keep the best value and the counts with it. */
 void gantry__callback_keep_state(gantry__own_callback_t *own);
-/* Sets *out_found to false in an epoch without a validation, whose value is watched. */
+/* Finds the watched value among the logs. *out_found is false in an epoch without a validation, if
+ * the value is one of the validation. */
 gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
                                             const gantry_model_t *model, const gantry_logs_t *logs,
                                             double *out_value, bool *out_found);
-/* Keeps the value if it is better than the best so far. */
+/* Keeps the value, and returns true, if it is better than the best so far. */
 bool gantry__callback_improves(gantry__own_callback_t *own, double value);
 void gantry__callback_forget_weights(gantry__own_callback_t *own);
 

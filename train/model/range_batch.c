@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers that an op of the step would refuse: labels that name no class, and words that an
- * embedding does not have. They are refused before the step: on a device that works on its own, the
- * op would fail after the step has given all variables new values, which then could not be read. */
+ * embedding does not have. They must be refused before the step, because on a device that works on
+ * its own the op would fail after the step has given all variables new values, which then could not
+ * be read. */
 #include <stdio.h>
 
 #include "train/base/fail.h"

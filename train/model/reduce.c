@@ -6,15 +6,15 @@
  *     replica 1   forward   backward: bucket 0   backward: bucket 1   backward: bucket 2
  *     all                                        reduce bucket 0      reduce bucket 1     bucket 2
  *
- * A bucket is reduced behind the backward pass of the next one, so that a replica that is late
- * holds up nobody at once. A gradient that fills half a bucket is a bucket of its own: it is not
- * copied into one. Gradients begin at multiples of UNIT elements in a bucket, where their parts of
- * the sum are views. With one bucket, a replica's work is recorded in one piece, which keeps what
- * the forward pass computed in the cache.
+ * A bucket is reduced after the backward pass of the next one, so that a replica that is late holds
+ * up nobody at once. A gradient that fills half a bucket is a bucket of its own, because it then
+ * need not be copied. Gradients begin at multiples of UNIT elements in a bucket, where their parts
+ * of the sum are views. With one bucket, a replica's work is recorded in one piece, which keeps
+ * what the forward pass computed in the cache.
  *
- * A device that is no CPU has a queue. Beside CPUs, such replicas come first and at once: the queue
- * works while the thread computes for the CPUs. Only the order of work depends on all this, the
- * order of additions does not. */
+ * A device that is no CPU has a queue. Where there are CPUs, too, such replicas come first and at
+ * once, because the queue works while the thread computes for the CPUs. Only the order of work
+ * depends on all this, the order of additions does not. */
 #include <string.h>
 
 #include "train/base/fail.h"
@@ -118,7 +118,7 @@ static void begin_backward(gantry__step_call_t *c, gantry__replica_t *replica) {
     plan_buckets(c);
 }
 
-/* The gradients of a bucket, one behind another; NULL: there is none. */
+/* Returns the gradients of a bucket, one after another; NULL if there is none. */
 static tensor *join_bucket(gantry__step_call_t *c, gantry__replica_t *replica, size_t bucket) {
     walk_t walk = walk_over(c, replica, bucket);
     gantry_scope_t *scope = begin_on(c, replica->run.replica);

@@ -50,7 +50,7 @@ gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const do
     return GANTRY_OK;
 }
 
-/* ---- one replica alone ---- */
+/* ---- one replica by itself ---- */
 
 typedef struct measured_t {
     gantry_model_t *model;
@@ -76,7 +76,7 @@ static void take_whole_batch(gantry__step_call_t *c, const measured_t *measured)
     }
 }
 
-/* The results are gradients of the first layers, behind which all other work stands. */
+/* The results must be gradients of the first layers, because all other work comes before them. */
 static void measured_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);

@@ -21,7 +21,7 @@ enum { NAME_BYTES = 32 };
 /* Texts of a file: how many processes trained the model, and whose state it has. */
 static const char processes_name[] = "processes", optimizer_name[] = "optimizer";
 
-/* What the entries have beside weights. */
+/* What the entries have in addition to weights. */
 typedef struct parts_t {
     bool with_state, with_metrics;
 } parts_t;
@@ -81,7 +81,7 @@ static gantry_status_t entries_init(const gantry_model_t *model, size_t replica,
     *e = (entries_t){.count = 0};
     if (parts.with_state) GANTRY__TRAIN_TRY(list_state(model, e));
     const size_t each = e->state_count / model->replica_count;
-    /* metrics live on the first device */
+    /* metrics are on the first device */
     const size_t metrics = parts.with_metrics && replica == 0 ? count_metric_variables(model) : 0;
     e->list = gantry__train_alloc(model->variable_count + each + metrics + 1, sizeof *e->list);
     e->names = gantry__train_alloc(each + metrics, NAME_BYTES);
@@ -191,7 +191,8 @@ static bool has_state(const gantry_checkpoint_t *checkpoint) {
     return gantry_checkpoint_find(checkpoint, "optimizer/0", &dtype, &shape) == GANTRY_OK;
 }
 
-/* Another number of processes adds in another order, so it would not take the same steps. */
+/* Refuses another number of processes, because it adds in another order and would not take the same
+ * steps. */
 static gantry_status_t check_processes(const gantry_model_t *model, const char *path,
                                        const gantry_checkpoint_t *checkpoint) {
     char wanted[32];
@@ -205,7 +206,7 @@ static gantry_status_t check_processes(const gantry_model_t *model, const char *
         path, given, wanted);
 }
 
-/* The variables of optimizers have numbers, so that only a name tells them apart. */
+/* The variables of optimizers have numbers, so that only a name distinguishes them. */
 static gantry_status_t check_optimizer(const gantry_model_t *model, const char *path,
                                        const gantry_checkpoint_t *checkpoint) {
     const char *given = gantry_checkpoint_text(checkpoint, optimizer_name),

@@ -16,7 +16,7 @@ typedef const gantry_tensor_t tensor;
 
 static int64_t batch_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
 
-/* By weights; each replica before has a row at least, and each one from here on. */
+/* Returns the first row of a replica by weights. Each replica must have at least one row. */
 static int64_t weighted_row(const gantry__step_call_t *c, size_t replica) {
     const double *weights = c->model->replica_weights;
     const size_t parts = c->model->replica_count;
@@ -33,7 +33,7 @@ static int64_t weighted_row(const gantry__step_call_t *c, size_t replica) {
     return row;
 }
 
-/* The first row of a replica's part; the first of equal parts are one row longer. */
+/* Returns the first row of a replica's part. The first of equal parts are one row longer. */
 static int64_t first_row(const gantry__step_call_t *c, size_t replica) {
     const int64_t rows = c->rows, parts = (int64_t)c->model->replica_count, r = (int64_t)replica;
     if (c->model->replica_weights && rows >= parts) return weighted_row(c, replica);
@@ -99,7 +99,7 @@ static void keep_same(gantry_scope_t *scope, tensor **part) {
     if (*part) *part = gantry_scope_keep(scope, gantry_identity(scope, *part));
 }
 
-/* What outlives the replica's scope moves to the step's. */
+/* Moves what must outlive the replica's scope to the step's. */
 static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_scope_t *scope = replica->scope;
     const gantry_model_t *model = c->model;
@@ -202,7 +202,8 @@ static void apply_gradients(gantry__step_call_t *c) {
     }
 }
 
-/* Updates of rows write to their variable, so that no op shows the new values. */
+/* Checks the variables after updates of rows, which write to their variable, so that no op shows
+ * the new values. */
 static void check_update(gantry__step_call_t *c) {
     const gantry_model_t *model = c->model;
     if (!model->numerics) return;
@@ -463,7 +464,7 @@ static void make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
     if (share) out_inputs[(*count)++] = gantry__train_constant(scope, model->dtype, *share);
 }
 
-/* A first batch that does not fit says nothing about the next one. */
+/* Forgets a step, because a first batch that does not fit says nothing about the next one. */
 static void forget_step(gantry_model_t *model, gantry__step_t step) {
     gantry_function_release(model->steps[step]);
     model->steps[step] = NULL;

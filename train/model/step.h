@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of a step's body, which is recorded or runs. */
+/* One run of a step's body, which is traced into a function, or runs eagerly. Owner: the caller of
+ * gantry__step_init has the call and must end it; tensors belong to the scopes of the step and of
+ * its replicas. Threads: externally synchronised, as the model. */
 #ifndef GANTRY_TRAIN_STEP_H
 #define GANTRY_TRAIN_STEP_H
 
@@ -17,7 +19,7 @@ typedef struct gantry__replica_t {
     const gantry_tensor_t **inputs; /* its part of the model's inputs */
     const gantry_tensor_t *outputs[GANTRY_MAX_COMPONENTS];
     const gantry_tensor_t *masks[GANTRY_MAX_COMPONENTS]; /* of outputs; NULL: none */
-    gantry__logits_t logits;                             /* behind the outputs */
+    gantry__logits_t logits;                             /* of the outputs */
     /* of each target, NULL: none; and weighted together */
     const gantry_tensor_t *losses[GANTRY_MAX_COMPONENTS], *loss;
     const gantry_tensor_t **gradients; /* of trained variables; NULL: none, or slices */
@@ -27,7 +29,7 @@ typedef struct gantry__replica_t {
     gantry_tape_t *tape;
     gantry__backprop_t *backprop;
     gantry_source_t *sources;       /* trained variables */
-    const gantry_tensor_t **joined; /* the gradients of each bucket, one behind another */
+    const gantry_tensor_t **joined; /* the gradients of each bucket, one after another */
 } gantry__replica_t;
 
 typedef struct gantry__step_call_t {
@@ -54,52 +56,53 @@ typedef struct gantry__step_call_t {
     const gantry_tensor_t *results[GANTRY_MAX_COMPONENTS];
 } gantry__step_call_t;
 
-/* After a failure gantry__step_deinit is called, too. */
+/* Prepares a call. The caller must call gantry__step_deinit after a failure, too. */
 gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_body_t *body,
                                   gantry_scope_t *scope, const gantry_tensor_t *const *inputs);
 void gantry__step_deinit(gantry__step_call_t *c);
 
 /* ---- one replica: step.c ---- */
 
-/* Forward: begins the replica's scope, and of TRAIN its backward pass. */
+/* Runs the forward pass: begins the replica's scope and, for TRAIN, its backward pass. */
 void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica);
-/* Ends its scope; what is needed of it moves to the step's. */
+/* Ends the replica's scope; what is needed of it moves to the step's scope. */
 void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica);
-/* A replica's rows of a tensor. */
+/* Returns a replica's rows of a tensor. */
 const gantry_tensor_t *gantry__step_part_of(const gantry__step_call_t *c, gantry_scope_t *scope,
                                             const gantry_tensor_t *x,
                                             const gantry__replica_t *replica);
-/* A failure, once for each, becomes the step's. */
+/* Makes a failure the step's. Its text must be the thread's last message, so this must be called
+ * once, directly after the failure. */
 void gantry__step_note(gantry__step_call_t *c, gantry_status_t status);
 bool gantry__step_has_failed(const gantry__step_call_t *c);
 
 /* ---- losses and metrics: step_losses.c ---- */
 
-/* The losses of a replica's outputs; replica->loss is NULL after a failure. */
+/* Computes the losses of a replica's outputs. replica->loss is NULL after a failure. */
 void gantry__step_compute_losses(gantry__step_call_t *c, gantry__replica_t *replica);
-/* An output of all replicas. */
+/* Returns an output of all replicas, joined by rows. */
 const gantry_tensor_t *gantry__step_join_outputs(gantry__step_call_t *c, gantry_scope_t *scope,
                                                  size_t output);
 void gantry__step_update_metrics(gantry__step_call_t *c, gantry_scope_t *scope);
 
 /* ---- forward, backward and all-reduce of all replicas: reduce.c ---- */
 
-/* Runs all replicas and adds their gradients: fills c->reduced for every replica of the model. A
- * variable without a gradient has none on all replicas. */
+/* Runs all replicas and adds their gradients, and fills c->reduced for every replica of the model.
+ * A variable without a gradient must have none on all replicas. */
 void gantry__step_train_replicas(gantry__step_call_t *c);
-/* The mean, by rows, of the new values of a variable that is not trained. */
+/* Returns the mean, by rows, of the new values of a variable that is not trained. */
 const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t variable);
 
 /* ---- gradients that are slices: step_slices.c ---- */
 
 /* Fills slice_use for batches of this many rows. */
 void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows);
-/* The gradients of a step that uses slices, in replica->slices. */
+/* Computes the gradients of a step that uses slices, into replica->slices. */
 void gantry__step_differentiate_slices(gantry__step_call_t *c, gantry__replica_t *replica);
 
 /* ---- several processes: worker_step.c ---- */
 
-/* The vector that the processes add; the step's scope owns it. */
+/* Makes the vector that the processes add. The step's scope owns it. */
 const gantry_tensor_t *gantry__worker_flatten(gantry__step_call_t *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step computes behind the outputs: their losses, weighted and added to the one that is
+/* What a step computes from the outputs: their losses, weighted and added to the one that is
  * trained, and the numbers that judge the model. */
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 
 typedef const gantry_tensor_t tensor;
 
-/* Of several outputs, a failure names the one whose labels or weights do not fit. */
+/* Lets a failure name the output whose labels or weights do not fit, if there are several. */
 static void say_output(const gantry_model_t *model, gantry_scope_t *scope, size_t target) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     const gantry_status_t status = gantry_scope_status(scope);
@@ -28,7 +28,7 @@ static tensor *labels_of(const gantry__step_call_t *c, size_t target) {
     return c->batch[c->model->input_count + c->model->targets[target].label];
 }
 
-/* NULL: there are none. */
+/* Returns the weights of a target's samples; NULL if there are none. */
 static tensor *weights_of(const gantry__step_call_t *c, size_t target) {
     const size_t component = gantry__model_weights_of(c->model, target, c->weight_count);
     return component > 0 ? c->batch[component] : NULL;
@@ -125,7 +125,7 @@ static tensor *loss_of(const gantry__replica_t *replica, const gantry__judge_t *
     return judge->is_of_target ? replica->losses[judge->target] : replica->loss;
 }
 
-/* The mean over processes counts by their rows, too. */
+/* Updates the mean of the loss, in which processes count by their rows, too. */
 static void update_mean_loss(gantry__step_call_t *c, gantry_scope_t *scope,
                              const gantry__judge_t *judge) {
     tensor *sum = loss_of(&c->replicas[0], judge);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a model's summary: a table whose cells are wrapped as Keras's (rich's), and the
- * order of its rows. */
+ * order of its rows. Owner: the caller has the page, the texts and the view, and must free them.
+ * Threads: externally synchronised, as the model. */
 #ifndef GANTRY_TRAIN_SUMMARY_H
 #define GANTRY_TRAIN_SUMMARY_H
 
@@ -8,7 +9,7 @@
 
 /* ---- text: summary_table.c ---- */
 
-/* The caller's room. */
+/* The room that the caller gave for the text. */
 typedef struct gantry__page_t {
     char *out;
     size_t room, length; /* length: of the whole text */
@@ -16,7 +17,7 @@ typedef struct gantry__page_t {
 
 void gantry__page_put(gantry__page_t *page, const char *text);
 
-/* A text of any length, which is freed by gantry__train_free(bytes); zeroed: empty. */
+/* A text of any length, which must be freed by gantry__train_free(bytes). Zeroed, it is empty. */
 typedef struct gantry__text_t {
     char *bytes; /* NULL: empty */
     size_t length, capacity;
@@ -48,15 +49,15 @@ void gantry__table_put_row(const gantry__table_t *table, const char *const *cell
 
 /* ---- rows: summary_order.c ---- */
 
-/* The rows of a functional model, in Keras's order: for each row the first value of its layer,
- * or an input. rows has room for value_count entries. Keras leaves out layers that the output
- * does not need; here they are part of the model, and have rows. */
+/* The rows of a functional model, in Keras's order: for each row the first value of its layer, or
+ * an input. rows must have room for value_count entries. Keras leaves out layers that the output
+ * does not need; here they have rows, because they are part of the model. */
 gantry_status_t gantry__summary_order(const gantry_model_t *model, size_t *rows, size_t *out_count,
                                       bool *out_is_chain);
 
 /* ---- blocks: summary_view.c ---- */
 
-/* A model whose blocks are layers. */
+/* A view of a model in which blocks are layers. */
 typedef struct gantry__summary_view_t {
     gantry_model_t model;
     gantry_layer_t *layers; /* of blocks */
@@ -65,7 +66,7 @@ typedef struct gantry__summary_view_t {
     int32_t *map; /* of the values of the model, those of the view */
 } gantry__summary_view_t;
 
-/* gantry__summary_view_deinit follows, also after a failure. */
+/* The caller must call gantry__summary_view_deinit, after a failure, too. */
 gantry_status_t gantry__summary_view_init(gantry__summary_view_t *view,
                                           const gantry_model_t *model);
 void gantry__summary_view_deinit(gantry__summary_view_t *view);

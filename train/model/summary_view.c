@@ -12,7 +12,8 @@
 
 /* ---- layers ---- */
 
-/* The weights are those of the block, also where another part of the model has them, too. */
+/* Gives a layer of the view the weights of the block, where another part of the model has them,
+ * too. */
 static gantry_status_t fill_layer(const gantry_model_t *model, size_t nested, gantry_layer_t *layer,
                                   gantry__member_t *member) {
     const gantry_model_t *block = model->nested[nested].model;

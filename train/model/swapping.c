@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SwapEMAWeights: the averages of the weights stand in their places while a validation runs, and
- * between epochs if the callback is asked to. The model knows where they are, so that the end of a
+/* SwapEMAWeights: the averages of the weights take their places while a validation runs, and
+ * between epochs if the callback is made so. The model knows where they are, so that the end of a
  * training, and the next one after a failure, put both in order. */
 #include <stdio.h>
 #include <string.h>

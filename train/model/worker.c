@@ -2,7 +2,7 @@
 /* Agreement among the processes of a training. For each value x that must be alike, the header has
  * x and x * x: n processes have the same x exactly if n times the sum of squares is the square of
  * the sum. (Sums wrap around; a difference of 2^32 and more may then go unseen by chance.) Every
- * process has the same sums, so all of them see a difference, and then ask for all values. */
+ * process has the same sums, so all of them see a difference, and then request all values. */
 #include "train/model/worker.h"
 
 #include <stdio.h>
@@ -107,7 +107,7 @@ bool gantry__worker_writes(const gantry__worker_t *worker) {
 
 /* ---- the communicator ---- */
 
-/* After an error of the communicator nothing can be told. */
+/* Notes an error of the communicator, after which nothing can be sent. */
 static gantry_status_t note_told(gantry__worker_t *worker, gantry_status_t status) {
     if (status != GANTRY_OK) worker->is_told = true;
     return status;

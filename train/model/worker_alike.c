@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process trains, and what it has then, as lines that the processes compare. Ranks that
- * differ in a setting would add gradients, and then go apart without a word. */
+ * differ in a setting must be refused, because they would add gradients, and then go apart in
+ * silence. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -42,7 +42,7 @@ static void set_flat(const gantry_model_t *model, int64_t at, bool mark) {
 
 /* ---- rows ---- */
 
-/* The first processes have one row more. */
+/* Returns the first row of a process. The first processes have one row more. */
 static int64_t first_row(int64_t rows, size_t rank, size_t size) {
     const int64_t each = rows / (int64_t)size, more = rows % (int64_t)size, r = (int64_t)rank;
     return r * each + (r < more ? r : more);
@@ -195,8 +195,8 @@ static gantry_status_t allocate(gantry_model_t *model) {
                : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-/* Of the first bytes of each, as one that is another number for other data most of the time. The
- * sum is small, as agreement needs. */
+/* Computes a number from the first bytes of each array, which is another one for other data most of
+ * the time. It must be small, because agreement squares it. */
 static uint64_t checksum(const gantry_array_t *arrays, size_t count) {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of variables that processes share: weights of rank 0, and sums of metrics. A process that
- * fails on the way goes on to take part, and the call's end tells the others. */
+ * fails on the way must still take part, because the others wait for it; the call's end reports the
+ * failure to them. */
 #include <string.h>
 
 #include "train/base/fail.h"

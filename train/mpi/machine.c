@@ -13,7 +13,7 @@
 
 #include "train/base/fail.h"
 
-/* The count of arrivals stands in front of the slots. */
+/* The count of arrivals is in front of the slots. */
 enum { HEAD_BYTES = 4096 };
 
 static size_t memory_bytes(size_t size) { return HEAD_BYTES + (size + 1) * GANTRY__MACHINE_CHUNK; }
@@ -37,7 +37,7 @@ static gantry_status_t map(gantry__machine_t *machine, size_t rank, size_t size,
 
 /* ---- begin and end ---- */
 
-/* Memory beyond the limit of files (ulimit -f) would end the process by SIGXFSZ. */
+/* Refuses memory beyond the limit of files (ulimit -f), which would end the process by SIGXFSZ. */
 static bool fits_limit(size_t bytes) {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||

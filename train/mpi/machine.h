@@ -6,9 +6,11 @@
  *     slot 1   b b b b      process 0 adds the left half, process 1 the right one
  *     sum      s s s s
  *
- * A barrier stands before and behind the additions. It is a count of arrivals that only grows. A
- * slot is written again behind the second barrier, and the sum behind the next first one, so two
- * barriers are enough. */
+ * There is a barrier before and after the additions. It is a count of arrivals that only grows. Two
+ * barriers are enough, because a slot is written again only after the second one, and the sum only
+ * after the next first one. Owner: the caller has the gantry__machine_t, and must close it; the
+ * memory ends with the last process that has it open. Threads: externally synchronised in a
+ * process; processes must make the same calls in the same order. */
 #ifndef GANTRY_TRAIN_MACHINE_H
 #define GANTRY_TRAIN_MACHINE_H
 
@@ -16,7 +18,7 @@
 
 #include <gantry/gantry.h>
 
-/* A slot's bytes: calls take their numbers in such chunks. */
+/* The bytes of a slot, in chunks of which calls take their numbers. */
 #define GANTRY__MACHINE_CHUNK ((size_t)4 << 20)
 
 enum { GANTRY__MACHINE_NAME_BYTES = 64 };
@@ -27,8 +29,8 @@ typedef struct gantry__machine_t {
     uint64_t barriers; /* that this process has begun */
 } gantry__machine_t;   /* zeroed: none */
 
-/* Rank 0 of the machine makes the memory, and its name; others open it by the name, and rank 0
- * then removes the name, so that nothing is left when processes are killed. */
+/* Rank 0 of the machine must make the memory and its name; the others open it by that name. Rank 0
+ * must remove the name then, so that nothing is left when processes are killed. */
 gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
                                      char out_name[GANTRY__MACHINE_NAME_BYTES]);
 gantry_status_t gantry__machine_open(gantry__machine_t *machine, size_t rank, size_t size,
@@ -36,12 +38,13 @@ gantry_status_t gantry__machine_open(gantry__machine_t *machine, size_t rank, si
 void gantry__machine_unlink(const char *name);
 void gantry__machine_close(gantry__machine_t *machine);
 
-/* This process's numbers, and the sum. */
+/* Return the place of this process's numbers, and that of the sum. */
 void *gantry__machine_slot(const gantry__machine_t *machine);
 void *gantry__machine_sum(const gantry__machine_t *machine);
 /* Adds this process's part of all slots. */
 void gantry__machine_add(const gantry__machine_t *machine, size_t count, gantry_dtype_t dtype);
-/* Arrives at the next barrier; then whether all have arrived. */
+/* arrive arrives at the next barrier, and is_complete returns whether all processes have arrived
+ * there. */
 void gantry__machine_arrive(gantry__machine_t *machine);
 bool gantry__machine_is_complete(const gantry__machine_t *machine);
 

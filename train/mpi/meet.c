@@ -9,8 +9,8 @@
 
 enum { BARRIER = 0, GATHER = 1, REQUESTS = 2, MOST_RANKS = 4096, MOST_NAMED = 8 };
 
-/* A meeting that was given up stays with MPI, so that its memory lasts; it needs no memory that may
- * be out, since the others would wait then. */
+/* A meeting that was given up stays with MPI, so that its memory lasts; it must not allocate,
+ * because the others would wait if memory is out. */
 static struct {
     int rank, size;
     bool is_given_up;

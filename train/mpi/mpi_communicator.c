@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes and releases a communicator. Each step that may fail in one process ends with an exchange
- * that tells all of them, so that it fails in all, and none waits. */
+/* Makes and releases a communicator. Each step that may fail in one process must end with an
+ * exchange of the result, so that it fails in all, and none waits. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
@@ -132,7 +132,7 @@ static gantry_status_t join_leaders(gantry__mpi_t *mpi) {
                      "MPI_Allreduce");
 }
 
-/* each: how many ranks a machine has; 0: MPI says which share one. */
+/* `each` is how many ranks a machine has; if it is 0, MPI says which ranks share one. */
 static gantry_status_t join_machine(gantry__mpi_t *mpi, size_t each) {
     const int rank = (int)mpi->communicator.rank;
     MPI_Comm machine = MPI_COMM_NULL;
@@ -209,7 +209,7 @@ static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *opt
     return o.is_unwatched ? GANTRY_OK : start_watch(mpi);
 }
 
-/* With a lost process, MPI's calls would wait for it. */
+/* Leaves MPI. With a lost process, MPI's calls must not be made, because they would wait for it. */
 static void leave_mpi(gantry__mpi_t *mpi) {
     if (mpi->is_broken) return;
     free_comm(&mpi->leaders);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A communicator of MPI inside. */
+/* A communicator of MPI as its own files see it: its communicators of processes, the memory that
+ * the processes of a machine share, and the watch. Owner: the program has the communicator, and
+ * must release it. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_MPI_STATE_H
 #define GANTRY_TRAIN_MPI_STATE_H
 
@@ -10,7 +12,7 @@
 #include "train/mpi/machine.h"
 #include "train/mpi/watch.h"
 
-/* Who a rank is. */
+/* The process of a rank. */
 typedef struct gantry__mpi_rank_t {
     char text[112]; /* "host, pid 4711" */
     char host[64];
@@ -31,8 +33,8 @@ typedef struct gantry__mpi_t {
     char why[GANTRY__TRAIN_MESSAGE_BYTES];
 } gantry__mpi_t;
 
-/* Waits until all processes have come here; timeout: seconds; 0: without end. Names those that did
- * not come, in rank 0: meet.c. */
+/* Waits until all processes have made this call, for at most `timeout` seconds, or without end if
+ * that is 0. Rank 0 names those that did not come. It is in meet.c. */
 gantry_status_t gantry__mpi_meet(double timeout);
 
 gantry_status_t gantry__mpi_all_reduce(void *user, void *elements, size_t count,

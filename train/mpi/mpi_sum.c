@@ -6,7 +6,7 @@
  *     machine B: ranks 4 5 6 7 ── shared memory ── rank 4 ─┘                └─ all read the sum
  *
  * Between machines MPI's calls are those that do not wait; there, and at the barriers of a machine,
- * the watch is asked again and again. A call that was given up stays with MPI for ever, and with it
+ * the watch is read again and again. A call that was given up stays with MPI for ever, and with it
  * its memory. */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
@@ -76,8 +76,8 @@ typedef struct waiting_t {
 
 /* Tests often; a process that waits for long leaves the processor to others. Where they have work,
  * it gets the processor back after a time slice, 4 ms, so it does not yield at once. A nap is short
- * beside the time waited, because a sum may take several rounds of messages. Returns how long it
- * has waited, or 0 if it has not looked. */
+ * compared with the time waited, because a sum may take several rounds of messages. Returns how
+ * long it has waited, or 0 if it has not looked. */
 static double pause_between(waiting_t *waiting) {
     if (!waiting->is_long && ++waiting->tests % 64 > 0) return 0;
     if (waiting->begin == 0) waiting->begin = gantry__train_clock();
@@ -93,8 +93,8 @@ static double pause_between(waiting_t *waiting) {
     return seconds;
 }
 
-/* A process that ended right behind its part of a call may have left all that the call needs, so
- * the call gets some more time. */
+/* Returns OK while a call must wait on. A process that ended directly after its part of a call may
+ * have left all that the call needs, so the call gets some more time. */
 static gantry_status_t keep_waiting(gantry__mpi_t *mpi, waiting_t *waiting, const char *what) {
     const size_t gone = atomic_load(&mpi->watch.gone);
     if (gone && waiting->give_up == 0) waiting->give_up = gantry__train_clock() + GRACE_SECONDS;

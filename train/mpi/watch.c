@@ -28,7 +28,8 @@ typedef struct greeting_t {
     uint64_t secret[2], rank;
 } greeting_t;
 
-/* What follows: a rank is gone, for a gantry__watch_reason_t; or a report of the sender. */
+/* The messages that follow: a rank is gone, for a gantry__watch_reason_t; or a report of the
+ * sender. */
 enum { REPORT = 100 };
 
 typedef struct notice_t {
@@ -249,7 +250,8 @@ static void send_notice(int file, notice_t notice) {
     if (file >= 0) (void)move_bytes(file, &notice, sizeof notice, true, gantry__train_clock() + 1);
 }
 
-/* The first one counts: others end because of it. Rank 0 tells the others. */
+/* Notes that a rank is gone. Only the first one counts, because others end because of it. Rank 0
+ * reports it to the others. */
 static void note_gone(gantry__watch_t *watch, size_t rank, uint32_t reason) {
     if (atomic_load(&watch->gone) != 0) return;
     atomic_store(&watch->reason, reason);
@@ -375,7 +377,7 @@ gantry_status_t gantry__watch_connect(gantry__watch_t *watch, const gantry__watc
     return GANTRY_OK;
 }
 
-/* What the others are told at the end: who is late, if this process ends for that. */
+/* Returns the notice that the others get at the end: who is late, if this process ends for that. */
 static notice_t last_notice(gantry__watch_t *watch) {
     const size_t gone = atomic_load(&watch->gone);
     const uint32_t reason = atomic_load(&watch->reason);

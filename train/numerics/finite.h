@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts numbers that are not finite. */
+/* Counts numbers that are not finite. Owner: the counts are a plain value. Threads: thread-safe for
+ * data that no other thread writes. */
 #ifndef GANTRY_TRAIN_FINITE_H
 #define GANTRY_TRAIN_FINITE_H
 
@@ -11,13 +12,14 @@ typedef struct gantry__finite_t {
     double low, high;                    /* of the finite ones; low > high: there are none */
 } gantry__finite_t;
 
-/* Of a floating type. */
+/* Counts the elements of data, whose type must be floating. */
 gantry__finite_t gantry__finite_count(gantry_dtype_t dtype, const void *data, int64_t elements);
 static inline int64_t gantry__finite_others(const gantry__finite_t *counts) {
     return counts->nans + counts->plus + counts->minus;
 }
-/* The same of a tensor, which is read. False: it has no numbers, since a function is traced or its
- * type is no floating one. A failure of the work that computes it is *out_status. */
+/* The same for a tensor, whose elements are read. It returns false if there are no numbers, because
+ * a function is traced or because the type is not floating. A failure of the work that computes the
+ * tensor is *out_status. */
 bool gantry__finite_count_tensor(const gantry_tensor_t *tensor, gantry__finite_t *out_counts,
                                  gantry_status_t *out_status);
 

@@ -11,7 +11,8 @@
 #include "train/numerics/finite.h"
 #include "train/tape/tape_state.h"
 
-/* Of which layer a tensor is. Not a reference: the newest entry of an address counts. */
+/* The layer that made a tensor. It holds no reference, so only the newest entry of an address
+ * counts. */
 typedef struct made_t {
     const gantry_tensor_t *tensor;
     const char *layer;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The check of a model's step: it knows the part of the step, and the layer of each op. A rule of
- * the tape belongs to the layer whose op it differentiates. */
+ * the tape belongs to the layer whose op it differentiates. Owner: the model has its check; texts
+ * that are given must live until the next ones are. Threads: externally synchronised, as the
+ * model's step. */
 #ifndef GANTRY_TRAIN_NUMERICS_STATE_H
 #define GANTRY_TRAIN_NUMERICS_STATE_H
 
@@ -8,15 +10,16 @@
 
 struct gantry_tape_t;
 
-/* Parts of a step: "forward", "the loss"; NULL: none. numerics may be NULL in these calls. */
+/* Enters a part of a step: "forward", "the loss"; NULL leaves it. numerics may be NULL in these
+ * calls. */
 void gantry__numerics_enter(gantry_numerics_t *numerics, const char *part);
-/* The layer that runs; NULL: none. */
+/* Sets the layer that runs; NULL if none does. */
 void gantry__numerics_set_layer(gantry_numerics_t *numerics, const char *layer);
-/* Enters "backward", by this tape; tape NULL: leaves it for the sum of gradients. */
+/* Enters "backward" with this tape; a tape of NULL leaves it, for the sum of gradients. */
 void gantry__numerics_set_tape(gantry_numerics_t *numerics, const struct gantry_tape_t *tape);
 
-/* Checks a scope, too, whose ops no observer of the scopes around it sees. `inside` is the caller's
- * memory until the scope has ended; numerics NULL: nothing is checked. */
+/* Checks a scope whose ops no observer of the scopes around it sees, too. `inside` must stay valid
+ * until the scope has ended. If numerics is NULL, nothing is checked. */
 gantry_status_t gantry__numerics_look_into(gantry_numerics_t *numerics, gantry_scope_t *scope,
                                            gantry_observer_t *inside);
 

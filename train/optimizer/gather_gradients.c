@@ -140,7 +140,7 @@ static const gantry_tensor_t *gather(const gantry_optimizer_t *optimizer,
                : of_member(home->step.scope, optimizer, &optimizer->members[group->first_member]);
 }
 
-/* The means become the members' gradients, of which each is clipped by itself. */
+/* Makes the means the members' gradients, of which each is clipped by itself. */
 static void give_means(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group) {
     gantry_scope_t *scope = optimizer->homes[group->home].step.scope;
     for (uint32_t k = 0; k < group->member_count; ++k) {

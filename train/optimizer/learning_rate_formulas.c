@@ -58,8 +58,8 @@ const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
                       gantry_add(scope, number(&formula, 1), grown));
 }
 
-/* From the last value to the first: the value of each boundary that t does not exceed. Steps are
- * compared as they are, since float32 has no number beside 2^24. */
+/* From the last value to the first: the value of each boundary that t does not exceed. Steps must
+ * be compared as integers, because float32 has no number next to 2^24. */
 const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gantry_tensor_t *step,
                                                gantry_dtype_t dtype, void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule inside: the function that computes its rates, with the numbers of those that the
- * library makes. */
+/* A schedule as its own files see it: the function that computes its rates, with the numbers of
+ * those that the library makes. Owner: references are counted; the program has one, and each
+ * optimizer that uses the schedule has one of its own. Threads: thread-safe, because only the count
+ * changes. */
 #ifndef GANTRY_TRAIN_LEARNING_RATE_STATE_H
 #define GANTRY_TRAIN_LEARNING_RATE_STATE_H
 
@@ -23,7 +25,7 @@ struct gantry_schedule_t {
     double *values;
 };
 
-/* The formulas; user is the schedule. */
+/* The formulas. user must be the schedule. */
 const gantry_tensor_t *gantry__train_exponential(gantry_scope_t *scope, const gantry_tensor_t *step,
                                                  gantry_dtype_t dtype, void *user);
 const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gantry_tensor_t *step,

@@ -230,7 +230,8 @@ static void set_members(gantry_scope_t *scope, const gantry_optimizer_t *optimiz
     }
 }
 
-/* The rule's update of a group with gradients. `now` gets what the rule reads beside slots. */
+/* The rule's update of a group with gradients. `now` gets what the rule reads in addition to
+ * slots. */
 static void run_rule(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                      const gantry__train_group_t *group, const gantry__train_now_t *now,
                      gantry__train_new_t *made) {
@@ -311,7 +312,7 @@ static void assign_group(const gantry_optimizer_t *optimizer, const gantry__trai
     }
 }
 
-/* Updates of rows, which may fail, are first. */
+/* Assigns the groups. Updates of rows must come first, because they may fail. */
 static void assign_groups(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->group_count && !has_failed(optimizer); ++i) {
         if (gantry__train_updates_rows(optimizer, &optimizer->groups[i]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of gradients, of which every n-th step takes the mean, and moving averages of weights: slots
- * behind those of the rule. The order is Keras 3's:
+ * after those of the rule. The order is Keras 3's:
  *
  *     mean = (gradient + sum) / n, clip, decay, update      in an update; sum = 0
  *     sum = gradient + sum                                  in other steps
@@ -114,7 +114,7 @@ const gantry_tensor_t *gantry__train_accumulate(const gantry_optimizer_t *optimi
     return gantry_select(scope, mask, mean, gantry__train_number(scope, home->dtype, 0));
 }
 
-/* All sums end with an update, also those of variables without a gradient in it. */
+/* Ends all sums with an update, those of variables without a gradient in it, too. */
 static void keep_before_update(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                                const gantry__train_group_t *group, const gantry__train_now_t *now,
                                gantry__train_new_t *made) {

@@ -107,7 +107,7 @@ static bool is_small(const gantry_variable_t *variable) {
     return gantry_shape_elements(gantry_variable_shape(variable)) <= GANTRY__TRAIN_MOST_JOINED;
 }
 
-/* Small variables first, so that the members of a group follow each other. */
+/* Sorts small variables first, so that the members of a group follow each other. */
 static void sort_home(gantry_optimizer_t *optimizer, gantry_variable_t *const *variables,
                       size_t count, uint32_t home) {
     gantry__train_group_t *joined = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The constructors: options are read, defaults put in, and numbers checked.
  *
- * The structs of options begin with the same fields, which common_t has, too. */
+ * The structs of options must begin with the same fields, which common_t must have, too. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -145,7 +145,7 @@ static common_t read_common(const void *options, double learning_rate,
     return common;
 }
 
-/* The fields behind an optimizer's own. */
+/* Reads the fields after an optimizer's own. */
 #define READ_LAST(read, settings)                                                   \
     ((settings).accumulation_steps = (read).gradient_accumulation_steps,            \
      (settings).use_ema = (read).use_ema,                                           \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a model gives an optimizer slices. */
+/* When a model gives an optimizer slices of a gradient in place of a dense gradient. Owner: nothing
+ * is kept. Threads: externally synchronised, as the optimizer. */
 #ifndef GANTRY_TRAIN_OPTIMIZER_SLICES_H
 #define GANTRY_TRAIN_OPTIMIZER_SLICES_H
 
@@ -25,7 +26,7 @@ typedef enum gantry__slice_use_t {
     GANTRY__SLICES_ADDED = 2  /* first adds those of a row, which the optimizer squares */
 } gantry__slice_use_t;
 
-/* For a gradient of this many slices. */
+/* Returns what to do with a gradient of this many slices. */
 gantry__slice_use_t gantry__train_use_of_slices(const gantry_optimizer_t *optimizer,
                                                 const gantry_variable_t *variable, int64_t slices);
 

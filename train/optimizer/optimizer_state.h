@@ -32,7 +32,9 @@
  * So small variables are joined and others are not. In a function, the groups of a home are parts
  * of one launch (src/function/pass_updates.c).
  *
- * Fields that are marked "step" belong to the gantry_optimizer_apply that runs. */
+ * Fields that are marked "step" belong to the gantry_optimizer_apply that runs, and must not be
+ * used after it. Owner: the program has an optimizer until a model takes it over; it owns the
+ * variables that build made. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_OPTIMIZER_STATE_H
 #define GANTRY_TRAIN_OPTIMIZER_STATE_H
 
@@ -42,7 +44,7 @@
 #include "train/optimizer/update_rule.h"
 
 enum {
-    /* Those of a rule, then the sum of gradients and the average of weights. */
+    /* The slots of a rule, then the sum of gradients and the average of weights. */
     GANTRY__TRAIN_ALL_SLOTS = GANTRY__TRAIN_MOST_SLOTS + 2,
     /* The most elements of a variable that is joined with others. */
     GANTRY__TRAIN_MOST_JOINED = 8192,
@@ -135,7 +137,8 @@ static inline bool gantry__train_is_changed(const gantry_optimizer_t *optimizer,
     return gantry__train_has_gradient(member) || gantry__train_overwrites(optimizer);
 }
 
-/* Whether the optimizer leaves rows of a lone variable alone that have no gradient. */
+/* Whether the optimizer leaves rows without a gradient, of a variable that is not joined with
+ * others, as they are. */
 static inline bool gantry__train_can_update_rows(const gantry_optimizer_t *optimizer) {
     return optimizer->rule->update_rows && optimizer->slot_count == optimizer->rule->row_slots &&
            optimizer->settings.weight_decay <= 0;
@@ -150,38 +153,39 @@ static inline gantry__train_home_t *gantry__train_first_home(const gantry_optimi
 
 /* Releases what gantry_optimizer_build made. */
 void gantry__train_unbuild(gantry_optimizer_t *optimizer);
-/* The member of a variable; NULL: it has none. */
+/* Returns the member of a variable; NULL if the optimizer does not have the variable. */
 gantry__train_member_t *gantry__train_find_member(const gantry_optimizer_t *optimizer,
                                                   const gantry_variable_t *variable);
-/* Refuses an optimizer of NULL, a scope that has failed, and a list of NULL; `function` is the
+/* Refuses an optimizer of NULL, a scope that has failed, and a list of NULL; `function` must be the
  * caller's name. */
 gantry_status_t gantry__train_check_lists(const gantry_optimizer_t *optimizer,
                                           gantry_scope_t *scope, const void *list, size_t count,
                                           const char *function);
 
-/* The gradients of all groups, clipped, in the scopes of their homes; sets what an update still has
- * to do: clip and scale. */
+/* Gathers the gradients of all groups, clipped, in the scopes of their homes. It sets the clip and
+ * the scale, which an update must still apply. */
 void gantry__train_gather_gradients(gantry_optimizer_t *optimizer);
-/* A gradient with the clips that remain. */
+/* Returns a gradient with the clips that remain. */
 const gantry_tensor_t *gantry__train_clip(gantry_scope_t *scope, const gantry__train_home_t *home,
                                           const gantry_tensor_t *gradient);
 
-/* One vector of what each member has: gradients or weights. */
+/* Returns what a member adds to the vector of its group: its gradient or its weights. */
 typedef const gantry_tensor_t *(*gantry__train_of_member_fn)(gantry_scope_t *scope,
                                                              const gantry_optimizer_t *optimizer,
                                                              gantry__train_member_t *member);
-/* NULL of a member: zeros, of the type. */
+/* Joins what of_member returns for each member into one vector. A NULL of a member counts as zeros
+ * of the type. */
 const gantry_tensor_t *gantry__train_join(gantry_scope_t *scope,
                                           const gantry_optimizer_t *optimizer,
                                           const gantry__train_group_t *group, gantry_dtype_t dtype,
                                           gantry__train_of_member_fn of_member);
 
-/* The weights of a group: one vector, if it is joined. */
+/* Returns the weights of a group: one vector, if the group is joined. */
 const gantry_tensor_t *gantry__train_read_weights(gantry_scope_t *scope,
                                                   const gantry_optimizer_t *optimizer,
                                                   const gantry__train_group_t *group);
 
-/* True where a member has a gradient, for gantry__train_join. */
+/* Returns true where a member has a gradient, for gantry__train_join. */
 const gantry_tensor_t *gantry__train_mask_of(gantry_scope_t *scope,
                                              const gantry_optimizer_t *optimizer,
                                              gantry__train_member_t *member);
@@ -190,29 +194,30 @@ bool gantry__train_misses_gradients(const gantry_optimizer_t *optimizer,
 
 /* ---- sums of gradients and averages of weights: optimizer_average.c ---- */
 
-/* What an update makes of a group: its vector, and its slots. */
+/* The new vector and the new slots of a group. */
 typedef struct gantry__train_new_t {
     const gantry_tensor_t *weights, *slots[GANTRY__TRAIN_ALL_SLOTS];
 } gantry__train_new_t;
 
-/* Names the slots. */
+/* Names the slots for sums and averages. */
 void gantry__train_add_slots(gantry_optimizer_t *optimizer);
-/* The booleans and numbers of a step; sets the number of the update. */
+/* Computes the booleans and numbers of a step, and sets the number of the update. */
 void gantry__train_begin_average(const gantry_optimizer_t *optimizer, gantry__train_home_t *home,
                                  const gantry_tensor_t *iteration);
 /* Sets the group's sum from the joined gradient, and returns the mean. */
 const gantry_tensor_t *gantry__train_accumulate(const gantry_optimizer_t *optimizer,
                                                 gantry__train_group_t *group,
                                                 const gantry_tensor_t *gradient);
-/* Keeps what a step that only accumulates does not change, and moves the averages. `now` has the
- * weights before the step, without decay. */
+/* Keeps what a step that only accumulates does not change, and moves the averages. `now` must have
+ * the weights before the step, without decay. */
 void gantry__train_average(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                            const gantry__train_group_t *group, const gantry__train_now_t *now,
                            gantry__train_new_t *made);
-/* Lets the weights and their averages change places. The optimizer is built and has averages. */
+/* Lets the weights and their averages change places. The optimizer must be built and must have
+ * averages. */
 gantry_status_t gantry__optimizer_swap_averages(gantry_optimizer_t *optimizer,
                                                 gantry_scope_t *scope);
-/* A member's part of a group's vector, of the member's shape. */
+/* Returns a member's part of a group's vector, in the member's shape. */
 const gantry_tensor_t *gantry__train_part_of(gantry_scope_t *scope,
                                              const gantry__train_group_t *group,
                                              const gantry__train_member_t *member,
@@ -220,12 +225,12 @@ const gantry_tensor_t *gantry__train_part_of(gantry_scope_t *scope,
 
 /* ---- slices: optimizer_slices.c ---- */
 
-/* A member's gradient, of which slices are added; NULL: none. */
+/* Returns a member's gradient, with slices added into a dense one; NULL if it has none. */
 const gantry_tensor_t *gantry__train_dense_of(gantry_scope_t *scope,
                                               const gantry_optimizer_t *optimizer,
                                               gantry__train_member_t *member);
 
-/* The gradient of a sparse group as dense vectors, and its sizes, in the scope. */
+/* Makes dense vectors of the gradient of a sparse group, and of its sizes, in the scope. */
 void gantry__train_make_dense(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
                               const gantry__train_group_t *group, gantry__train_now_t *now);
 /* Whether the step updates rows of the group's variable. */

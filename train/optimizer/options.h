@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How options of optimizers and schedules are read. */
+/* How the options of optimizers and schedules are read. Owner: plain values of the caller. Threads:
+ * thread-safe. */
 #ifndef GANTRY_TRAIN_OPTIMIZER_OPTIONS_H
 #define GANTRY_TRAIN_OPTIMIZER_OPTIONS_H
 
@@ -7,12 +8,12 @@
 
 #include "train/base/fail.h"
 
-/* Reads options into `read`, a struct of their type; false after a failure. */
+/* Reads options into `read`, which must be a struct of their type; false after a failure. */
 #define GANTRY__TRAIN_READ_OPTIONS(options, read, function)                                  \
     (gantry__train_options(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
                            function ": options") == GANTRY_OK)
 
-/* A number that is 0 was not given. */
+/* Returns the value, or the default for a value of 0, which counts as not given. */
 static inline double gantry__train_or_default(double value, double otherwise) {
     return value < 0 || value > 0 || isnan(value) ? value : otherwise;
 }

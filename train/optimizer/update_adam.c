@@ -2,7 +2,7 @@
 /* Adam, and AdamW, which differs in its default for the decay of weights:
  *
  *     m = m + (g - m) (1 - beta_1)
- *     v = v + (g^2 - v) (1 - beta_2)          AMSGrad: h = max(h, v) stands for v below
+ *     v = v + (g^2 - v) (1 - beta_2)          AMSGrad: h = max(h, v) replaces v below
  *     w = w - m alpha / (sqrt(v) + epsilon),  alpha = rate sqrt(1 - beta_2^t) / (1 - beta_1^t) */
 #include "train/optimizer/update_rule.h"
 

@@ -4,13 +4,13 @@
  *     v = rho v + (1 - rho) g^2
  *     a = rho a + (1 - rho) g                  if centered
  *     d = rate g / sqrt(v - a^2 + epsilon)     without a if not centered
- *     m = momentum m + d                       with momentum; m stands for d below
+ *     m = momentum m + d                       with momentum; m replaces d below
  *     w = w - d */
 #include "train/optimizer/update_rule.h"
 
 enum { RATE, RHO, REST, EPSILON, MOMENTUM };
 
-/* velocity, then those that the settings ask for. */
+/* Lists the slots: velocity, then those that the settings request. */
 static size_t rmsprop_slots(const gantry__train_settings_t *settings,
                             gantry__train_slot_t *out_slots) {
     size_t count = 0;

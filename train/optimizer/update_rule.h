@@ -12,10 +12,11 @@
  * Slices of one row count apart: the square of a gradient is the sum of their squares, as in Keras
  * on TensorFlow.
  *
- * An update has at most 16 inputs, 4 outputs and 64 ops, numbers included, so that it is one fused
- * node. Decay of weights and clips are added around it, which is up to 4 inputs and 6 ops.
+ * An update must have at most 16 inputs, 4 outputs and 64 ops, numbers included, because only then
+ * it is one fused node. Decay of weights and clips are added around it, which is up to 4 inputs and
+ * 6 ops.
  *
- * Constant data. Thread-safe. */
+ * Owner: rules are constant data. Threads: thread-safe. */
 #ifndef GANTRY_TRAIN_UPDATE_RULE_H
 #define GANTRY_TRAIN_UPDATE_RULE_H
 
@@ -23,7 +24,7 @@
 
 enum { GANTRY__TRAIN_MOST_SLOTS = 3, GANTRY__TRAIN_MOST_NUMBERS = 6 };
 
-/* All optimizers' options; an optimizer has 0 in those that are not its own. */
+/* The options of all optimizers; an optimizer must have 0 in those that are not its own. */
 typedef struct gantry__train_settings_t {
     double learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm;
     double momentum, beta_1, beta_2, rho, epsilon, initial_accumulator_value;
@@ -40,7 +41,7 @@ typedef struct gantry__train_slot_t {
 } gantry__train_slot_t;
 
 /* A step on one device, for variables of one type. Scalars of float16 and bfloat16 are computed in
- * float32: such a type cannot count to a thousand. */
+ * float32, because such a type cannot count to a thousand. */
 typedef struct gantry__train_step_t {
     gantry_scope_t *scope; /* of the device, for begin */
     const gantry__train_settings_t *settings;
@@ -76,7 +77,8 @@ typedef struct gantry__train_rule_t {
     /* A second number of each element of a gradient: its square or absolute value, of which 0 has
      * 0. NULL: the update needs none. */
     const gantry_tensor_t *(*size_of)(gantry_scope_t *scope, const gantry_tensor_t *gradient);
-    /* The new weights and slots. Tensors are NULL after a failure, which the scope keeps. */
+    /* The new weights and slots. It must be a pure function. Tensors are NULL after a failure,
+     * which the scope keeps. */
     const gantry_tensor_t *(*update)(gantry_scope_t *scope, const gantry__train_step_t *step,
                                      const gantry__train_now_t *now,
                                      const gantry_tensor_t **new_slots);

@@ -124,7 +124,7 @@ static void put_step_time(line_t *line, double seconds) {
         line_put(line, " %.0fus/step", seconds * 1e6);
 }
 
-/* Keras has one bound for bars, and another one for plain lines. */
+/* Writes a value. Keras has one bound for bars, and another one for plain lines. */
 static void put_value(line_t *line, const gantry__progress_value_t *given, bool is_terminal) {
     const double value = given->value;
     const bool is_large = (is_terminal ? fabs(value) : value) > 1e-3;
@@ -212,7 +212,7 @@ void gantry__progress_begin(gantry__progress_t *progress, int64_t target, bool i
 size_t gantry__progress_update(gantry__progress_t *progress, int64_t current, double now,
                                const gantry__progress_value_t *values, size_t count, bool is_last,
                                char *out, size_t out_bytes) {
-    /* without the last column, behind which some terminals go on to the next line */
+    /* without the last column, after which some terminals go on to the next line */
     line_t line = {
         .out = out,
         .bytes = out_bytes,

@@ -5,13 +5,13 @@
  *
  *     100/938 ━━━━━━━━━━━━━━━━━━━━ 12s 13ms/step - accuracy: 0.5012 - loss: 1.2345
  *
- * A line that is drawn again fits into the terminal: one that wraps could not be drawn over.
- * Values that do not fit are left out, of narrow terminals also the bar and the time of a step. The
- * line at an epoch's end has all values, on further lines if they do not fit.
+ * A line that is drawn again must fit into the terminal, because one that wraps could not be drawn
+ * over. Values that do not fit are left out, of narrow terminals also the bar and the time of a
+ * step. The line at an epoch's end has all values, on further lines if they do not fit.
  *
  * Elsewhere the end of the epoch has one line, "938/938 - 12s - 13ms/step - loss: 1.2345". Time is
- * a number of seconds that the caller reads from a clock; the bar reads none. No ownership.
- * Externally synchronised. */
+ * a number of seconds that the caller reads from a clock; the bar reads none. Owner: nothing is
+ * kept; the bar is a plain value of the caller. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_PROGRESS_H
 #define GANTRY_TRAIN_PROGRESS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All-reduce. Cards of NVIDIA's, each a replica, leave it to NCCL, if it is there: an op for each
- * card, recorded one behind another. Else by copies between devices, in one of two ways:
+ * card, recorded one after another. Otherwise it is made by copies between devices, in one of two
+ * ways:
  *
  *     whole   each replica adds all vectors. One step, no cutting and no joining: for two replicas,
  *             where it also moves the fewest bytes, and for short vectors
@@ -136,7 +137,8 @@ static void reduce_parts(const gantry__all_reduce_t *call, tensor *const *values
 
 /* ---- NCCL ---- */
 
-/* The op of each card needs those of the others: what uses a result comes behind all of them. */
+/* What uses a result must come after the ops of all cards, because the op of each card needs those
+ * of the others. */
 static void hold_together(const gantry__all_reduce_t *call, tensor **sums) {
     gantry_scope_t *scope = gantry_scope_begin_after(call->scope, sums, call->sum_count);
     if (!scope) {

@@ -43,7 +43,7 @@ gantry_status_t gantry_strategy_check_alike(const gantry_strategy_t *strategy,
     const gantry_communicator_t *communicator = gantry__strategy_communicator(strategy);
     const gantry_status_t checked = check_arguments(strategy, scope, variables, count);
     if (!communicator) return checked;
-    /* a process that fails takes part: the others wait for it */
+    /* a process that fails must take part, because the others wait for it */
     gantry__lines_fail(&lines, checked);
     if (optimizer) gantry__lines_add_optimizer(&lines, optimizer);
     if (optimizer) gantry__lines_add_progress(&lines, optimizer);

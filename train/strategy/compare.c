@@ -53,7 +53,7 @@ gantry__number_text_t gantry__number_text(double number) {
     return out;
 }
 
-/* Copies the line at *at and goes behind it; "" behind the last one. */
+/* Copies the line at *at and moves *at after it; "" after the last one. */
 static void take_line(const gantry__lines_t *lines, size_t *at, char out[GANTRY__LINE_BYTES]) {
     memset(out, 0, GANTRY__LINE_BYTES);
     if (*at >= lines->used) return;
@@ -128,7 +128,7 @@ gantry__rank_name_t gantry__name_rank(const gantry_communicator_t *c, size_t ran
     return name;
 }
 
-/* The first rank that says so, in every process; nothing is allocated here, since a process that
+/* Finds the first rank that says so, in every process. It must not allocate, because a process that
  * fails would let the others wait. */
 static gantry_status_t find_first(const gantry_communicator_t *c, bool is_one, const char *what,
                                   size_t *out_rank) {

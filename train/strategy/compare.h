@@ -5,8 +5,9 @@
  *     rank 0   optimizer sgd            rank 1   optimizer sgd
  *              learning_rate 0.01                learning_rate 0.5      <- named
  *
- * Every process compares at the same place in the program. Where all lines are alike, the cost is a
- * broadcast of 8 bytes and a sum of 16. Externally synchronised. */
+ * Every process must compare at the same place in the program. Where all lines are alike, the cost
+ * is a broadcast of 8 bytes and a sum of 16. Owner: the caller has the lines, and must call deinit.
+ * Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_COMPARE_H
 #define GANTRY_TRAIN_COMPARE_H
 
@@ -17,7 +18,7 @@
 /* A line with its terminator; a longer one is cut. */
 enum { GANTRY__LINE_BYTES = 512 };
 
-/* Lines, each with a terminator behind it. */
+/* Lines, each with a terminator after it. */
 typedef struct gantry__lines_t {
     char *text;
     size_t used, capacity;
@@ -27,7 +28,7 @@ typedef struct gantry__lines_t {
 
 /* Adds a line. A failure is kept. */
 void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
-/* A number with as few digits as tell it from all others: "0.9". */
+/* A number with as few digits as distinguish it from all others: "0.9". */
 typedef struct gantry__number_text_t {
     char text[32];
 } gantry__number_text_t;
@@ -36,8 +37,8 @@ gantry__number_text_t gantry__number_text(double number);
 void gantry__lines_fail(gantry__lines_t *lines, gantry_status_t status);
 void gantry__lines_deinit(gantry__lines_t *lines);
 
-/* An error of one process, or a difference, is an error in all: InvalidArgument names the rank,
- * its line and that of rank 0. what: for errors of the communicator. */
+/* An error of one process, or a difference, is an error in all: InvalidArgument names the rank, its
+ * line and that of rank 0. `what` names the work in errors of the communicator. */
 gantry_status_t gantry__compare(const gantry_communicator_t *communicator, gantry__lines_t *lines,
                                 const char *what);
 
@@ -49,7 +50,8 @@ gantry__rank_name_t gantry__name_rank(const gantry_communicator_t *communicator,
 
 /* ---- lines of variables ---- */
 
-/* A number that follows from a variable's bits; all NaNs of a floating type count as one. */
+/* Computes a number that follows from a variable's bits. All NaNs of a floating type count as
+ * one. */
 gantry_status_t gantry__variable_checksum(gantry_scope_t *scope, gantry_variable_t *variable,
                                           uint64_t *out_sum);
 uint64_t gantry__bytes_checksum(uint64_t before, const void *data, size_t bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an optimizer is, as lines that processes compare. Externally synchronised. */
+/* The kind, the settings and the progress of an optimizer as lines that processes compare. Owner:
+ * the caller has the lines. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_COMPARE_OPTIMIZER_H
 #define GANTRY_TRAIN_COMPARE_OPTIMIZER_H
 
@@ -7,10 +8,11 @@
 
 #include "train/strategy/compare.h"
 
-/* Its kind, its schedule and all of its settings. Of a schedule of the program's own, only that
- * there is one: its rates are in the other lines. */
+/* Adds the optimizer's kind, its schedule and all of its settings. A schedule of the program's own
+ * is only named, because its rates are in the other lines. */
 void gantry__lines_add_optimizer(gantry__lines_t *lines, const gantry_optimizer_t *optimizer);
-/* The learning rate of its next step, and how many steps were before, once it is built. */
+/* Adds the learning rate of the next step and the number of steps before it, if the optimizer is
+ * built. */
 void gantry__lines_add_progress(gantry__lines_t *lines, gantry_optimizer_t *optimizer);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A strategy inside. */
+/* A strategy as its own files see it: the devices of this process, and the communicator with the
+ * other processes. Owner: the program has a strategy, which owns its texts; a model copies what it
+ * needs. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_STRATEGY_STATE_H
 #define GANTRY_TRAIN_STRATEGY_STATE_H
 
@@ -12,7 +14,7 @@ struct gantry_strategy_t {
     gantry_communicator_t communicator; /* size 0: there is one process */
 };
 
-/* NULL: there is one process. */
+/* Returns the communicator with the other processes; NULL if there is one process. */
 const gantry_communicator_t *gantry__strategy_communicator(const gantry_strategy_t *strategy);
 
 /* Writes the line of TensorFlow's batch_all_reduce to the log. */

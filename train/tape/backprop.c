@@ -38,7 +38,7 @@ typedef struct results_t {
     gantry_gradient_t *any;
 } results_t;
 
-/* What is asked for. */
+/* The gradient that is requested. */
 typedef struct goal_t {
     const gantry_tensor_t *const *targets;
     const gantry_tensor_t *const *target_gradients;
@@ -152,7 +152,7 @@ static gantry_status_t add_gradient(backprop_t *b, gantry_scope_t *scope, uint32
     return GANTRY_OK;
 }
 
-/* Of a variable that a body reads there is no tensor. */
+/* Describes an input of a record. A variable that a body reads has no tensor. */
 static void describe_input(const gantry__record_t *record, size_t input, gantry_dtype_t *out_dtype,
                            const gantry_shape_t **out_shape) {
     const gantry_tensor_t *x = record->tensors[input];
@@ -161,7 +161,7 @@ static void describe_input(const gantry__record_t *record, size_t input, gantry_
     *out_shape = x ? gantry_tensor_shape(x) : gantry_variable_shape(variable);
 }
 
-/* Sizes that depend on data may be any. */
+/* Returns whether two shapes may be the same; sizes that depend on data may be any. */
 static bool may_be_alike(const gantry_shape_t *a, const gantry_shape_t *b) {
     bool may = a->rank == b->rank;
     for (int32_t d = 0; may && d < a->rank; ++d)
@@ -336,7 +336,7 @@ static bool is_of_source(const backprop_t *b, uint32_t number, const gantry_sour
     return false;
 }
 
-/* Joins the source's parts; list has room for two tensors of each part. */
+/* Joins the source's parts; list must have room for two tensors of each part. */
 static void join_parts(backprop_t *b, const gantry_source_t *source, const gantry_tensor_t **list,
                        gantry_gradient_t *out) {
     gantry_scope_t *scope = b->tape->scope;
@@ -466,8 +466,8 @@ static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tens
     return GANTRY_OK;
 }
 
-/* In a trace, where sizes of the target or of its gradient depend on data: each call compares them,
- * as AddN does, before it uses the gradient. */
+/* Compares sizes in a trace, where those of the target or of its gradient depend on data: each call
+ * must compare them, as AddN does, before it uses the gradient. */
 static const gantry_tensor_t *match_target(const gantry_tape_t *tape, const gantry_tensor_t *target,
                                            const gantry_tensor_t *gradient) {
     if (!gradient || (gantry_tensor_elements(target) >= 0 && gantry_tensor_elements(gradient) >= 0))

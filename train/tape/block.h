@@ -9,7 +9,8 @@
  *     backward   If(p; x, dy)           -> dx, du         bodies f', g', which run f, g again
  *
  * A block is what the bodies of the backward op get as `user`. Each record of such an op holds a
- * reference, so that an outer tape can run these bodies again, too. Externally synchronised. */
+ * reference, because an outer tape may run these bodies again, too. Owner: references are counted.
+ * Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_BLOCK_H
 #define GANTRY_TRAIN_BLOCK_H
 
@@ -52,12 +53,12 @@ typedef struct gantry__forward_t {
     size_t input_count, output_count;
 } gantry__forward_t;
 
-/* user, if a gradient made these bodies; else NULL. */
+/* Returns user as a block, if a gradient made these bodies; otherwise NULL. */
 gantry__block_t *gantry__block_of(const gantry_function_body_fn *bodies, void *user);
 bool gantry__is_branch_gradient(gantry_function_body_fn body);
 bool gantry__is_loop_gradient(gantry_function_body_fn body);
 
-/* NULL when memory is out. */
+/* Makes a block, with one reference; returns NULL when memory is out. */
 gantry__block_t *gantry__block_make(const gantry__rule_call_t *c, const gantry__forward_t *forward);
 gantry__block_t *gantry__block_retain(gantry__block_t *block);
 void gantry__block_release(gantry__block_t *block);
@@ -74,7 +75,7 @@ typedef struct gantry__run_t {
 gantry__run_t *gantry__run_make(const gantry__block_t *block);
 void gantry__run_free(gantry__run_t *run);
 /* Runs a body with the inputs x and computes the gradients of the wanted sources. A probe takes any
- * gradient for each output, since TensorFlow has zeros where none reaches an output. */
+ * gradient for each output, because TensorFlow has zeros where none reaches an output. */
 gantry_status_t gantry__run_body(gantry__run_t *run, gantry__block_t *block, size_t body,
                                  gantry_scope_t *scope, const gantry_tensor_t *const *x);
 
@@ -82,32 +83,36 @@ gantry_status_t gantry__run_body(gantry__run_t *run, gantry__block_t *block, siz
 gantry_status_t gantry__block_call(gantry__block_t *block, size_t body, gantry_scope_t *scope,
                                    const gantry_tensor_t *const *inputs,
                                    const gantry_tensor_t **outputs, size_t output_count);
-/* Zeros for source i; x: the inputs. */
+/* Returns zeros for a source; x must be the inputs. */
 const gantry_tensor_t *gantry__block_zeros(const gantry__block_t *block, gantry_scope_t *scope,
                                            size_t source, const gantry_tensor_t *const *x);
-/* The gradient with the sizes that `like` knows. */
+/* Returns the gradient with the sizes that `like` knows. */
 const gantry_tensor_t *gantry__block_settle(gantry_scope_t *scope, const gantry_tensor_t *gradient,
                                             const gantry_tensor_t *like);
 
 /* Fails the scope if the op must not run twice, or would now read other values. */
 gantry_status_t gantry__check_again(const gantry__rule_call_t *c);
-/* Ends a scope in which a block was traced to learn from it; *hands on any failure but that. */
+/* Ends a scope in which a block was traced to learn from it. Any failure but that of
+ * gantry__stop_probe is handed on to outer. */
 gantry_status_t gantry__end_probe(gantry__block_t *block, gantry_scope_t *outer,
                                   gantry_scope_t *probe);
-/* Ends the trace of a probe. */
+/* Ends the trace of a probe, by a failure of its scope. */
 void gantry__stop_probe(gantry__block_t *block, gantry_scope_t *scope);
 
-/* The backward body of a branch and of a function; inputs: x, then the gradients of has_dy. */
+/* The backward body of a branch and of a function. Its inputs must be x, then the gradients of
+ * has_dy. */
 void gantry__branch_backward(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                              const gantry_tensor_t **outputs, void *user);
-/* Copies these inputs of the backward body: x, then each dy. Returns their count, at most
- * input_count and output_count together. */
+/* Writes these inputs of the backward body: x, then each dy. It returns their count. out_inputs
+ * must have room for input_count and output_count together. */
 size_t gantry__branch_inputs(const gantry__block_t *block, const gantry__rule_call_t *c,
                              size_t first_input, const gantry_tensor_t **out_inputs);
-/* Room for so many tensors; gantry__train_free ends it. Rules run inside each other, and the stack
- * has no room for lists. NULL fails the scope. */
+/* Allocates room for so many tensors, which the caller must free by gantry__train_free: rules run
+ * inside each other, so the stack has no room for lists. When memory is out it fails the scope and
+ * returns NULL. */
 const gantry_tensor_t **gantry__block_list(gantry_scope_t *scope, size_t count);
-/* The gradients of a rule, in the order in which the backward body sets them. */
+/* Hands out the gradients of a rule, which must be in the order in which the backward body sets
+ * them. */
 void gantry__block_hand_out(const gantry__block_t *block, const gantry__rule_call_t *c,
                             const gantry_tensor_t *const *gradients);
 size_t gantry__block_count_given(const gantry__block_t *block);
@@ -127,8 +132,8 @@ static inline gantry__callee_t gantry__callee_of(const gantry__record_t *record)
     return (gantry__callee_t){record->function, record->tensors, record->shapes,
                               record->given_count, record->output_count};
 }
-/* What the body of a function uses that the tape tracks or watches. The caller frees *out_uses,
- * also after a failure. */
+/* Finds what the body of a function uses that the tape tracks or watches. The caller must free
+ * *out_uses, after a failure, too. */
 gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, const gantry__callee_t *callee,
                                            gantry__use_t **out_uses, size_t *out_count);
 

@@ -80,8 +80,8 @@ static gantry_shape_t shape_of_result(const jacobian_t *j, size_t i) {
     return shape;
 }
 
-/* Of a batch the rows are joined behind the samples: pieces of at most as many inputs as an op
- * takes, then the pieces. */
+/* Joins the rows of a batch after the samples: pieces of at most as many inputs as an op takes,
+ * then the pieces. */
 static tensor *join_samples(gantry_scope_t *scope, tensor **list, size_t count) {
     const size_t most = GANTRY_MAX_OP_INPUTS - 1; /* the axis is an input, too */
     while (count > 1) {

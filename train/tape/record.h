@@ -2,8 +2,10 @@
 /* One recorded op: its tensors, its attributes, and its rule.
  *
  * Each tensor that a tape tracks has a number, its place among the tape's tensors. The inputs of a
- * branch, a loop or a function are those that it was given, and behind them those that its bodies
- * use besides: tensors, and variables that they read, which have a number and no tensor. */
+ * branch, a loop or a function are those that it was given, and after them what its bodies use in
+ * addition: tensors, and variables that they read, which have a number and no tensor. Owner: the
+ * tape has its records, which hold references to their tensors. Threads: externally synchronised,
+ * as the tape. */
 #ifndef GANTRY_TRAIN_RECORD_H
 #define GANTRY_TRAIN_RECORD_H
 
@@ -14,7 +16,7 @@
 struct gantry__rule_t;
 struct gantry__block_t;
 
-/* What a body uses besides its inputs: one of both. */
+/* What a body uses in addition to its inputs: a tensor or a variable. */
 typedef struct gantry__use_t {
     const gantry_tensor_t *tensor;
     gantry_variable_t *variable;
@@ -46,7 +48,8 @@ typedef struct gantry__record_t {
     bool has_uses;                 /* of a function: they were added */
 } gantry__record_t;
 
-/* Copies an observation; the numbers are not set. After a failure nothing is left. */
+/* Copies an observation. The caller must set the numbers. After a failure there is nothing to
+ * deinit. */
 gantry_status_t gantry__record_init(gantry__record_t *record,
                                     const gantry_observation_t *observation);
 /* Adds what the bodies use to the inputs. */

@@ -21,7 +21,7 @@ const gantry__rule_t *gantry__rule_table(size_t index) {
     return index < sizeof tables / sizeof tables[0] ? tables[index] : NULL;
 }
 
-/* Reads first letters up to that of the op, since the tables are sorted. */
+/* Compares first letters up to that of the op, because the tables are sorted. */
 static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op) {
     while (rule->op && rule->op[0] < op[0]) ++rule;
     for (; rule->op && rule->op[0] == op[0]; ++rule) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules: the gradient of an op, made of ops.
  *
- * A rule gets what was recorded of the op and the gradients of its outputs, and sets those of its
- * inputs. Rules lie in files by family, rule_<family>.c, each with one table, sorted by name;
- * rule.c joins the tables. A rule that fails leaves its failure in the scope.
+ * A rule gets what was recorded of the op and the gradients of its outputs, and must set those of
+ * its inputs. Each family of rules has one file, rule_<family>.c, with one table, which must be
+ * sorted by name; rule.c joins the tables. A rule that fails must leave its failure in the scope.
+ * Owner: rules are constant data; tensors belong to the call's scope. Threads: externally
+ * synchronised, as the tape.
  *
  *     static void rule_square(gantry__rule_call_t *c) {
  *         const gantry_tensor_t *two = gantry__rule_scalar(c, c->x[0], 2);
@@ -43,27 +45,27 @@ extern const gantry__rule_t gantry__rules_activation[], gantry__rules_control[],
     gantry__rules_scan[], gantry__rules_segment[], gantry__rules_shape[], gantry__rules_unary[],
     gantry__rules_window[];
 
-/* The rule of an op, or NULL. */
+/* Returns the rule of an op, or NULL. */
 const gantry__rule_t *gantry__rule_find(const char *op);
-/* Of composed ops without such a rule, for those that a tape is told whole, because sizes depend on
- * data: rule_open.c. */
+/* The rules of composed ops that have no rule above, for those that a tape observes whole, because
+ * their sizes depend on data: rule_open.c. */
 extern const gantry__rule_t gantry__rules_open[];
 const gantry__rule_t *gantry__rule_find_open(const char *op);
-/* Rules that were found before, by the address of the op's name. Zeroed: none. */
+/* Rules that were found before, by the address of the op's name. Zeroed, it has none. */
 #define GANTRY__RULE_MEMO 64 /* a power of two */
 typedef struct gantry__rule_memo_t {
     const char *ops[GANTRY__RULE_MEMO];
     const gantry__rule_t *rules[GANTRY__RULE_MEMO];
 } gantry__rule_memo_t;
 
-/* The same by way of the memo, for each op that a tape is told. */
+/* The same by way of the memo, for each op that a tape observes. */
 const gantry__rule_t *gantry__rule_recall(gantry__rule_memo_t *memo, const char *op);
-/* The tables. Ends with NULL. */
+/* Returns one of the tables, or NULL after the last one. */
 const gantry__rule_t *gantry__rule_table(size_t index);
 
 /* ---- for rules: NULL after a failure, which the scope keeps ---- */
 
-/* An op of one output, by its name. */
+/* Runs an op of one output, by its name. */
 const gantry_tensor_t *gantry__rule_op(const gantry__rule_call_t *c, const char *op,
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_attr_value_t *attrs, size_t attr_count);
@@ -71,16 +73,16 @@ const gantry_tensor_t *gantry__rule_op(const gantry__rule_call_t *c, const char 
 const gantry_tensor_t *gantry__rule_op2(const gantry__rule_call_t *c, const char *op,
                                         const gantry_tensor_t *first,
                                         const gantry_tensor_t *second);
-/* A scalar of the type of `like`. */
+/* Returns a scalar of the type of `like`. */
 const gantry_tensor_t *gantry__rule_scalar(const gantry__rule_call_t *c,
                                            const gantry_tensor_t *like, double value);
-/* value times x. */
+/* Returns value times x. */
 const gantry_tensor_t *gantry__rule_scale(const gantry__rule_call_t *c, const gantry_tensor_t *x,
                                           double value);
-/* int32 [count] in host memory: axes, shapes, paddings. */
+/* Returns int32 [count] in host memory: axes, shapes, paddings. */
 const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, const int64_t *values,
                                               size_t count);
-/* The recorded attribute; NULL: the op has none of this name. */
+/* Returns the recorded attribute; NULL if the op has none of this name. */
 const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const char *name);
 int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name);
 /* Sums a gradient over the dimensions along which `like` was broadcast. */

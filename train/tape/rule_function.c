@@ -4,7 +4,7 @@
  *
  * What is made for a function is kept with it, and freed with it:
  *
- *     uses        tensors and variables that the body uses beside its inputs, for inputs of these
+ *     uses        tensors and variables that the body uses besides its inputs, for inputs of these
  *                 types and shapes; found by a trace that fails at its end
  *     backward    a function for each combination of inputs' types and shapes, sources and outputs
  *
@@ -195,7 +195,7 @@ static gantry_status_t make_uses(kept_t *kept, gantry_runtime_t *runtime,
     return status;
 }
 
-/* With the lock held. */
+/* The caller must hold the lock. */
 static gantry_status_t find_uses(kept_t *kept, gantry_runtime_t *runtime,
                                  const gantry__callee_t *callee, const uses_t **out_uses) {
     gantry__signature_t signature;
@@ -228,7 +228,7 @@ static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantr
     return GANTRY_OK;
 }
 
-/* With the lock held: another thread may find others. */
+/* The caller must hold the lock, because another thread may find others. */
 static gantry_status_t copy_uses(kept_t *kept, gantry_tape_t *tape, const gantry__callee_t *callee,
                                  gantry__use_t **out_uses, size_t *out_count) {
     const uses_t *all;
@@ -267,7 +267,7 @@ static bool is_same(const gantry__block_t *a, const gantry__block_t *b) {
     return same;
 }
 
-/* A trace that fails tells which sources have a gradient. */
+/* Traces, with a failure at the end, to find out which sources have a gradient. */
 static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *runtime,
                                       gantry_function_t *function) {
     gantry__block_t *block = backward->block;
@@ -345,7 +345,7 @@ typedef struct found_t {
     const gantry__block_t *block;
 } found_t;
 
-/* With the lock held; takes the reference to block, and the signature. */
+/* The caller must hold the lock. The call takes the reference to block, and the signature. */
 static gantry_status_t find_backward(kept_t *kept, gantry_runtime_t *runtime,
                                      gantry__block_t *block, gantry__signature_t *signature,
                                      found_t *out_found, backward_t **out_oldest) {
@@ -359,8 +359,8 @@ static gantry_status_t find_backward(kept_t *kept, gantry_runtime_t *runtime,
     return GANTRY_OK;
 }
 
-/* inputs: those of the backward body; gradients: for one of each source. Takes the reference to
- * block. */
+/* inputs must be those of the backward body, and gradients must have room for one of each source.
+ * The call takes the reference to block. */
 static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block,
                                      tensor *const *inputs, size_t count, tensor **gradients) {
     found_t found = {NULL, NULL};

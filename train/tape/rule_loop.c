@@ -6,7 +6,7 @@
  *     backward   g(n) -> ... -> g1 -> g0        step i runs the body on vi under a tape
  *
  * The history of a variable is one tensor [at least n, ...]. It grows by CHUNK steps at a time,
- * since each step copies a chunk and each chunk copies the history: CHUNK / 2 + n / (2 CHUNK)
+ * because each step copies a chunk and each chunk copies the history: CHUNK / 2 + n / (2 CHUNK)
  * copies of a value for each step.
  *
  * A probe, a trace that fails at its end, finds out which variables change, which lead from a
@@ -77,7 +77,7 @@ static void history_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor
     (void)gantry__block_call(user, 0, scope, inputs, outputs, 1);
 }
 
-/* Up to CHUNK steps: values become those behind the last one. */
+/* Runs up to CHUNK steps, after which `values` are those after the last one. */
 static gantry_status_t run_chunk(gantry__block_t *block, gantry_scope_t *scope,
                                  tensor *const *inputs, tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
@@ -352,8 +352,8 @@ static gantry__forward_t find_forward(const gantry__record_t *record) {
                                .output_count = record->output_count};
 }
 
-/* Of a backward pass: the gradients of variables that do not change, or are sums themselves, and
- * the sums for other sources. */
+/* Marks the sums of a backward pass: the gradients of variables that do not change, or are sums
+ * themselves, and the sums for other sources. */
 static void mark_sums(gantry__block_t *block) {
     const gantry__block_t *below = block->below;
     size_t at = 1;

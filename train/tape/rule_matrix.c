@@ -13,8 +13,9 @@ static tensor *product(gantry__rule_call_t *c, tensor *a, tensor *b, bool transp
         &(gantry_matmul_options_t){.transpose_a = transpose_a, .transpose_b = transpose_b});
 }
 
-/* y = a b: da = dy b', db = a' dy, each in the form that needs no transpose of its own. db comes
- * first: it is the last to use a, which is a layer's input, and whose memory is free then. */
+/* y = a b: da = dy b', db = a' dy, each in the form that needs no transpose of its own. db must
+ * come first, because it is the last to use a, which is a layer's input, and whose memory is free
+ * then. */
 static void matmul_gradients(gantry__rule_call_t *c, bool ta, bool tb) {
     tensor *a = c->x[0], *b = c->x[1], *dy = c->dy[0];
     if (c->wants[1])

@@ -2,7 +2,7 @@
 /* Axes and numbers that an op takes as an input and that are not known while a function is traced:
  * what a rule does with them is computed in each call.
  *
- * Axes become a mask over the dimensions; sizes along them, before and behind them are sums and
+ * Axes become a mask over the dimensions; sizes along them, before and after them are sums and
  * products of the sizes that the mask takes. */
 #include "train/base/inner_scope.h"
 #include "train/tape/rule_help.h"

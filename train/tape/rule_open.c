@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of composed ops where sizes depend on data.
  *
- * Elsewhere a tape is told the parts of these ops. In a trace such an op is one node, whose parts
- * run when it does, so that the tape is told the whole op. Its gradient is another op, or that of
- * its parts, which are recorded here for that: the op itself checks its inputs. */
+ * Elsewhere a tape observes the parts of these ops. In a trace such an op is one node, whose parts
+ * run when it does, so the tape observes the whole op. Its gradient is another op, or that of its
+ * parts, which are recorded here for that: the op itself checks its inputs. */
 #include <string.h>
 
 #include <gantry/observe.h>
@@ -15,7 +15,7 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- by parts ---- */
 
-/* Copies of the inputs: one tensor may stand in several places. */
+/* Watches copies of the inputs, because one tensor may be in several places. */
 static void watch_inputs(gantry__rule_call_t *c, gantry_tape_t *tape, tensor **inputs,
                          gantry_source_t *sources) {
     for (size_t i = 0; i < c->record->input_count; ++i) {

@@ -102,7 +102,7 @@ static void rule_pack(gantry__rule_call_t *c) {
 
 /* ---- a box: zeros around it ---- */
 
-/* Paddings that are computed: [before, behind] for each dimension. */
+/* Pads by computed paddings: [before, after] for each dimension. */
 static tensor *pad_by_shapes(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *before = gantry_cast(s, c->x[1], GANTRY_INT32);

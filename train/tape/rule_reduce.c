@@ -144,7 +144,7 @@ static void rule_extreme(gantry__rule_call_t *c) {
     c->dx[0] = gantry_mul(s, share, keep(c, &axes, c->dy[0]));
 }
 
-/* ---- products: of all elements before and of all behind each, since one may be 0 ---- */
+/* ---- products: of all elements before and after each, because one may be 0 ---- */
 
 static tensor *others_along(gantry__rule_call_t *c, tensor *x, int32_t axis) {
     gantry_scope_t *s = c->scope;

@@ -17,7 +17,8 @@ static tensor *call(gantry__rule_call_t *c, const char *op, tensor *first, tenso
                            c->record->attrs, c->record->attr_count);
 }
 
-/* The filter's gradient first: it is the last to use the input, whose memory is free then. */
+/* The filter's gradient must come first, because it is the last to use the input, whose memory is
+ * free then. */
 static void convolution(gantry__rule_call_t *c, const char *of_input, const char *of_filter) {
     tensor *input = c->x[0], *filter = c->x[1], *dy = c->dy[0];
     if (c->wants[1]) c->dx[1] = call(c, of_filter, input, shape_of(c, filter), dy);

@@ -6,7 +6,7 @@
  *
  * The sort is stable, so that slices of a row are added in their order, as in the dense sum. The
  * number of rows that occur is not known while a function is traced: the result has as many slices
- * as the gradient, and zeros behind the last row. */
+ * as the gradient, and zeros after the last row. */
 #include "train/tape/slices.h"
 
 #include <stdio.h>

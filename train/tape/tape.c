@@ -156,7 +156,8 @@ static gantry_status_t keep_call(gantry_tape_t *tape, const gantry_observation_t
     return gantry__record_add_uses(record, uses, count);
 }
 
-/* A trace tells what the function uses. If it fails, the gradient tries again, and fails. */
+/* Keeps a function, with what a trace finds that it uses. If the trace fails, the gradient tries
+ * again, and fails. */
 static gantry_status_t keep_function(gantry_tape_t *tape, const gantry_observation_t *observation) {
     const gantry__callee_t callee = {observation->function, observation->inputs,
                                      observation->input_shapes, observation->input_count,
@@ -187,7 +188,7 @@ static gantry_status_t hold(gantry_tape_t *tape, const gantry_tensor_t *const *t
     return GANTRY_OK;
 }
 
-/* Of an op of a trace: its results have no device. */
+/* Holds the symbolic tensors of an op of a trace, whose results have no device. */
 static gantry_status_t hold_symbolic(gantry_tape_t *tape, const gantry_observation_t *observation,
                                      bool is_inside) {
     const bool is_traced =

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tape inside. */
+/* A tape as its own files see it: what it has recorded, what it tracks, and the gradient that it
+ * computes. Owner: the program has the tape; the tape holds references to all that it records,
+ * until it is cleared. Threads: externally synchronised, as its scope. */
 #ifndef GANTRY_TRAIN_TAPE_STATE_H
 #define GANTRY_TRAIN_TAPE_STATE_H
 
@@ -35,7 +37,7 @@ struct gantry_tape_t {
     size_t record_count, record_capacity;
     gantry__read_t *reads;
     size_t read_count, read_capacity;
-    size_t depth;          /* bodies in which its scope lies */
+    size_t depth;          /* bodies that its scope is inside of */
     gantry__use_t *inside; /* of bodies that are traced at the moment */
     size_t inside_count, inside_capacity;
     const gantry__record_t *running; /* whose rule runs; NULL: none */
@@ -44,25 +46,27 @@ struct gantry_tape_t {
     size_t watched_count, watched_capacity;
 };
 
-/* The status of the tape's scope; an error for no tape, and for one whose scope has ended. */
+/* Returns the status of the tape's scope; an error for a tape of NULL, and for one whose scope has
+ * ended. */
 gantry_status_t gantry__tape_check_scope(const gantry_tape_t *tape, const char *call);
 bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable);
-/* A number that stands for all reads of a variable in bodies. */
+/* Gives the number that represents all reads of a variable in bodies. */
 gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variable_t *variable,
                                              uint32_t *out_number);
-/* gantry_tape_gradient for several targets: of those whose gradient is NULL nothing comes. The
- * arguments are right. */
+/* Does what gantry_tape_gradient does, for several targets; a target whose gradient is NULL adds
+ * nothing. The caller must have checked the arguments. */
 gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_t *const *targets,
                                        const gantry_tensor_t *const *target_gradients,
                                        size_t target_count, const gantry_source_t *sources,
                                        size_t source_count, const gantry_tensor_t **out_gradients);
-/* gantry_tape_gradient for the public call of this name, which errors name. */
+/* Does what gantry_tape_gradient does, for the public call of this name, which errors name. */
 gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tensor_t *target,
                                          const gantry_tensor_t *target_gradient,
                                          const gantry_source_t *sources, size_t source_count,
                                          const gantry_gradient_options_t *options,
                                          const gantry_tensor_t **out_gradients, const char *call);
-/* gantry_custom_gradient, whose forward the check looks into; numerics NULL: none. */
+/* Does what gantry_custom_gradient does, and lets the check look into its forward function;
+ * numerics may be NULL. */
 gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t *numerics,
                                         gantry_function_body_fn forward,
                                         gantry_backward_fn backward, void *user,
@@ -70,10 +74,11 @@ gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t
                                         const gantry_tensor_t **outputs, size_t output_count);
 /* Refuses a tape that cannot compute a gradient. */
 gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call);
-/* The tape lives until gantry__tape_leave, also if a callback ends it. */
+/* Keeps the tape alive until gantry__tape_leave, which must follow, if a callback ends the tape,
+ * too. */
 void gantry__tape_enter(gantry_tape_t *tape);
 void gantry__tape_leave(gantry_tape_t *tape);
-/* Forgets all that was recorded; then also for ever. */
+/* clear forgets all that was recorded; spend does so for ever. */
 void gantry__tape_clear(gantry_tape_t *tape);
 void gantry__tape_spend(gantry_tape_t *tape);
 
