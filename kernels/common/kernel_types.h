@@ -91,10 +91,6 @@ static inline bool gantry__k_is_half(int32_t dtype) {
     return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16;
 }
 
-static inline bool gantry__k_is_float(int32_t dtype) {
-    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
-}
-
 /* The attribute `name` of the call, NULL when the op has none of that name. */
 static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, const char *name) {
     for (uint32_t i = 0; i < call->attr_count; ++i) {
