@@ -62,12 +62,6 @@ static inline gantry_launch_arg_t gantry__k_scalar(const void *value, uint32_t s
     return out;
 }
 
-static inline gantry_launch_arg_t gantry__k_local(uint32_t size_bytes) {
-    gantry_launch_arg_t out = {
-        .kind = GANTRY_LAUNCH_LOCAL, .size_bytes = size_bytes, .as = {.value = NULL}};
-    return out;
-}
-
 /* The words for bad data at a place of the first `rank` dimensions of arg, which must have as
  * many. */
 static inline gantry_fault_words_t gantry__k_words(const char *text, const gantry_arg_t *arg,

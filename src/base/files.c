@@ -313,51 +313,7 @@ void gantry__file_unlock(int lock) {
     (void)close(lock);
 }
 
-gantry_status_t gantry__file_remove(const char *path) {
-    GANTRY__TRY(gantry__file_check_path("remove a file", path));
-    if (unlink(path) == 0 || errno == ENOENT) return GANTRY_OK;
-    return gantry__file_fail("remove", path, errno);
-}
-
-gantry_status_t gantry__file_size(const char *path, uint64_t *out_bytes) {
-    *out_bytes = 0;
-    GANTRY__TRY(gantry__file_check_path("measure a file", path));
-    struct stat info;
-    if (stat(path, &info) != 0) return gantry__file_fail("measure", path, errno);
-    if (!S_ISREG(info.st_mode)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot measure '%s': not a plain file", path);
-    }
-    *out_bytes = (uint64_t)info.st_size;
-    return GANTRY_OK;
-}
-
 /* ---- directories ---- */
-
-static int make_one(const char *path) {
-    if (mkdir(path, 0700) == 0) return 0;
-    int error = errno;
-    struct stat info;
-    /* Another process may have made it just now, and some systems report EROFS or EACCES for a
-     * directory that exists. */
-    if (stat(path, &info) == 0) return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
-    return error;
-}
-
-gantry_status_t gantry__directory_make(const char *path) {
-    GANTRY__TRY(gantry__file_check_path("make a directory", path));
-    char part[PATH_MAX];
-    size_t length = strlen(path);
-    if (length >= sizeof part) return gantry__file_fail("make directory", path, ENAMETOOLONG);
-    for (size_t i = 1; i <= length; ++i) {
-        bool ends_a_name = (path[i] == '/' || path[i] == '\0') && path[i - 1] != '/';
-        if (!ends_a_name) continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        int error = make_one(part);
-        if (error) return gantry__file_fail("make directory", part, error);
-    }
-    return GANTRY_OK;
-}
 
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);

@@ -61,15 +61,6 @@ ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place
 gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock);
 void gantry__file_unlock(int lock);
 
-/* Removes a file; OK also when there is no such file. */
-gantry_status_t gantry__file_remove(const char *path);
-
-/* Bytes of a plain file; InvalidArgument for anything else. */
-gantry_status_t gantry__file_size(const char *path, uint64_t *out_bytes);
-
-/* Makes the directory and its missing parents, with mode 0700. OK if it exists. */
-gantry_status_t gantry__directory_make(const char *path);
-
 typedef struct gantry__directory_names_t {
     const gantry__heap_t *heap;
     char **names; /* sorted by byte value; without "." and ".." */

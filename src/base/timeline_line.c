@@ -48,8 +48,6 @@ static inline char *put_digits(char *at, uint64_t number) {
     return put_exactly(at, number, count_digits(number));
 }
 
-char *gantry__timeline_put_number(char *at, uint64_t number) { return put_digits(at, number); }
-
 /* Writes nanoseconds after the point of microseconds. */
 static inline char *put_rest(char *at, uint32_t ns) {
     at[0] = '.';

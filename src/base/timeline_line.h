@@ -23,8 +23,7 @@ extern const size_t gantry__timeline_kept_bytes;
 char *gantry__timeline_put_line(char *at, const gantry__timeline_event_t *event,
                                 gantry__timeline_kept_t *kept);
 
-/* The same for a text in quotation marks, and for a number. */
+/* The same for a text in quotation marks. */
 char *gantry__timeline_put_text(char *at, const char *text);
-char *gantry__timeline_put_number(char *at, uint64_t number);
 
 #endif

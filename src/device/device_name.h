@@ -117,28 +117,10 @@ bool gantry__uuid_has_prefix(const char *uuid, const char *prefix);
 
 /* ---- Relations. */
 
-/* /job:localhost/replica:0/task:0/device:TYPE:INDEX; a type that is too long is cut. */
-gantry__device_name_t gantry__device_name_local(const char *type, int32_t index);
 bool gantry__device_name_is_equal(const gantry__device_name_t *a, const gantry__device_name_t *b);
-/* Whether job, replica, task, type and index are all set. */
-bool gantry__device_name_is_complete(const gantry__device_name_t *name);
-/* Whether every field set in pattern is equal in device, which must be complete (else false). */
-bool gantry__device_name_is_complete_specification(const gantry__device_name_t *pattern,
-                                                   const gantry__device_name_t *device);
-/* Whether every field set in less is set and equal in more. */
-bool gantry__device_name_is_specification(const gantry__device_name_t *less,
-                                          const gantry__device_name_t *more);
-/* Whether job, replica and task are set on both sides and equal. */
-bool gantry__device_name_is_same_address_space(const gantry__device_name_t *a,
-                                               const gantry__device_name_t *b);
-/* Whether no field is set on both sides with different values. */
-bool gantry__device_name_is_compatible(const gantry__device_name_t *a,
-                                       const gantry__device_name_t *b);
 /* Compares two names: below, at or above zero. It goes field by field in canonical order; a missing
  * field comes first, numbers compare as numbers. */
 int gantry__device_name_compare(const gantry__device_name_t *a, const gantry__device_name_t *b);
-/* The same on full names as text (not NULL); texts that do not parse come first, in byte order. */
-int gantry__device_name_compare_texts(const char *a, const char *b);
 
 /* ---- Merging. A backend belongs to a type as an index does. */
 
@@ -149,17 +131,9 @@ int gantry__device_name_compare_texts(const char *a, const char *b);
 gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a,
                                           const gantry__device_name_t *b, bool soft,
                                           gantry__device_name_t *out_name);
-/* Merges, but type, index and backend of b win. A new type clears the index of a. */
-gantry_status_t gantry__device_name_merge_override(const gantry__device_name_t *a,
-                                                   const gantry__device_name_t *b,
-                                                   gantry__device_name_t *out_name);
 /* a, with fields it lacks taken from b; an index or backend only from the same type. */
 void gantry__device_name_merge_unset(const gantry__device_name_t *a, const gantry__device_name_t *b,
                                      gantry__device_name_t *out_name);
-/* more, with every set field of less copied over it; a new type clears the index. */
-void gantry__device_name_ensure_specification(const gantry__device_name_t *more,
-                                              const gantry__device_name_t *less,
-                                              gantry__device_name_t *out_name);
 /* The name in nested scopes: inner over outer, field by field; a new type clears index and backend,
  * a wildcard clears nothing. */
 void gantry__device_name_merge_scope(const gantry__device_name_t *outer,
@@ -170,15 +144,5 @@ void gantry__device_name_merge_scope(const gantry__device_name_t *outer,
 void gantry__device_reference_merge_scope(const gantry__device_reference_t *outer,
                                           const gantry__device_reference_t *inner,
                                           gantry__device_reference_t *out_reference);
-
-/* Completes text (local or full) from the complete full name base and prints it. InvalidArgument
- * with TensorFlow's texts if base is malformed or incomplete or text malformed; out_text is then
- * empty. base gives its index only to its own type. The text is cut to fit;
- * GANTRY__DEVICE_NAME_BYTES always suffice. */
-gantry_status_t gantry__device_name_canonicalize(const char *text, const char *base, char *out_text,
-                                                 size_t text_bytes);
-/* Splits a full name into /job:foo/replica:1/task:2 and GPU:3. False, both empty, if text is
- * malformed or has no device part. Each part has GANTRY__DEVICE_NAME_BYTES. */
-bool gantry__device_name_split(const char *text, char *out_task_part, char *out_device_part);
 
 #endif

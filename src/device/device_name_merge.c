@@ -107,53 +107,8 @@ static void clear_for_new_type(gantry__device_name_t *name, const gantry__device
 
 /* ---- Relations. */
 
-gantry__device_name_t gantry__device_name_local(const char *type, int32_t index) {
-    gantry__device_name_t name = {.has_job = true,
-                                  .has_replica = true,
-                                  .has_task = true,
-                                  .has_type = true,
-                                  .has_index = true,
-                                  .index = index,
-                                  .job = "localhost"};
-    (void)snprintf(name.type, sizeof name.type, "%s", type);
-    return name;
-}
-
 bool gantry__device_name_is_equal(const gantry__device_name_t *a, const gantry__device_name_t *b) {
     return gantry__device_name_compare(a, b) == 0;
-}
-
-bool gantry__device_name_is_complete(const gantry__device_name_t *name) {
-    for (field_t f = JOB; f <= INDEX; ++f)
-        if (!has(name, f)) return false;
-    return true;
-}
-
-bool gantry__device_name_is_specification(const gantry__device_name_t *less,
-                                          const gantry__device_name_t *more) {
-    for (field_t f = JOB; f < FIELD_COUNT; ++f)
-        if (has(less, f) && (!has(more, f) || compare_field(less, more, f) != 0)) return false;
-    return true;
-}
-
-bool gantry__device_name_is_complete_specification(const gantry__device_name_t *pattern,
-                                                   const gantry__device_name_t *device) {
-    return gantry__device_name_is_complete(device) &&
-           gantry__device_name_is_specification(pattern, device);
-}
-
-bool gantry__device_name_is_same_address_space(const gantry__device_name_t *a,
-                                               const gantry__device_name_t *b) {
-    for (field_t f = JOB; f <= TASK; ++f)
-        if (!has(a, f) || !has(b, f) || compare_field(a, b, f) != 0) return false;
-    return true;
-}
-
-bool gantry__device_name_is_compatible(const gantry__device_name_t *a,
-                                       const gantry__device_name_t *b) {
-    for (field_t f = JOB; f < FIELD_COUNT; ++f)
-        if (conflicts(a, b, f)) return false;
-    return true;
 }
 
 int gantry__device_name_compare(const gantry__device_name_t *a, const gantry__device_name_t *b) {
@@ -163,14 +118,6 @@ int gantry__device_name_compare(const gantry__device_name_t *a, const gantry__de
         if (order != 0) return order;
     }
     return 0;
-}
-
-int gantry__device_name_compare_texts(const char *a, const char *b) {
-    gantry__device_name_t name_a, name_b;
-    bool is_good_a = gantry__device_name_try_full(a, &name_a);
-    bool is_good_b = gantry__device_name_try_full(b, &name_b);
-    if (is_good_a != is_good_b) return is_good_a ? 1 : -1;
-    return is_good_a ? gantry__device_name_compare(&name_a, &name_b) : strcmp(a, b);
 }
 
 /* ---- Merging. */
@@ -218,26 +165,12 @@ gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a,
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__device_name_merge_override(const gantry__device_name_t *a,
-                                                   const gantry__device_name_t *b,
-                                                   gantry__device_name_t *out_name) {
-    GANTRY__TRY(check_conflicts(a, b, TYPE));
-    gantry__device_name_merge_scope(a, b, out_name);
-    return GANTRY_OK;
-}
-
 void gantry__device_name_merge_unset(const gantry__device_name_t *a, const gantry__device_name_t *b,
                                      gantry__device_name_t *out_name) {
     gantry__device_name_t merged = *a;
     bool is_other_type = conflicts(a, b, TYPE);
     fill_unset_fields(&merged, b, JOB, is_other_type ? TYPE : FIELD_COUNT);
     *out_name = merged;
-}
-
-void gantry__device_name_ensure_specification(const gantry__device_name_t *more,
-                                              const gantry__device_name_t *less,
-                                              gantry__device_name_t *out_name) {
-    gantry__device_name_merge_scope(more, less, out_name);
 }
 
 void gantry__device_name_merge_scope(const gantry__device_name_t *outer,
@@ -263,39 +196,4 @@ void gantry__device_reference_merge_scope(const gantry__device_reference_t *oute
         fill_unset_fields(&merged.name, &outer->name, JOB, TYPE);
     }
     *out_reference = merged;
-}
-
-/* ---- Text to text. */
-
-gantry_status_t gantry__device_name_canonicalize(const char *text, const char *base, char *out_text,
-                                                 size_t text_bytes) {
-    gantry__device_name_t name, base_name;
-    if (text_bytes > 0) out_text[0] = '\0';
-    if (!gantry__device_name_try_full(base, &base_name))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Could not parse basename: %s into a device specification.",
-                            base ? base : "NULL");
-    if (!gantry__device_name_is_complete(&base_name))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Basename: %s should be fully specified.",
-                            base);
-    if (gantry__device_name_parse_full_or_local(text, &name) != GANTRY_OK)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Could not parse %s into a device specification.",
-                            text ? text : "NULL");
-    gantry__device_name_merge_unset(&name, &base_name, &name);
-    gantry__device_name_format(&name, out_text, text_bytes);
-    return GANTRY_OK;
-}
-
-bool gantry__device_name_split(const char *text, char *out_task_part, char *out_device_part) {
-    gantry__device_name_t name;
-    out_task_part[0] = out_device_part[0] = '\0';
-    if (!gantry__device_name_try_full(text, &name) || !name.has_type) return false;
-    char device[GANTRY__DEVICE_NAME_BYTES];
-    size_t length = gantry__device_name_format_local(&name, device, sizeof device);
-    size_t skipped = strlen("/device:");
-    memcpy(out_device_part, device + skipped, length - skipped + 1);
-    for (field_t f = TYPE; f < FIELD_COUNT; ++f) clear_field(&name, f);
-    gantry__device_name_format(&name, out_task_part, GANTRY__DEVICE_NAME_BYTES);
-    return true;
 }

@@ -201,7 +201,3 @@ uint64_t gantry__staging_release_idle(logical_t *device) {
     free_pair(device);
     return released;
 }
-
-uint64_t gantry__staging_bytes(const logical_t *device) {
-    return atomic_load(&device->staging->charged_bytes);
-}

@@ -73,7 +73,5 @@ void gantry__staging_give_pair(struct gantry_logical_device_t *device);
 /* Frees blocks whose work is known to have ended, the pair, and the reserve for further blocks.
  * Returns the bytes discharged from the device's limit. */
 uint64_t gantry__staging_release_idle(struct gantry_logical_device_t *device);
-/* The bytes charged to the device's limit now. */
-uint64_t gantry__staging_bytes(const struct gantry_logical_device_t *device);
 
 #endif

@@ -571,13 +571,3 @@ gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *s
     *out_bytes = total;
     return GANTRY_OK;
 }
-
-gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype,
-                                 const gantry_shape_t *shape, const void *data) {
-    char header[GANTRY__NPY_HEADER_BYTES];
-    size_t header_bytes = 0, data_bytes = 0;
-    GANTRY__TRY(gantry__npy_header(dtype, shape, header, &header_bytes));
-    GANTRY__TRY(measure(shape, dtype, &data_bytes));
-    const gantry__file_piece_t pieces[] = {{header, header_bytes}, {data, data_bytes}};
-    return gantry__file_write(path, pieces, 2, GANTRY__FILE_DURABLE);
-}

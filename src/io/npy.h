@@ -68,8 +68,4 @@ gantry_status_t gantry__npy_read(const gantry__heap_t *heap, gantry__npy_file_t 
                                  size_t bytes);
 void gantry__npy_close(gantry__npy_file_t *file);
 
-/* Replaces the file at once or not at all. data holds the shape's elements in row-major order. */
-gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype,
-                                 const gantry_shape_t *shape, const void *data);
-
 #endif

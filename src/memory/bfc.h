@@ -213,8 +213,5 @@ void gantry__bfc_get_stats(const gantry__bfc_t *bfc, gantry__bfc_stats_t *out_st
 void gantry__bfc_clear_stats(gantry__bfc_t *bfc);
 /* The reported bin of a size. */
 unsigned gantry__bfc_bin(uint64_t bytes);
-/* Summarises all chunks by bin of their size; the cost grows with their number. */
-void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc,
-                                gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]);
 
 #endif

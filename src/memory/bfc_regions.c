@@ -240,19 +240,3 @@ unsigned gantry__bfc_bin(uint64_t bytes) {
     unsigned row = gantry__bfc_bins_class(bytes) / GANTRY__BFC_CLASSES;
     return row < GANTRY__BFC_BINS - 1 ? row : GANTRY__BFC_BINS - 1;
 }
-
-void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc,
-                                gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]) {
-    for (unsigned i = 0; i < GANTRY__BFC_BINS; ++i) out_bins[i] = (gantry__bfc_bin_summary_t){0};
-    for (const gantry__bfc_region_t *region = bfc->first_region; region; region = region->next) {
-        for (const gantry__bfc_chunk_t *chunk = &region->first; chunk; chunk = chunk->next) {
-            gantry__bfc_bin_summary_t *bin = &out_bins[gantry__bfc_bin(chunk->bytes)];
-            bin->chunks++;
-            bin->bytes += chunk->bytes;
-            if (!chunk->in_use) continue;
-            bin->chunks_in_use++;
-            bin->bytes_in_use += chunk->bytes;
-            bin->requested_bytes_in_use += chunk->requested_bytes;
-        }
-    }
-}

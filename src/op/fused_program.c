@@ -153,10 +153,6 @@ bool gantry__fused_reduces(gantry__fused_id_t id, gantry_dtype_t dtype) {
            (uint64_t)dtype < 64 && (instructions[id].types >> dtype & 1) != 0;
 }
 
-bool gantry__elementwise_can_fuse(gantry__op_id_t op, gantry_dtype_t dtype) {
-    return gantry__fused_takes(id_of(op), dtype);
-}
-
 bool gantry__fused_is_costly(gantry__fused_id_t id) {
     return (size_t)id < GANTRY__FUSED_COUNT && instructions[id].is_costly;
 }

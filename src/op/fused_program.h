@@ -107,9 +107,6 @@ gantry__fused_id_t gantry__fused_reduction(const gantry__op_def_t *op);
 bool gantry__fused_keeps_dims(const gantry__op_def_t *reduction, const gantry_attr_t *attrs);
 /* Whether a program of _FusedRows may have the reduction for operands of this type. */
 bool gantry__fused_reduces(gantry__fused_id_t id, gantry_dtype_t dtype);
-/* gantry__fused_takes of an op, for any attributes; dtype is the type of its operands (SrcT of a
- * Cast). */
-bool gantry__elementwise_can_fuse(gantry__op_id_t op, gantry_dtype_t dtype);
 /* Whether it takes several dozen machine instructions: GANTRY__FUSED_MOST_DEVICE_COSTLY. */
 bool gantry__fused_is_costly(gantry__fused_id_t id);
 /* Operands that are tensors: 1 to 3. */

@@ -59,7 +59,7 @@ static GANTRY__COLD void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_
                 plan->device->full_name, gantry_placement_reason_text(plan->reason));
 }
 
-static inline uint64_t note_plan(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
+uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
                                  const gantry__op_def_t *part_of, uint64_t bytes_copied,
                                  gantry__placed_costs_t costs) {
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
@@ -73,12 +73,6 @@ static inline uint64_t note_plan(gantry_runtime_t *runtime, gantry__kept_plan_t 
     return sequence;
 }
 
-uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
-                                 const gantry__op_def_t *part_of, uint64_t bytes_copied,
-                                 gantry__placed_costs_t costs) {
-    return note_plan(runtime, kept, part_of, bytes_copied, costs);
-}
-
 uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
                                const char *log_name, uint64_t bytes_copied) {
     gantry_runtime_t *runtime = scope->runtime;
@@ -89,7 +83,8 @@ uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t 
                           log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
                           part_of ? part_of->name : "", part_of ? ")" : "");
     }
-    return note_plan(runtime, kept, part_of, bytes_copied, (gantry__placed_costs_t){0, 0});
+    return gantry__dispatch_record(runtime, kept, part_of, bytes_copied,
+                                   (gantry__placed_costs_t){0, 0});
 }
 
 void gantry__dispatch_types(const gantry__op_def_t *op, gantry_dtype_t dtype,

@@ -15,17 +15,12 @@ typedef struct class_t {
     _Atomic(cell_t *) blocks[CELLS_BLOCKS];
 } class_t;
 
-typedef struct device_figures_t {
-    atomic_int_least64_t bytes, most_bytes, largest, allocations;
-} device_figures_t;
-
 struct memory_t {
     gantry_runtime_t *runtime;
     char *base;
     uint32_t range_bits; /* the range of a class has 1 << range_bits addresses */
     class_t classes[CELLS_CLASSES];
     pthread_mutex_t locks[CELLS_LOCKS];
-    device_figures_t figures[CELLS_DEVICES];
 };
 
 static uint64_t reserved_bytes(uint32_t range_bits) {
@@ -128,19 +123,6 @@ static cell_t *take_of_class(memory_t *memory, uint32_t number) {
     return cell;
 }
 
-static void raise_to(atomic_int_least64_t *most, int64_t value) {
-    int64_t known = atomic_load_explicit(most, memory_order_relaxed);
-    while (known < value && !atomic_compare_exchange_weak(most, &known, value)) {
-    }
-}
-
-static void count_taken(device_figures_t *figures, int64_t bytes) {
-    const int64_t now = atomic_fetch_add(&figures->bytes, bytes) + bytes;
-    raise_to(&figures->most_bytes, now);
-    raise_to(&figures->largest, bytes);
-    atomic_fetch_add_explicit(&figures->allocations, 1, memory_order_relaxed);
-}
-
 cell_t *cells_take(memory_t *memory, uint32_t device, uint64_t bytes) {
     cell_t *cell = NULL;
     for (uint32_t i = class_of(bytes); i < CELLS_CLASSES && !cell; ++i) {
@@ -149,7 +131,6 @@ cell_t *cells_take(memory_t *memory, uint32_t device, uint64_t bytes) {
     if (!cell) return NULL;
     cell->device = device;
     cell->bytes = bytes;
-    count_taken(&memory->figures[device], (int64_t)bytes);
     return cell;
 }
 
@@ -158,7 +139,6 @@ void cells_give(memory_t *memory, cell_t *cell) {
     const uint32_t number = (uint32_t)(distance >> memory->range_bits);
     const uint64_t within = distance & ((UINT64_C(1) << memory->range_bits) - 1);
     class_t *class = &memory->classes[number];
-    atomic_fetch_sub(&memory->figures[cell->device].bytes, (int64_t)cell->bytes);
     pthread_mutex_lock(&class->lock);
     cell->bytes = 0;
     cell->next_free = class->first_free;
@@ -195,12 +175,4 @@ pthread_mutex_t *cells_lock(memory_t *memory, const cell_t *cell) {
 
 void *cells_nowhere(const memory_t *memory) {
     return memory->base + ((uint64_t)CELLS_CLASSES << memory->range_bits);
-}
-
-void cells_figures(const memory_t *memory, uint32_t device, memory_figures_t *out) {
-    const device_figures_t *figures = &memory->figures[device];
-    *out = (memory_figures_t){.bytes = atomic_load(&figures->bytes),
-                              .most_bytes = atomic_load(&figures->most_bytes),
-                              .largest = atomic_load(&figures->largest),
-                              .allocations = atomic_load(&figures->allocations)};
 }

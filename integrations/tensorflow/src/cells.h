@@ -29,7 +29,6 @@
 #define CELLS_BLOCK 1024
 #define CELLS_BLOCKS 4096 /* blocks of a class: 4 million allocations that live at once */
 #define CELLS_LOCKS 64
-#define CELLS_DEVICES 64
 
 /* An allocation. */
 typedef struct cell_t {
@@ -58,8 +57,6 @@ cell_t *cells_find(memory_t *memory, const void *address, uint64_t *out_offset);
 void cells_visit(memory_t *memory, void (*visit)(memory_t *memory, cell_t *cell));
 /* An aligned address after the classes. */
 void *cells_nowhere(const memory_t *memory);
-/* Reads the figures of a device. */
-void cells_figures(const memory_t *memory, uint32_t device, memory_figures_t *out);
 /* The lock of what a cell holds. */
 pthread_mutex_t *cells_lock(memory_t *memory, const cell_t *cell);
 

@@ -57,10 +57,6 @@ bool memory_device(memory_t *memory, const void *address, uint32_t *out_device) 
 
 void *memory_nowhere(const memory_t *memory) { return cells_nowhere(memory); }
 
-void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out) {
-    cells_figures(memory, device, out);
-}
-
 /* ---- ranges ---- */
 
 /* The bytes begin to end of a cell. */

@@ -23,14 +23,6 @@
 /* The addresses of all devices of the process. */
 typedef struct memory_t memory_t;
 
-/* The figures of one device's addresses. */
-typedef struct memory_figures_t {
-    int64_t bytes;       /* the bytes of live allocations */
-    int64_t most_bytes;  /* the most since the start */
-    int64_t largest;     /* the largest allocation since the start */
-    int64_t allocations; /* since the start */
-} memory_figures_t;
-
 /* Reserves the addresses, for tensors of the runtime. Returns ResourceExhausted if the system
  * refused them (ulimit -v). */
 gantry_status_t memory_create(gantry_runtime_t *runtime, memory_t **out);
@@ -39,7 +31,7 @@ gantry_status_t memory_create(gantry_runtime_t *runtime, memory_t **out);
 void memory_destroy(memory_t *memory);
 
 /* Returns an address for so many bytes, aligned to 256; NULL for 0 bytes, or when no address or no
- * host memory is left. device must be below 64. */
+ * host memory is left. */
 void *memory_allocate(memory_t *memory, uint32_t device, uint64_t bytes);
 /* Takes an allocation back, and releases its tensor. NULL does no harm. */
 void memory_free(memory_t *memory, void *address);
@@ -48,8 +40,6 @@ void *memory_nowhere(const memory_t *memory);
 /* Writes the device that an address was allocated for. Returns false if the address is none of
  * ours. */
 bool memory_device(memory_t *memory, const void *address, uint32_t *out_device);
-/* Reads the figures of a device. */
-void memory_figures(const memory_t *memory, uint32_t device, memory_figures_t *out);
 
 /* Copies bytes from the host to an address. Many bytes go at once to the device, which must be that
  * of the address; few wait on the host until a kernel gives their type. */

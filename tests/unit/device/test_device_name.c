@@ -254,7 +254,7 @@ static void format_local_prints_the_device_part(void **state) {
 
 static void format_into_a_short_buffer_cuts_and_counts(void **state) {
     (void)state;
-    gantry__device_name_t name = gantry__device_name_local("GPU", 12);
+    gantry__device_name_t name = full("/job:localhost/replica:0/task:0/device:GPU:12");
     const char *whole = "/job:localhost/replica:0/task:0/device:GPU:12";
     line_t text;
     for (size_t bytes = 0; bytes <= strlen(whole) + 1; ++bytes) {

@@ -94,11 +94,15 @@ static void open_limited(fixture_t *t, uint64_t limit_bytes) {
         assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
 }
 
+static uint64_t staging_bytes(const gantry_logical_device_t *device) {
+    return atomic_load(&device->staging->charged_bytes);
+}
+
 static void expect_books(const gantry_logical_device_t *device) {
     gantry__bfc_stats_t stats;
     gantry_logical_device_t *owner = device->table->logical[device->position];
     gantry__allocator_stats(&owner->allocator, &stats);
-    assert_int_equal(stats.charged_bytes, gantry__staging_bytes(device));
+    assert_int_equal(stats.charged_bytes, staging_bytes(device));
     assert_true(stats.pool_bytes + stats.charged_bytes <= stats.bytes_limit);
 }
 
@@ -130,7 +134,7 @@ static void staging_takes_a_small_part_of_a_small_device(void **state) {
         fake->set_delay(0, 1);
         copy_held_ones(buffer, 20);
         assert_true(fake->live(GANTRY_FAKE_HOST_BLOCK) <= cases[i].blocks);
-        assert_true(gantry__staging_bytes(t.gpus[0]) <= (cases[i].limit_kib << 10) / 16);
+        assert_true(staging_bytes(t.gpus[0]) <= (cases[i].limit_kib << 10) / 16);
         expect_books(t.gpus[0]);
         gantry__buffer_release(buffer);
         device_fixture_close(&t.f);
@@ -162,7 +166,7 @@ static void idle_staging_is_given_back_and_made_again(void **state) {
     uint32_t values[SMALL / 4] = {7};
     open_all(&t);
     gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
-    uint64_t reserved = gantry__staging_bytes(t.gpus[0]);
+    uint64_t reserved = staging_bytes(t.gpus[0]);
     assert_int_equal(reserved, GANTRY__STAGING_BLOCKS / 4 * GANTRY__STAGING_BLOCK_BYTES);
     for (int i = 0; i < 20; ++i) copy_held_ones(buffer, 3);
     fake->close_gate(0, 7);
@@ -179,7 +183,7 @@ static void idle_staging_is_given_back_and_made_again(void **state) {
     assert_int_equal(values[0], 7);
     assert_int_equal(gantry__staging_release_idle(t.gpus[0]), GANTRY__STAGING_BLOCK_BYTES);
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
-    assert_int_equal(gantry__staging_bytes(t.gpus[0]) + t.f.table.pinned_bytes, 0);
+    assert_int_equal(staging_bytes(t.gpus[0]) + t.f.table.pinned_bytes, 0);
     copy_held_ones(buffer, 3);
     assert_true(fake->live(GANTRY_FAKE_HOST_BLOCK) > 0);
     expect_books(t.gpus[0]);
@@ -198,10 +202,9 @@ static void take_all_leaves_staging_its_part(void **state) {
     assert_int_equal(gantry__logical_device_open(t.gpus[0]), GANTRY_OK);
     gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
     uint32_t values[SMALL / 4] = {7};
-    assert_int_equal(gantry__staging_bytes(t.gpus[0]),
+    assert_int_equal(staging_bytes(t.gpus[0]),
                      GANTRY__STAGING_BLOCKS * GANTRY__STAGING_BLOCK_BYTES);
-    assert_int_equal(fake->live_bytes(0) + gantry__staging_bytes(t.gpus[0]),
-                     t.gpus[0]->limit_bytes);
+    assert_int_equal(fake->live_bytes(0) + staging_bytes(t.gpus[0]), t.gpus[0]->limit_bytes);
     fake->close_gate(0, 7);
     /* the call does not wait */
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);

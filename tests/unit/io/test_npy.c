@@ -404,20 +404,27 @@ static gantry_status_t load(loaded_t *out) {
     return load_from(&gantry__heap_default, file_path, SIZE_MAX, out);
 }
 
+static void save(gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
+                 size_t bytes) {
+    char header[GANTRY__NPY_HEADER_BYTES];
+    size_t header_bytes;
+    assert_int_equal(gantry__npy_header(dtype, shape, header, &header_bytes), GANTRY_OK);
+    const gantry__file_piece_t pieces[] = {{header, header_bytes}, {data, bytes}};
+    assert_int_equal(gantry__file_write(file_path, pieces, 2, 0), GANTRY_OK);
+}
+
 static void saved_array_loads_back(void **state) {
     (void)state;
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
     static loaded_t loaded;
-    assert_int_equal(gantry__npy_save(file_path, GANTRY_FLOAT32, &GANTRY_SHAPE(3, 2), six_floats),
-                     GANTRY_OK);
+    save(GANTRY_FLOAT32, &GANTRY_SHAPE(3, 2), six_floats, sizeof six_floats);
     assert_int_equal(load_from(&heap.heap, file_path, SIZE_MAX, &loaded), GANTRY_OK);
     assert_int_equal(loaded.array.dtype, GANTRY_FLOAT32);
     assert_true(gantry_shape_equal(&loaded.array.shape, &GANTRY_SHAPE(3, 2)));
     assert_int_equal(loaded.array.data_bytes, sizeof six_floats);
     assert_memory_equal(loaded.data, six_floats, sizeof six_floats);
-    assert_int_equal(gantry__npy_save(file_path, GANTRY_INT64, &GANTRY_SHAPE(0, 2), NULL),
-                     GANTRY_OK);
+    save(GANTRY_INT64, &GANTRY_SHAPE(0, 2), NULL, 0);
     assert_int_equal(load_from(&heap.heap, file_path, SIZE_MAX, &loaded), GANTRY_OK);
     assert_int_equal(loaded.array.data_bytes, 0);
     assert_true(gantry_shape_equal(&loaded.array.shape, &GANTRY_SHAPE(0, 2)));
@@ -481,9 +488,6 @@ static void load_failures_name_the_file(void **state) {
     assert_int_equal(load_from(&gantry__heap_default, "/nowhere/a.npy", 50, &loaded),
                      GANTRY_NOT_FOUND);
     assert_non_null(strstr(gantry__message(), "/nowhere/a.npy"));
-    assert_int_equal(
-        gantry__npy_save("/nowhere/a.npy", GANTRY_FLOAT32, &GANTRY_SHAPE(6), six_floats),
-        GANTRY_NOT_FOUND);
 }
 
 /* Opening a pipe would wait for a writer, and /dev/zero never ends. */
