@@ -60,7 +60,7 @@ static bool is_spelling(const char *text) {
 }
 
 /* Opens all backends to find the device behind a spelling. */
-static bool find_device(cache_call_t *call, const char *text) {
+static bool cache_find_device(cache_call_t *call, const char *text) {
     cache_choice_t *choice = &call->choice;
     gantry_device_details_t details = {.struct_size = sizeof details};
     const gantry_physical_device_t *device;
@@ -293,7 +293,7 @@ static void choose_parts(cache_call_t *call) {
     call->has_tuning = call->action != CACHE_CLEAR;
 }
 
-static int run(const gantry_command_values_t *values) {
+static int cache_run(const gantry_command_values_t *values) {
     gantry_json_t json;
     cache_call_t call = {.values = values, .now = (int64_t)time(NULL)};
     if (values->operand_count > 0 && !read_action(values->operands[0], &call.action))
@@ -305,7 +305,7 @@ static int run(const gantry_command_values_t *values) {
     choose_parts(&call);
     call.choice.is_dry_run = gantry_command_has(values, "dry-run");
     const char *device = gantry_command_value(values, "device");
-    if (device && !find_device(&call, device)) return GANTRY_TOOL_FAILED;
+    if (device && !cache_find_device(&call, device)) return GANTRY_TOOL_FAILED;
     if (call.action == CACHE_CLEAR && call.has_tuning &&
         (call.choice.text || call.choice.older_seconds > 0))
         return gantry_command_refuse(
@@ -346,5 +346,5 @@ const gantry_command_t gantry_command_cache = {
     .examples = {{"gantry cache", "lists all"},
                  {"gantry cache verify", "reads all files"},
                  {"gantry cache clear --older 30d", "removes kernels that are older than 30 days"}},
-    .run = run,
+    .run = cache_run,
 };

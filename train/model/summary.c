@@ -33,7 +33,7 @@ static void format_bytes(double bytes, char *out, size_t room) {
     gantry__train_locale_end(&locale);
 }
 
-static int64_t count_parameters(const gantry__member_t *member, bool trained, bool others) {
+static int64_t summary_count_parameters(const gantry__member_t *member, bool trained, bool others) {
     int64_t count = 0;
     for (size_t i = 0; member && i < member->layer->weight_count; ++i) {
         if (gantry__member_trains(member, i) ? trained : others)
@@ -57,7 +57,7 @@ static void add_name(gantry__text_t *text, const gantry_model_t *model, size_t v
 }
 
 /* "dense (Dense)" */
-static void add_title(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+static void summary_add_title(gantry__text_t *text, const gantry_model_t *model, size_t value) {
     const gantry__member_t *member = model->values[value].member;
     add_name(text, model, value);
     gantry__text_add(text, " (");
@@ -130,9 +130,10 @@ static gantry_status_t put_layer(const gantry__table_t *table, const gantry_mode
     const char *cells[GANTRY__SUMMARY_COLUMNS];
     char number[32];
     bool has_failed = false;
-    add_title(&texts[NAME], model, value);
+    summary_add_title(&texts[NAME], model, value);
     add_shapes(&texts[SHAPE], model, value);
-    format_count(count_parameters(model->values[value].member, true, true), number, sizeof number);
+    format_count(summary_count_parameters(model->values[value].member, true, true), number,
+                 sizeof number);
     gantry__text_add(&texts[PARAMETERS], number);
     add_sources(&texts[SOURCES], model, value);
     for (size_t i = 0; i < GANTRY__SUMMARY_COLUMNS; ++i) {
@@ -196,7 +197,7 @@ static void put_total(gantry__page_t *page, const gantry_model_t *model, const c
     int64_t count = 0;
     char number[32], bytes[64], text[160];
     for (size_t i = 0; i < model->member_count; ++i)
-        count += count_parameters(model->members[i], trained, others);
+        count += summary_count_parameters(model->members[i], trained, others);
     format_count(count, number, sizeof number);
     format_bytes((double)count * (double)gantry_dtype_size(model->dtype), bytes, sizeof bytes);
     (void)snprintf(text, sizeof text, " %s: %s (%s)\n", what, number, bytes);

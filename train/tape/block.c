@@ -21,7 +21,7 @@ gantry__block_t *gantry__block_retain(gantry__block_t *block) {
     return block;
 }
 
-static void release_all(tensor **tensors, size_t count) {
+static void block_release_all(tensor **tensors, size_t count) {
     for (size_t i = 0; tensors && i < count; ++i)
         gantry_tensor_release((gantry_tensor_t *)tensors[i]);
     gantry__train_free((void *)tensors);
@@ -30,9 +30,9 @@ static void release_all(tensor **tensors, size_t count) {
 void gantry__block_release(gantry__block_t *block) {
     if (!block || --block->references > 0) return;
     gantry__block_release(block->below);
-    release_all(block->tensors, block->source_count);
-    release_all(block->history, block->input_count);
-    release_all(block->injected, block->input_count);
+    block_release_all(block->tensors, block->source_count);
+    block_release_all(block->history, block->input_count);
+    block_release_all(block->injected, block->input_count);
     gantry__train_free((void *)block->bodies);
     gantry__train_free((void *)block->variables);
     gantry__train_free(block->inputs);
@@ -44,7 +44,7 @@ void gantry__block_release(gantry__block_t *block) {
     gantry__train_free(block);
 }
 
-static bool allocate(gantry__block_t *block) {
+static bool block_allocate(gantry__block_t *block) {
     const size_t sources = block->source_count, inputs = block->input_count;
     block->bodies = gantry__train_alloc(block->body_count, sizeof *block->bodies);
     block->tensors = gantry__train_alloc(sources, sizeof *block->tensors);
@@ -91,7 +91,7 @@ gantry__block_t *gantry__block_make(const gantry__rule_call_t *c,
                                .source_count = forward->input_count};
     for (size_t i = c->record->given_count; i < c->record->input_count; ++i)
         block->source_count += c->wants[i];
-    if (!allocate(block)) {
+    if (!block_allocate(block)) {
         gantry__block_release(block);
         return NULL;
     }

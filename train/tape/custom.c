@@ -16,9 +16,9 @@ const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_
 }
 
 /* An object of the outer scope's own over each output of forward. */
-static gantry_status_t run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
-                                   void *user, const gantry_tensor_t *const *inputs,
-                                   const gantry_tensor_t **outputs, size_t output_count) {
+static gantry_status_t custom_run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
+                                          void *user, const gantry_tensor_t *const *inputs,
+                                          const gantry_tensor_t **outputs, size_t output_count) {
     GANTRY__TRAIN_TRY(gantry_scope_lend(inner));
     {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
@@ -67,7 +67,7 @@ gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
     if (!inner) return gantry__train_no_inner(scope);
     if (gantry__numerics_look_into(numerics, inner, &inside) == GANTRY_OK)
-        (void)run_forward(inner, forward, user, inputs, outputs, output_count);
+        (void)custom_run_forward(inner, forward, user, inputs, outputs, output_count);
     gantry_status_t status = gantry_scope_end(inner);
     if (status != GANTRY_OK) {
         for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;

@@ -22,7 +22,7 @@ const gantry__rule_t *gantry__rule_table(size_t index) {
 }
 
 /* Reads first letters up to that of the op, since the tables are sorted. */
-static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op) {
+static const gantry__rule_t *rule_find_in(const gantry__rule_t *rule, const char *op) {
     while (rule->op && rule->op[0] < op[0]) ++rule;
     for (; rule->op && rule->op[0] == op[0]; ++rule) {
         if (strcmp(rule->op, op) == 0) return rule;
@@ -33,12 +33,12 @@ static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op)
 const gantry__rule_t *gantry__rule_find(const char *op) {
     const gantry__rule_t *rule = NULL;
     for (size_t t = 0; t < sizeof tables / sizeof tables[0] && !rule; ++t)
-        rule = find_in(tables[t], op);
+        rule = rule_find_in(tables[t], op);
     return rule;
 }
 
 const gantry__rule_t *gantry__rule_find_open(const char *op) {
-    return find_in(gantry__rules_open, op);
+    return rule_find_in(gantry__rules_open, op);
 }
 
 /* The names of the library's ops stay where they are. A name of another caller may change: each hit

@@ -94,8 +94,8 @@ static void run_with(gantry__block_t *block, const gantry__rule_call_t *c, gantr
                           gradients, count);
 }
 
-static void run_branch(gantry__block_t *block, const gantry__rule_call_t *c, gantry_scope_t *scope,
-                       tensor **gradients) {
+static void rule_control_run_branch(gantry__block_t *block, const gantry__rule_call_t *c,
+                                    gantry_scope_t *scope, tensor **gradients) {
     gantry_function_body_fn *bodies = gantry__train_alloc(block->body_count, sizeof *bodies);
     tensor **inputs = gantry__block_list(scope, block->input_count + block->output_count);
     if (bodies && inputs)
@@ -110,7 +110,7 @@ static gantry_status_t probe_branch(gantry__block_t *block, const gantry__rule_c
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
     if (!probe) return gantry__train_no_inner(c->scope);
     block->is_probing = true;
-    run_branch(block, c, probe, NULL);
+    rule_control_run_branch(block, c, probe, NULL);
     return gantry__end_probe(block, c->scope, probe);
 }
 
@@ -124,7 +124,7 @@ static gantry_status_t differentiate_branch(gantry__block_t *block, const gantry
                                     count, GANTRY_MAX_FUNCTION_VALUES);
     tensor **gradients = gantry__block_list(c->scope, count);
     if (!gradients) return GANTRY_RESOURCE_EXHAUSTED;
-    run_branch(block, c, c->scope, gradients);
+    rule_control_run_branch(block, c, c->scope, gradients);
     if (gantry_scope_status(c->scope) == GANTRY_OK) gantry__block_hand_out(block, c, gradients);
     gantry__train_free((void *)gradients);
     return gantry_scope_status(c->scope);

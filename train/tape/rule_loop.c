@@ -51,7 +51,7 @@ static void chunk_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor *
 }
 
 /* rows, with value in the row whose number is `row`. */
-static tensor *put_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *value) {
+static tensor *rule_loop_put_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *value) {
     gantry_shape_t column = {.rank = gantry_tensor_shape(rows)->rank, .dims = {CHUNK}};
     for (int32_t d = 1; d < column.rank; ++d) column.dims[d] = 1;
     tensor *numbers = gantry_range(scope, gantry_scalar_i32(scope, 0),
@@ -66,7 +66,7 @@ static void chunk_step(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     if (gantry__block_call(block, 1, scope, inputs, outputs, count) != GANTRY_OK) return;
     for (size_t i = 0, at = count; i < count; ++i) {
         if (!block->is_saved[i]) continue;
-        outputs[at] = put_row(scope, inputs[at], inputs[last], inputs[i]);
+        outputs[at] = rule_loop_put_row(scope, inputs[at], inputs[last], inputs[i]);
         ++at;
     }
     outputs[last] = gantry_add(scope, inputs[last], gantry_scalar_i32(scope, 1));
@@ -110,7 +110,8 @@ static tensor *make_no_rows(gantry_scope_t *scope, tensor *value) {
     return rows && none ? gantry_gather(scope, rows, none, 0) : NULL;
 }
 
-static gantry_status_t check_saved(const gantry__block_t *block, const gantry__rule_call_t *c) {
+static gantry_status_t rule_loop_check_saved(const gantry__block_t *block,
+                                             const gantry__rule_call_t *c) {
     for (size_t i = 0; i < block->input_count; ++i) {
         if (!block->is_saved[i] || gantry__rule_open_sizes(block->tensors[i]) == 0) continue;
         char shape[256];
@@ -128,7 +129,7 @@ static gantry_status_t check_saved(const gantry__block_t *block, const gantry__r
         block->input_count, count_saved(block), GANTRY_MAX_FUNCTION_VALUES - 1);
 }
 
-static void keep(tensor **place, tensor *given) {
+static void rule_loop_keep(tensor **place, tensor *given) {
     *place = given ? gantry_tensor_retain(given) : NULL;
 }
 
@@ -136,8 +137,8 @@ static void keep(tensor **place, tensor *given) {
 static void take_history(gantry__block_t *block, tensor *const *outputs, tensor *const *dy) {
     for (size_t i = 0, at = block->input_count; i < block->input_count; ++i) {
         if (!block->is_saved[i]) continue;
-        keep(&block->history[i], outputs[at]);
-        if (dy) keep(&block->injected[i], dy[at]);
+        rule_loop_keep(&block->history[i], outputs[at]);
+        if (dy) rule_loop_keep(&block->injected[i], dy[at]);
         ++at;
     }
 }
@@ -158,7 +159,7 @@ static tensor *run_history_in(gantry__block_t *block, gantry_scope_t *scope, ten
 
 /* Runs the history; the number of its steps, or NULL. */
 static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c) {
-    if (check_saved(block, c) != GANTRY_OK) return NULL;
+    if (rule_loop_check_saved(block, c) != GANTRY_OK) return NULL;
     tensor **values = gantry__block_list(c->scope, block->input_count + count_saved(block) + 1);
     tensor *steps = values ? run_history_in(block, c->scope, values) : NULL;
     gantry__train_free((void *)values);
@@ -219,8 +220,8 @@ static void set_step(const gantry__block_t *block, const gantry__run_t *run, gan
     }
 }
 
-static void run_step(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
-                     tensor *const *inputs, tensor **outputs, tensor **values) {
+static void rule_loop_run_step(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
+                               tensor *const *inputs, tensor **outputs, tensor **values) {
     size_t at = 1;
     find_values(block, scope, inputs[0], values);
     for (size_t i = 0; i < block->input_count; ++i)
@@ -230,13 +231,13 @@ static void run_step(gantry__block_t *block, gantry__run_t *run, gantry_scope_t 
         set_step(block, run, scope, inputs, outputs);
 }
 
-static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                          void *user) {
+static void rule_loop_backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                                    void *user) {
     gantry__block_t *block = user;
     gantry__run_t *run = gantry__run_make(block);
     tensor **values = gantry__block_list(scope, block->input_count);
     if (run && values)
-        run_step(block, run, scope, inputs, outputs, values);
+        rule_loop_run_step(block, run, scope, inputs, outputs, values);
     else
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
     gantry__train_free((void *)values);
@@ -264,8 +265,8 @@ static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c
     for (size_t i = block->input_count; i < block->source_count; ++i) {
         if (block->gives[i]) values[count++] = gantry__block_zeros(block, scope, i, NULL);
     }
-    if (gantry_while(scope, backward_goes_on, backward_step, block, values, count, NULL, values) !=
-        GANTRY_OK)
+    if (gantry_while(scope, backward_goes_on, rule_loop_backward_step, block, values, count, NULL,
+                     values) != GANTRY_OK)
         return;
     for (size_t i = 0, at = 1; i < block->source_count; ++i) {
         const bool is_input = i < block->input_count;
@@ -276,7 +277,8 @@ static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c
     }
 }
 
-static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, tensor *steps) {
+static void rule_loop_run_backward(gantry__block_t *block, const gantry__rule_call_t *c,
+                                   tensor *steps) {
     if (1 + block->source_count > GANTRY_MAX_FUNCTION_VALUES) {
         (void)gantry__train_refuse(
             c->scope, "gradients of %zu loop variables, tensors and variables; %d are accepted",
@@ -364,10 +366,10 @@ static void mark_sums(gantry__block_t *block) {
     while (at < block->input_count) block->is_sum[at++] = true;
 }
 
-static void differentiate(gantry__block_t *block, const gantry__rule_call_t *c) {
+static void rule_loop_differentiate(gantry__block_t *block, const gantry__rule_call_t *c) {
     const bool is_history = c->record->bodies[0] == history_goes_on;
     tensor *steps;
-    for (size_t i = 0; i < block->input_count; ++i) keep(&block->tensors[i], c->x[i]);
+    for (size_t i = 0; i < block->input_count; ++i) rule_loop_keep(&block->tensors[i], c->x[i]);
     if (probe_loop(block, c) != GANTRY_OK) return;
     if (is_history) {
         take_history(block, c->y, c->dy);
@@ -375,7 +377,7 @@ static void differentiate(gantry__block_t *block, const gantry__rule_call_t *c) 
     } else {
         steps = run_history(block, c);
     }
-    if (steps) run_backward(block, c, steps);
+    if (steps) rule_loop_run_backward(block, c, steps);
 }
 
 void gantry__rule_while(gantry__rule_call_t *c) {
@@ -387,6 +389,6 @@ void gantry__rule_while(gantry__rule_call_t *c) {
         return;
     }
     mark_sums(block);
-    differentiate(block, c);
+    rule_loop_differentiate(block, c);
     gantry__block_release(block);
 }

@@ -78,7 +78,7 @@ void cells_destroy(memory_t *memory) {
 gantry_runtime_t *cells_runtime(const memory_t *memory) { return memory->runtime; }
 
 /* The class whose slots have room for so many bytes; CELLS_CLASSES: none has. */
-static uint32_t class_of(uint64_t bytes) {
+static uint32_t cells_class_of(uint64_t bytes) {
     uint32_t class = 0;
     while (class < CELLS_CLASSES && bytes > UINT64_C(1) << (CELLS_LEAST_BITS + class)) ++class;
     return class;
@@ -128,7 +128,7 @@ static cell_t *take_of_class(memory_t *memory, uint32_t number) {
     return cell;
 }
 
-static void raise_to(atomic_int_least64_t *most, int64_t value) {
+static void cells_raise_to(atomic_int_least64_t *most, int64_t value) {
     int64_t known = atomic_load_explicit(most, memory_order_relaxed);
     while (known < value && !atomic_compare_exchange_weak(most, &known, value)) {
     }
@@ -136,14 +136,14 @@ static void raise_to(atomic_int_least64_t *most, int64_t value) {
 
 static void count_taken(device_figures_t *figures, int64_t bytes) {
     const int64_t now = atomic_fetch_add(&figures->bytes, bytes) + bytes;
-    raise_to(&figures->most_bytes, now);
-    raise_to(&figures->largest, bytes);
+    cells_raise_to(&figures->most_bytes, now);
+    cells_raise_to(&figures->largest, bytes);
     atomic_fetch_add_explicit(&figures->allocations, 1, memory_order_relaxed);
 }
 
 cell_t *cells_take(memory_t *memory, uint32_t device, uint64_t bytes) {
     cell_t *cell = NULL;
-    for (uint32_t i = class_of(bytes); i < CELLS_CLASSES && !cell; ++i) {
+    for (uint32_t i = cells_class_of(bytes); i < CELLS_CLASSES && !cell; ++i) {
         cell = take_of_class(memory, i);
     }
     if (!cell) return NULL;
