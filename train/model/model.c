@@ -146,7 +146,7 @@ void gantry_model_release(gantry_model_t *model) {
 
 /* ---- values ---- */
 
-static gantry_status_t add_value(gantry_model_t *model, const gantry__value_t *value) {
+static gantry_status_t add_value(gantry_model_t *model, const gantry__model_value_t *value) {
     if (!gantry__train_grow(&model->values, model->value_count, &model->value_capacity,
                             sizeof *model->values))
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -164,7 +164,8 @@ static gantry_status_t model_add_input(gantry_model_t *model, gantry_dtype_t dty
             GANTRY_INVALID_ARGUMENT,
             "model %s: an input has type %s and rank %d; a type and ranks from 0 to %d are accepted",
             model->name, gantry_dtype_name(dtype), sample->rank, GANTRY_MAX_RANK - 1);
-    gantry__value_t value = {.dtype = dtype, .shape = {.rank = sample->rank + 1, .dims = {-1}}};
+    gantry__model_value_t value = {.dtype = dtype,
+                                   .shape = {.rank = sample->rank + 1, .dims = {-1}}};
     for (int32_t d = 0; d < sample->rank; ++d) {
         if (sample->dims[d] < -1)
             return gantry__train_fail(
@@ -197,7 +198,7 @@ static gantry_status_t check_values(const gantry_model_t *model, const char *cal
 
 gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_t *member,
                                     const int32_t *values, size_t count) {
-    gantry__value_t value = {.member = member, .input_count = count};
+    gantry__model_value_t value = {.member = member, .input_count = count};
     GANTRY__TRAIN_TRY(check_values(model, "gantry_model_apply", values, count));
     value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
     if (!value.inputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -205,7 +206,7 @@ gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_
     gantry_status_t status = add_value(model, &value);
     if (status != GANTRY_OK) gantry__train_free(value.inputs);
     for (size_t i = 1; i < gantry__layer_outputs(member->layer) && status == GANTRY_OK; ++i)
-        status = add_value(model, &(gantry__value_t){.member = member, .part = i});
+        status = add_value(model, &(gantry__model_value_t){.member = member, .part = i});
     return status;
 }
 

@@ -117,7 +117,7 @@ static gantry_status_t apply_chain(gantry_model_t *model, const gantry_model_t *
 /* map: of the block's values the model's. */
 static gantry_status_t apply_value(gantry_model_t *model, const gantry_model_t *block, size_t v,
                                    int32_t *map, int32_t *inputs) {
-    const gantry__value_t *value = &block->values[v];
+    const gantry__model_value_t *value = &block->values[v];
     if (value->part > 0) return GANTRY_OK;
     for (size_t i = 0; i < value->input_count; ++i) inputs[i] = map[value->inputs[i]];
     const gantry_layer_t *layer = value->member->layer;

@@ -74,7 +74,7 @@ static void regularize_outputs(gantry__model_run_t *run, size_t v) {
  * that the call before left. */
 static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t **weights,
                        const gantry_tensor_t **updates) {
-    const gantry__value_t *value = &run->model->values[v];
+    const gantry__model_value_t *value = &run->model->values[v];
     const gantry_layer_t *layer = value->member->layer;
     const gantry_layer_call_t call = {.scope = run->scope,
                                       .inputs = run->layer_inputs,
@@ -111,7 +111,7 @@ static gantry_shape_t as_open(const gantry_tensor_t *tensor, const gantry_tensor
     return shape;
 }
 
-static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__value_t *value) {
+static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__model_value_t *value) {
     gantry_layer_t *layer = value->member->layer;
     if (layer->is_built || !layer->kind.build) return GANTRY_OK;
     gantry_shape_t *shapes = gantry__train_alloc(value->input_count, sizeof *shapes);
@@ -139,7 +139,7 @@ static gantry_status_t run_make_zeros(gantry__model_run_t *run, gantry_layer_t *
 }
 
 static void build_value(gantry__model_run_t *run, size_t v) {
-    gantry__value_t *value = &run->model->values[v];
+    gantry__model_value_t *value = &run->model->values[v];
     gantry_layer_t *layer = value->member->layer;
     const gantry_tensor_t **weights = NULL;
     gantry_status_t status = build_layer(run, value);
@@ -179,7 +179,7 @@ static void say_sizes(const gantry__model_run_t *run, const char *text, char *ou
     }
 }
 
-static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
+static void say_layer(gantry__model_run_t *run, const gantry__model_value_t *value) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES], sizes[128];
     const gantry_status_t status = gantry_scope_status(run->scope);
     if (status == GANTRY_OK) {
@@ -195,7 +195,7 @@ static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
 }
 
 static void run_take_inputs(gantry__model_run_t *run, size_t v) {
-    const gantry__value_t *value = &run->model->values[v];
+    const gantry__model_value_t *value = &run->model->values[v];
     run->value = v;
     for (size_t i = 0; i < value->input_count; ++i) {
         run->layer_inputs[i] = run->values[value->inputs[i]];
@@ -204,7 +204,7 @@ static void run_take_inputs(gantry__model_run_t *run, size_t v) {
 }
 
 static void run_value(gantry__model_run_t *run, size_t v) {
-    const gantry__value_t *value = &run->model->values[v];
+    const gantry__model_value_t *value = &run->model->values[v];
     run_take_inputs(run, v);
     if (run->twin) run_take_inputs(run->twin, v);
     if (run->builds)
@@ -218,7 +218,7 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
     gantry_model_t *model = run->model;
     if (gantry_scope_status(run->scope) != GANTRY_OK) return NULL; /* inputs may be NULL */
     for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__value_t *value = &model->values[v];
+        const gantry__model_value_t *value = &model->values[v];
         if (!value->member) {
             run->values[v] = run->inputs[v];
             if (run->twin) run->twin->values[v] = run->twin->inputs[v];

@@ -332,7 +332,7 @@ static size_t output_count(const gantry_model_t *model, gantry__step_t step) {
 static gantry_input_spec_t step_spec_of(const gantry_model_t *model, const gantry_array_t *array,
                                         size_t component) {
     const bool is_input = component < model->input_count;
-    const gantry__value_t *value =
+    const gantry__model_value_t *value =
         &model
              ->values[is_input ? component
                                : (size_t)model->outputs[gantry__model_output_of(model, component)]];

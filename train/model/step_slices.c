@@ -32,7 +32,7 @@ static int64_t slices_per_row(const gantry__step_call_t *c, size_t variable) {
     const gantry_model_t *model = c->model;
     int64_t slices = 0;
     for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__value_t *value = &model->values[v];
+        const gantry__model_value_t *value = &model->values[v];
         const gantry__member_t *member = value->member;
         if (!member || value->input_count == 0 || variable < member->first_variable ||
             variable >= member->first_variable + member->layer->weight_count)

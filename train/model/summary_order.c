@@ -41,7 +41,7 @@ static void walk_from(walk_t *w, size_t output) {
     enter(w, output);
     while (w->stack_count > 0) {
         const size_t call = w->stack[w->stack_count - 1];
-        const gantry__value_t *value = &w->model->values[call];
+        const gantry__model_value_t *value = &w->model->values[call];
         if (w->next[call] > value->input_count) {
             w->order[w->order_count++] = call;
             --w->stack_count;
@@ -57,7 +57,7 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static void summary_order_find_depths(walk_t *w) {
     for (size_t i = w->order_count; i-- > 0;) {
         const size_t call = w->order[i], layer = layer_of(w->model, call);
-        const gantry__value_t *value = &w->model->values[call];
+        const gantry__model_value_t *value = &w->model->values[call];
         w->depths[call] = w->layer_depths[layer] = larger(w->depths[call], w->layer_depths[layer]);
         for (size_t k = 0; k < value->input_count; ++k) {
             const size_t input = call_of(w->model, (size_t)value->inputs[k]);

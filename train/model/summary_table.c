@@ -20,13 +20,13 @@ static void summary_table_put_times(gantry__page_t *page, const char *text, size
     for (size_t i = 0; i < count; ++i) gantry__page_put(page, text);
 }
 
-static bool text_put(gantry__text_t *text, char c) {
+static bool text_put(gantry__summary_text_t *text, char c) {
     if (!gantry__train_grow(&text->bytes, text->length, &text->capacity, 1)) return false;
     text->bytes[text->length] = c;
     return true;
 }
 
-void gantry__text_add(gantry__text_t *text, const char *more) {
+void gantry__summary_text_add(gantry__summary_text_t *text, const char *more) {
     for (; *more && !text->has_failed; ++more) {
         text->has_failed = !text_put(text, *more);
         if (!text->has_failed) ++text->length;
@@ -98,7 +98,7 @@ static void put_cell(gantry__page_t *page, const char **text, size_t width, bool
 
 /* ---- the table ---- */
 
-void gantry__table_put_rule(const gantry__table_t *table, gantry__rule_t rule) {
+void gantry__table_put_rule(const gantry__table_t *table, gantry__summary_line_t rule) {
     static const struct {
         const char *left, *line, *middle, *right;
     } signs[] = {[GANTRY__RULE_TOP] = {"┏", "━", "┳", "┓\n"},

@@ -34,9 +34,10 @@ static gantry_status_t fill_layer(const gantry_model_t *model, size_t nested, ga
 /* ---- values ---- */
 
 static gantry_status_t summary_view_add_call(gantry__summary_view_t *view,
-                                             const gantry__value_t *value, const int32_t *inputs) {
+                                             const gantry__model_value_t *value,
+                                             const int32_t *inputs) {
     gantry_model_t *model = &view->model;
-    gantry__value_t *out = &model->values[model->value_count++];
+    gantry__model_value_t *out = &model->values[model->value_count++];
     *out = *value;
     out->nested_call = 0;
     out->inputs = gantry__train_alloc(value->input_count, sizeof *out->inputs);
@@ -49,8 +50,8 @@ static gantry_status_t summary_view_add_block(gantry__summary_view_t *view,
                                               const gantry_model_t *model,
                                               const gantry__nested_call_t *call) {
     const size_t first = view->model.value_count;
-    gantry__value_t value = {.member = &view->members[call->nested],
-                             .input_count = call->input_count};
+    gantry__model_value_t value = {.member = &view->members[call->nested],
+                                   .input_count = call->input_count};
     for (size_t i = 0; i < call->output_count; ++i) {
         const int32_t output = call->inputs[call->input_count + i];
         value.shape = model->values[output].shape;

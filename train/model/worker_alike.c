@@ -88,7 +88,7 @@ static void add_model(gantry__lines_t *lines, const gantry_model_t *model) {
     for (size_t i = 0; i < model->member_count; ++i)
         worker_alike_add_layer(lines, model->members[i]);
     for (size_t i = 0; i < model->value_count; ++i) {
-        const gantry__value_t *value = &model->values[i];
+        const gantry__model_value_t *value = &model->values[i];
         for (size_t k = 0; k < value->input_count; ++k)
             gantry__lines_add(lines, "value %" PRId32 " as input %zu of value %zu",
                               value->inputs[k], k, i);

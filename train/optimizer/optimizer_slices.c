@@ -66,10 +66,10 @@ static void update_rows(gantry_scope_t *scope, const gantry_optimizer_t *optimiz
     if (optimizer->settings.global_clipnorm > 0 && optimizer->rule->size_of &&
         gantry_gradient_sum_rows(scope, &slices, &slices) != GANTRY_OK)
         return;
-    const gantry__train_rows_t rows = {.weights = member->variable,
-                                       .slots = group->slots,
-                                       .values = slices.values,
-                                       .indices = slices.indices};
+    const gantry__update_rows_t rows = {.weights = member->variable,
+                                        .slots = group->slots,
+                                        .values = slices.values,
+                                        .indices = slices.indices};
     optimizer->rule->update_rows(scope, &optimizer->homes[group->home].step, &rows);
 }
 

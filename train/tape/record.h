@@ -12,7 +12,7 @@
 #define GANTRY__NOT_TRACKED UINT32_MAX
 
 struct gantry__rule_t;
-struct gantry__block_t;
+struct gantry__gradient_block_t;
 
 /* What a body uses besides its inputs: one of both. */
 typedef struct gantry__use_t {
@@ -41,9 +41,9 @@ typedef struct gantry__record_t {
     const struct gantry__origin_t *origin; /* with references to function and its origins */
     gantry_shape_t *shapes; /* of a function, in its trace: of given_count inputs, then outputs */
     uint64_t most_steps;
-    char *effect;                  /* an op that must not run twice, or NULL */
-    struct gantry__block_t *block; /* user, if a gradient made the bodies: block.h */
-    bool has_uses;                 /* of a function: they were added */
+    char *effect;                           /* an op that must not run twice, or NULL */
+    struct gantry__gradient_block_t *block; /* user, if a gradient made the bodies: block.h */
+    bool has_uses;                          /* of a function: they were added */
 } gantry__record_t;
 
 /* Copies an observation; the numbers are not set. After a failure nothing is left. */

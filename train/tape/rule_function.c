@@ -37,7 +37,7 @@ typedef struct uses_t {
 typedef struct backward_t {
     struct backward_t *next;
     gantry__signature_t signature;
-    gantry__block_t *block;
+    gantry__gradient_block_t *block;
     gantry_function_t *function; /* NULL: no source has a gradient */
 } backward_t;
 
@@ -261,7 +261,8 @@ static void call_function(gantry_scope_t *scope, tensor *const *inputs, tensor *
                                kept->output_count);
 }
 
-static bool rule_function_is_same(const gantry__block_t *a, const gantry__block_t *b) {
+static bool rule_function_is_same(const gantry__gradient_block_t *a,
+                                  const gantry__gradient_block_t *b) {
     bool same = a->source_count == b->source_count;
     for (size_t i = 0; same && i < a->source_count; ++i)
         same = a->wants[i] == b->wants[i] && a->tensors[i] == b->tensors[i] &&
@@ -273,7 +274,7 @@ static bool rule_function_is_same(const gantry__block_t *a, const gantry__block_
 /* A trace that fails tells which sources have a gradient. */
 static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *runtime,
                                       gantry_function_t *function) {
-    gantry__block_t *block = backward->block;
+    gantry__gradient_block_t *block = backward->block;
     char name[128];
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .trimmed_with = function};
@@ -296,7 +297,7 @@ static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *ru
     return GANTRY_RESOURCE_EXHAUSTED;
 }
 
-static backward_t *take_backward(kept_t *kept, const gantry__block_t *block,
+static backward_t *take_backward(kept_t *kept, const gantry__gradient_block_t *block,
                                  const gantry__signature_t *signature) {
     backward_t **at = &kept->backwards;
     while (*at && !(rule_function_is_same((*at)->block, block) &&
@@ -324,8 +325,8 @@ static backward_t *rule_function_put_first(kept_t *kept, backward_t *backward) {
 
 /* Takes the reference to block, and the signature. */
 static gantry_status_t make_backward(kept_t *kept, gantry_runtime_t *runtime,
-                                     gantry__block_t *block, gantry__signature_t *signature,
-                                     backward_t **out_backward) {
+                                     gantry__gradient_block_t *block,
+                                     gantry__signature_t *signature, backward_t **out_backward) {
     backward_t *backward = gantry__train_alloc(1, sizeof *backward);
     if (!backward) {
         gantry__block_release(block);
@@ -346,13 +347,14 @@ static gantry_status_t make_backward(kept_t *kept, gantry_runtime_t *runtime,
  * a gradient. */
 typedef struct found_t {
     gantry_function_t *function;
-    const gantry__block_t *block;
+    const gantry__gradient_block_t *block;
 } found_t;
 
 /* With the lock held; takes the reference to block, and the signature. */
 static gantry_status_t find_backward(kept_t *kept, gantry_runtime_t *runtime,
-                                     gantry__block_t *block, gantry__signature_t *signature,
-                                     found_t *out_found, backward_t **out_oldest) {
+                                     gantry__gradient_block_t *block,
+                                     gantry__signature_t *signature, found_t *out_found,
+                                     backward_t **out_oldest) {
     backward_t *backward = take_backward(kept, block, signature);
     if (backward)
         gantry__block_release(block);
@@ -365,8 +367,9 @@ static gantry_status_t find_backward(kept_t *kept, gantry_runtime_t *runtime,
 
 /* inputs: those of the backward body; gradients: for one of each source. Takes the reference to
  * block. */
-static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block,
-                                     tensor *const *inputs, size_t count, tensor **gradients) {
+static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c,
+                                     gantry__gradient_block_t *block, tensor *const *inputs,
+                                     size_t count, tensor **gradients) {
     found_t found = {NULL, NULL};
     backward_t *oldest = NULL;
     gantry__signature_t signature;
@@ -392,7 +395,7 @@ static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantr
 
 /* Takes the reference to block. */
 static gantry_status_t rule_function_differentiate(kept_t *kept, gantry__rule_call_t *c,
-                                                   gantry__block_t *block) {
+                                                   gantry__gradient_block_t *block) {
     const size_t most_inputs = block->input_count + block->output_count;
     tensor **lists = gantry__block_list(c->scope, most_inputs + block->source_count);
     if (!lists) {
@@ -410,7 +413,7 @@ void gantry__rule_function(gantry__rule_call_t *c) {
     if (gantry__check_again(c) != GANTRY_OK) return;
     const gantry__callee_t callee = gantry__callee_of(c->record);
     kept_t *kept = find_kept(&callee);
-    gantry__block_t *block =
+    gantry__gradient_block_t *block =
         kept ? gantry__block_make(c, &(gantry__forward_t){.bodies = &body,
                                                           .body_count = 1,
                                                           .user = kept,

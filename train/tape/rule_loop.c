@@ -28,7 +28,7 @@ typedef const gantry_tensor_t tensor;
 /* ---- the history ---- */
 
 /* Inputs and outputs of its loops: the variables, a tensor for each that is saved, a count. */
-static size_t count_saved(const gantry__block_t *block) {
+static size_t count_saved(const gantry__gradient_block_t *block) {
     size_t count = 0;
     for (size_t i = 0; i < block->input_count; ++i) count += block->is_saved[i];
     return count;
@@ -43,7 +43,7 @@ static gantry_shape_t shape_of_rows(tensor *value, int64_t rows) {
 
 static void chunk_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     tensor *row = inputs[block->input_count + count_saved(block)], *goes_on;
     if (gantry__block_call(block, 0, scope, inputs, &goes_on, 1) != GANTRY_OK) return;
     outputs[0] = gantry_logical_and(scope, gantry_less(scope, row, gantry_scalar_i32(scope, CHUNK)),
@@ -61,7 +61,7 @@ static tensor *rule_loop_put_row(gantry_scope_t *scope, tensor *rows, tensor *ro
 }
 
 static void chunk_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     const size_t count = block->input_count, last = count + count_saved(block);
     if (gantry__block_call(block, 1, scope, inputs, outputs, count) != GANTRY_OK) return;
     for (size_t i = 0, at = count; i < count; ++i) {
@@ -78,7 +78,7 @@ static void history_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor
 }
 
 /* Up to CHUNK steps: values become those behind the last one. */
-static gantry_status_t run_chunk(gantry__block_t *block, gantry_scope_t *scope,
+static gantry_status_t run_chunk(gantry__gradient_block_t *block, gantry_scope_t *scope,
                                  tensor *const *inputs, tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
     for (size_t i = 0, at = count; i < count; ++i) {
@@ -93,7 +93,7 @@ static gantry_status_t run_chunk(gantry__block_t *block, gantry_scope_t *scope,
 
 static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                          void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     const size_t count = block->input_count, last = count + count_saved(block);
     if (run_chunk(block, scope, inputs, outputs) != GANTRY_OK) return;
     for (size_t at = count; at < last; ++at)
@@ -110,7 +110,7 @@ static tensor *make_no_rows(gantry_scope_t *scope, tensor *value) {
     return rows && none ? gantry_gather(scope, rows, none, 0) : NULL;
 }
 
-static gantry_status_t rule_loop_check_saved(const gantry__block_t *block,
+static gantry_status_t rule_loop_check_saved(const gantry__gradient_block_t *block,
                                              const gantry__rule_call_t *c) {
     for (size_t i = 0; i < block->input_count; ++i) {
         if (!block->is_saved[i] || gantry__rule_open_sizes(block->tensors[i]) == 0) continue;
@@ -134,7 +134,8 @@ static void rule_loop_keep(tensor **place, tensor *given) {
 }
 
 /* Takes the outputs of the history's loop. */
-static void take_history(gantry__block_t *block, tensor *const *outputs, tensor *const *dy) {
+static void take_history(gantry__gradient_block_t *block, tensor *const *outputs,
+                         tensor *const *dy) {
     for (size_t i = 0, at = block->input_count; i < block->input_count; ++i) {
         if (!block->is_saved[i]) continue;
         rule_loop_keep(&block->history[i], outputs[at]);
@@ -143,7 +144,8 @@ static void take_history(gantry__block_t *block, tensor *const *outputs, tensor 
     }
 }
 
-static tensor *run_history_in(gantry__block_t *block, gantry_scope_t *scope, tensor **values) {
+static tensor *run_history_in(gantry__gradient_block_t *block, gantry_scope_t *scope,
+                              tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
     for (size_t i = 0, at = count; i < count; ++i) {
         values[i] = block->tensors[i];
@@ -158,7 +160,7 @@ static tensor *run_history_in(gantry__block_t *block, gantry_scope_t *scope, ten
 }
 
 /* Runs the history; the number of its steps, or NULL. */
-static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c) {
+static tensor *run_history(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
     if (rule_loop_check_saved(block, c) != GANTRY_OK) return NULL;
     tensor **values = gantry__block_list(c->scope, block->input_count + count_saved(block) + 1);
     tensor *steps = values ? run_history_in(block, c->scope, values) : NULL;
@@ -179,7 +181,7 @@ static void backward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tenso
 
 /* The values before the step. Each is an object of its own: one tensor may be the value of several
  * variables, or be used by the body besides, and each of these uses has a gradient of its own. */
-static void find_values(const gantry__block_t *block, gantry_scope_t *scope, tensor *step,
+static void find_values(const gantry__gradient_block_t *block, gantry_scope_t *scope, tensor *step,
                         tensor **values) {
     for (size_t i = 0; i < block->input_count; ++i) {
         values[i] = block->tensors[i];
@@ -195,7 +197,7 @@ static tensor *add_if(gantry_scope_t *scope, tensor *sum, tensor *part) {
 }
 
 /* The gradient of a variable before the step. */
-static tensor *gradient_before(const gantry__block_t *block, const gantry__run_t *run,
+static tensor *gradient_before(const gantry__gradient_block_t *block, const gantry__body_run_t *run,
                                gantry_scope_t *scope, size_t i, tensor *step) {
     tensor *gradient = run->gradients[i];
     if (block->injected[i])
@@ -204,8 +206,8 @@ static tensor *gradient_before(const gantry__block_t *block, const gantry__run_t
                     : gantry_zeros_like(scope, block->tensors[i]);
 }
 
-static void set_step(const gantry__block_t *block, const gantry__run_t *run, gantry_scope_t *scope,
-                     tensor *const *inputs, tensor **outputs) {
+static void set_step(const gantry__gradient_block_t *block, const gantry__body_run_t *run,
+                     gantry_scope_t *scope, tensor *const *inputs, tensor **outputs) {
     size_t at = 0;
     outputs[at++] = gantry_sub(scope, inputs[0], gantry_scalar_i32(scope, 1));
     for (size_t i = 0; i < block->input_count; ++i) {
@@ -220,8 +222,9 @@ static void set_step(const gantry__block_t *block, const gantry__run_t *run, gan
     }
 }
 
-static void rule_loop_run_step(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
-                               tensor *const *inputs, tensor **outputs, tensor **values) {
+static void rule_loop_run_step(gantry__gradient_block_t *block, gantry__body_run_t *run,
+                               gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                               tensor **values) {
     size_t at = 1;
     find_values(block, scope, inputs[0], values);
     for (size_t i = 0; i < block->input_count; ++i)
@@ -233,8 +236,8 @@ static void rule_loop_run_step(gantry__block_t *block, gantry__run_t *run, gantr
 
 static void rule_loop_backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                                     void *user) {
-    gantry__block_t *block = user;
-    gantry__run_t *run = gantry__run_make(block);
+    gantry__gradient_block_t *block = user;
+    gantry__body_run_t *run = gantry__run_make(block);
     tensor **values = gantry__block_list(scope, block->input_count);
     if (run && values)
         rule_loop_run_step(block, run, scope, inputs, outputs, values);
@@ -249,13 +252,14 @@ bool gantry__is_loop_gradient(gantry_function_body_fn body) {
 }
 
 /* The gradient that reaches a variable's last value, of the shape that its gradient keeps. */
-static tensor *last_gradient(const gantry__block_t *block, const gantry__rule_call_t *c, size_t i) {
+static tensor *last_gradient(const gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                             size_t i) {
     return c->dy[i] ? gantry__block_settle(c->scope, c->dy[i], block->tensors[i])
                     : gantry_zeros_like(c->scope, block->tensors[i]);
 }
 
-static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c, tensor *steps,
-                            tensor **values) {
+static void run_backward_in(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                            tensor *steps, tensor **values) {
     gantry_scope_t *scope = c->scope;
     size_t count = 0;
     values[count++] = gantry_sub(scope, steps, gantry_scalar_i32(scope, 1));
@@ -277,7 +281,7 @@ static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c
     }
 }
 
-static void rule_loop_run_backward(gantry__block_t *block, const gantry__rule_call_t *c,
+static void rule_loop_run_backward(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
                                    tensor *steps) {
     if (1 + block->source_count > GANTRY_MAX_FUNCTION_VALUES) {
         (void)gantry__train_refuse(
@@ -293,8 +297,8 @@ static void rule_loop_run_backward(gantry__block_t *block, const gantry__rule_ca
 /* ---- the probe ---- */
 
 /* A variable leads from a source to an output if it depends on one that does. */
-static gantry_status_t find_ways(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
-                                 tensor *const *inputs) {
+static gantry_status_t find_ways(gantry__gradient_block_t *block, gantry__body_run_t *run,
+                                 gantry_scope_t *scope, tensor *const *inputs) {
     for (bool is_known = false; !is_known;) {
         is_known = true;
         GANTRY__TRAIN_TRY(gantry__run_body(run, block, 1, scope, inputs));
@@ -308,9 +312,9 @@ static gantry_status_t find_ways(gantry__block_t *block, gantry__run_t *run, gan
 }
 
 static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     (void)outputs;
-    gantry__run_t *run = gantry__run_make(block);
+    gantry__body_run_t *run = gantry__run_make(block);
     if (!run) {
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
@@ -324,7 +328,7 @@ static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     gantry__run_free(run);
 }
 
-static gantry_status_t probe_loop(gantry__block_t *block, const gantry__rule_call_t *c) {
+static gantry_status_t probe_loop(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
     const gantry_function_body_fn body = probe_step;
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
     block->is_probing = true;
@@ -338,7 +342,7 @@ static gantry_status_t probe_loop(gantry__block_t *block, const gantry__rule_cal
 
 /* The loop whose steps are differentiated: of a history the one whose history it is. */
 static gantry__forward_t find_forward(const gantry__record_t *record) {
-    const gantry__block_t *block = record->block;
+    const gantry__gradient_block_t *block = record->block;
     if (block && record->bodies[0] == history_goes_on)
         return (gantry__forward_t){.bodies = block->bodies,
                                    .body_count = block->body_count,
@@ -356,8 +360,8 @@ static gantry__forward_t find_forward(const gantry__record_t *record) {
 
 /* Of a backward pass: the gradients of variables that do not change, or are sums themselves, and
  * the sums for other sources. */
-static void mark_sums(gantry__block_t *block) {
-    const gantry__block_t *below = block->below;
+static void mark_sums(gantry__gradient_block_t *block) {
+    const gantry__gradient_block_t *below = block->below;
     size_t at = 1;
     if (block->bodies[0] != backward_goes_on) return;
     for (size_t i = 0; i < below->input_count; ++i) {
@@ -366,7 +370,7 @@ static void mark_sums(gantry__block_t *block) {
     while (at < block->input_count) block->is_sum[at++] = true;
 }
 
-static void rule_loop_differentiate(gantry__block_t *block, const gantry__rule_call_t *c) {
+static void rule_loop_differentiate(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
     const bool is_history = c->record->bodies[0] == history_goes_on;
     tensor *steps;
     for (size_t i = 0; i < block->input_count; ++i) rule_loop_keep(&block->tensors[i], c->x[i]);
@@ -383,7 +387,7 @@ static void rule_loop_differentiate(gantry__block_t *block, const gantry__rule_c
 void gantry__rule_while(gantry__rule_call_t *c) {
     const gantry__forward_t forward = find_forward(c->record);
     if (gantry__check_again(c) != GANTRY_OK) return;
-    gantry__block_t *block = gantry__block_make(c, &forward);
+    gantry__gradient_block_t *block = gantry__block_make(c, &forward);
     if (!block) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
