@@ -423,7 +423,8 @@ tensor *gantry__rnn_loop(recurrence_t *r, tensor *x, tensor *mask) {
     tensor *inputs[MOST_VALUES], *outputs[MOST_VALUES];
     get_states(r, inputs);
     const size_t count = f.states + put_operands(r, &f, x, mask, inputs + f.states);
-    if (gantry__custom_gradient(r->scope, gantry__layer_numerics(r->call), run_forward,
+    gantry_observer_t inside;
+    if (gantry__custom_gradient(r->scope, gantry__layer_observer(r->call, &inside), run_forward,
                                 run_backward, user, inputs, count, outputs, made) != GANTRY_OK)
         return NULL;
     set_states(r, &f, outputs);

@@ -22,6 +22,7 @@
 #include "train/base/join_vectors.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
+#include "train/tape/record_make.h"
 #include "train/tape/rule.h"
 #include "train/tape/slices.h"
 #include "train/tape/tape_state.h"

@@ -2,6 +2,7 @@
 #include "train/tape/origin.h"
 
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 
 struct gantry__origin_t {
     gantry_function_t *function;    /* whose gradient it is; no reference */

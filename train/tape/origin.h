@@ -4,14 +4,16 @@
 #ifndef GANTRY_TRAIN_ORIGIN_H
 #define GANTRY_TRAIN_ORIGIN_H
 
-#include "train/tape/block.h"
+#include <gantry_train/tape.h>
+
+struct gantry__gradient_block_t;
 
 typedef struct gantry__origin_t gantry__origin_t;
 
 /* Says whose gradient a function is, and gives it the block of its body, which then ends with it.
  * After a failure the block is the caller's. */
 gantry_status_t gantry__origin_keep(gantry_function_t *made, gantry_function_t *function,
-                                    gantry__gradient_block_t *block);
+                                    struct gantry__gradient_block_t *block);
 /* References to a function and to its origins; NULL: no function. Returns what ends them. */
 const gantry__origin_t *gantry__origin_hold(gantry_function_t *function);
 void gantry__origin_let_go(gantry_function_t *function, const gantry__origin_t *origin);

@@ -46,12 +46,4 @@ typedef struct gantry__record_t {
     bool has_uses;                          /* of a function: they were added */
 } gantry__record_t;
 
-/* Copies an observation; the numbers are not set. After a failure nothing is left. */
-gantry_status_t gantry__record_init(gantry__record_t *record,
-                                    const gantry_observation_t *observation);
-/* Adds what the bodies use to the inputs. */
-gantry_status_t gantry__record_add_uses(gantry__record_t *record, const gantry__use_t *uses,
-                                        size_t count);
-void gantry__record_deinit(gantry__record_t *record);
-
 #endif

@@ -7,6 +7,7 @@
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
+#include "train/tape/record_make.h"
 #include "train/tape/rule.h"
 #include "train/tape/tape_state.h"
 

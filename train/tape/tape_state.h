@@ -3,8 +3,6 @@
 #ifndef GANTRY_TRAIN_TAPE_STATE_H
 #define GANTRY_TRAIN_TAPE_STATE_H
 
-#include <gantry_train/numerics.h>
-
 #include "train/base/pointer_map.h"
 #include "train/tape/rule.h"
 
@@ -62,8 +60,9 @@ gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tenso
                                          const gantry_source_t *sources, size_t source_count,
                                          const gantry_gradient_options_t *options,
                                          const gantry_tensor_t **out_gradients, const char *call);
-/* gantry_custom_gradient, whose forward the check looks into; numerics NULL: none. */
-gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t *numerics,
+/* gantry_custom_gradient, whose forward's ops `inside` observes, too, until the call ends; NULL:
+ * none. */
+gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
                                         gantry_function_body_fn forward,
                                         gantry_backward_fn backward, void *user,
                                         const gantry_tensor_t *const *inputs, size_t input_count,

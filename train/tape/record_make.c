@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/tape/record.h"
+#include "train/tape/record_make.h"
 
 #include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 #include "train/tape/origin.h"
 
 static gantry_status_t copy_list(gantry_attr_value_t *out, const gantry_attr_value_t *given) {
