@@ -4,7 +4,6 @@
 #define GANTRY_TRAIN_LAYER_STATE_H
 
 #include <gantry_train/layer.h>
-#include <gantry_train/numerics.h>
 
 #include "train/layer/regularizer.h"
 

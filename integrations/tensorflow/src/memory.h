@@ -20,16 +20,7 @@
 
 #include <gantry/gantry.h>
 
-/* The addresses of all devices of the process. */
-typedef struct memory_t memory_t;
-
-/* The figures of one device's addresses. */
-typedef struct memory_figures_t {
-    int64_t bytes;       /* the bytes of live allocations */
-    int64_t most_bytes;  /* the most since the start */
-    int64_t largest;     /* the largest allocation since the start */
-    int64_t allocations; /* since the start */
-} memory_figures_t;
+#include "memory_state.h"
 
 /* Reserves the addresses, for tensors of the runtime. Returns ResourceExhausted if the system
  * refused them (ulimit -v). */

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "bridge.h"
+#include "copy_count.h"
 #include "stream.h"
 #include "switch.h"
 
@@ -34,21 +35,10 @@ typedef struct report_kernel_t {
 typedef struct report_t {
     size_t row_count;
     report_row_t *rows; /* room for MOST_ROWS; NULL: kernels are not counted */
-    _Atomic uint64_t copies[REPORT_WAYS][DEVICE_MOST], bytes[REPORT_WAYS][DEVICE_MOST];
     atomic_bool ends_at_exit;
 } report_t;
 
 static report_t counts;
-
-static void report_add(_Atomic uint64_t *place, uint64_t number) {
-    atomic_fetch_add_explicit(place, number, memory_order_relaxed);
-}
-
-void report_add_copy(report_way_t way, uint32_t device, uint64_t bytes) {
-    if (device >= DEVICE_MOST) return;
-    report_add(&counts.copies[way][device], 1);
-    report_add(&counts.bytes[way][device], bytes);
-}
 
 /* ---- wrapped kernels ---- */
 
@@ -114,7 +104,8 @@ static uint64_t report_now_ns(void) {
 static void count_call(report_row_t *row, TF_OpKernelContext *context) {
     TF_Status *status = TF_NewStatus();
     const SP_Stream stream = TF_GetStream(context, status);
-    if (stream) report_add(&row->calls[stream_device(stream)], 1);
+    if (stream)
+        atomic_fetch_add_explicit(&row->calls[stream_device(stream)], 1, memory_order_relaxed);
     TF_DeleteStatus(status);
 }
 
@@ -168,7 +159,7 @@ static void report_put_string(report_text_t *text, const char *string) {
 }
 
 static void report_put_device(report_text_t *text, uint32_t i) {
-    static const char *const ways[REPORT_WAYS] = {"to_device", "to_host", "from_device"};
+    static const char *const ways[COPY_WAYS] = {"to_device", "to_host", "from_device"};
     gantry_memory_info_t info = {.struct_size = sizeof info};
     (void)gantry_get_memory_info(device_runtime(), device_at(i)->name, &info);
     report_put(text, "%s{\"name\":\"GPU:%u\",\"hardware\":", i ? "," : "", i);
@@ -176,10 +167,12 @@ static void report_put_device(report_text_t *text, uint32_t i) {
     report_put(text, ",\"bytes\":%llu,\"peak_bytes\":%llu,\"limit_bytes\":%llu",
                (unsigned long long)info.current_bytes, (unsigned long long)info.peak_bytes,
                (unsigned long long)info.limit_bytes);
-    for (size_t way = 0; way < REPORT_WAYS; ++way)
+    for (size_t way = 0; way < COPY_WAYS; ++way) {
+        uint64_t copies, bytes;
+        copy_count_read((copy_way_t)way, i, &copies, &bytes);
         report_put(text, ",\"%s\":{\"copies\":%llu,\"bytes\":%llu}", ways[way],
-                   (unsigned long long)atomic_load(&counts.copies[way][i]),
-                   (unsigned long long)atomic_load(&counts.bytes[way][i]));
+                   (unsigned long long)copies, (unsigned long long)bytes);
+    }
     report_put(text, "}");
 }
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "copy_count.h"
 #include "device.h"
 #include "log.h"
-#include "report.h"
 #include "status.h"
 
 struct SP_Stream_st {
@@ -255,7 +255,7 @@ static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
     uint32_t source = (uint32_t)device->ordinal, target = source;
     (void)memory_device(device_memory(), from->opaque, &source);
     (void)memory_device(device_memory(), to->opaque, &target);
-    if (source != target) report_add_copy(REPORT_FROM_DEVICE, target, bytes);
+    if (source != target) copy_count_add(COPY_FROM_DEVICE, target, bytes);
     gantry_scope_t *scope = gantry_scope_begin_on(device_runtime(), device_logical(target));
     if (!scope) {
         status_set_last(status, GANTRY_FAILED_PRECONDITION);
@@ -281,7 +281,7 @@ static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemor
         copy_on_devices(device, &target, from, bytes, status);
         return;
     }
-    report_add_copy(REPORT_TO_HOST, (uint32_t)device->ordinal, bytes);
+    copy_count_add(COPY_TO_HOST, (uint32_t)device->ordinal, bytes);
     status_set_last(status, memory_read(device_memory(), to, from->opaque, bytes));
 }
 
@@ -294,7 +294,7 @@ static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, con
         return;
     }
     const gantry_logical_device_t *logical = device_logical((uint32_t)device->ordinal);
-    report_add_copy(REPORT_TO_DEVICE, (uint32_t)device->ordinal, bytes);
+    copy_count_add(COPY_TO_DEVICE, (uint32_t)device->ordinal, bytes);
     status_set_last(status, memory_write(device_memory(), logical, to->opaque, from, bytes));
 }
 
