@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gantry_bench_command.h"
+#include "gantry_command.h"
 
 #define DEFAULT_SECONDS 20.0
 
@@ -252,7 +253,7 @@ static bool open_sides(const gantry_command_values_t *values, bench_t *bench) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .placement_mode = GANTRY_PLACEMENT_REQUIRE,
                                               .log_level = GANTRY_LEVEL_WARNING};
-    bench->runtime = gantry_tool_open_runtime(values, &options);
+    bench->runtime = gantry_command_open_runtime(values, &options);
     if (!bench->runtime || !open_side(bench, 0, "CPU:0")) return false;
     if (!device && !has_gpu(bench)) {
         (void)fprintf(

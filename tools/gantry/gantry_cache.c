@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gantry_cache.h"
+#include "gantry_command.h"
 
 #define LEAST_UNFINISHED_SECONDS 3600 /* a program may still write a younger file */
 
@@ -68,7 +69,7 @@ static bool cache_find_device(cache_call_t *call, const char *text) {
         choice->text = text;
         return true;
     }
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(call->values, NULL);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(call->values, NULL);
     if (!runtime) return false;
     const bool found = gantry_find_physical_device(runtime, text, &device) == GANTRY_OK &&
                        gantry_get_device_details(runtime, device, &details) == GANTRY_OK;
@@ -259,7 +260,7 @@ static void report_tuning(cache_call_t *call) {
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .kernel_cache = "", .log_level = GANTRY_LEVEL_WARNING};
     if (!*call->choice.spelled) options.backends = "cpu";
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(call->values, &options);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(call->values, &options);
     if (!runtime) {
         ++call->problems;
         return;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 #define MOST_CLAIMS 256
@@ -153,7 +154,7 @@ static void claims_print_json(const claimed_t *all, size_t count, size_t waiting
 
 static int claims_run(const gantry_command_values_t *values) {
     size_t count = 0, waiting = 0;
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, NULL);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(values, NULL);
     if (!runtime) return GANTRY_TOOL_FAILED;
     claimed_t *all = list_claims(runtime, &count, &waiting);
     if (all && gantry_command_has(values, "json")) {

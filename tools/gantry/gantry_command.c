@@ -192,3 +192,23 @@ void gantry_command_values_deinit(gantry_command_values_t *values) {
     free(values->operands);
     *values = (gantry_command_values_t){0};
 }
+
+/* ---- the runtime of a command ---- */
+
+static bool has_option(const gantry_command_t *command, const char *name) {
+    for (size_t i = 0; i < gantry_command_option_count(command); ++i) {
+        if (strcmp(command->options[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+gantry_runtime_t *gantry_command_open_runtime(const gantry_command_values_t *values,
+                                              const gantry_runtime_options_t *options) {
+    gantry_runtime_options_t own = {.struct_size = sizeof own};
+    if (options) own = *options;
+    if (has_option(values->command, "opencl-cpu-as-gpu") &&
+        gantry_command_has(values, "opencl-cpu-as-gpu"))
+        own.opencl_cpu_as_gpu = GANTRY_ON;
+    return gantry_tool_create_runtime(
+        &own, has_option(values->command, "verbose") && gantry_command_has(values, "verbose"));
+}

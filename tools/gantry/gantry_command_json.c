@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry help --json: the tables of the commands. */
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 static void command_json_add_option(gantry_json_t *json, const gantry_command_option_t *option) {

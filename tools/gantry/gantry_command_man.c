@@ -3,6 +3,7 @@
  * it. */
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* Text as troff reads it. A line must not begin with a dot or an apostrophe, and a hyphen is a

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_convert.h"
 
 #define MOST_NAMED 8 /* tensors that a message names */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "gantry_doctor.h"
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* ---- the runtime ---- */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "gantry_doctor.h"
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 enum { ROWS = 33, DEPTH = 65, COLUMNS = 17 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* A name for several types, used if a kernel has all of them. */
@@ -314,7 +315,7 @@ static int ops_run(const gantry_command_values_t *values) {
     int code = ops_check_names(values);
     if (code != GANTRY_TOOL_OK) return code;
     if (gantry_command_has(values, "list")) return ops_print_names();
-    listing.runtime = gantry_tool_open_runtime(values, NULL);
+    listing.runtime = gantry_command_open_runtime(values, NULL);
     if (!listing.runtime) return GANTRY_TOOL_FAILED;
     code = print_listing(&listing, values);
     gantry_runtime_release(listing.runtime);

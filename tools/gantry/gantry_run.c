@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_run.h"
 
 #define PAUSE_SECONDS 0.1
@@ -306,7 +307,7 @@ static int run_run(const gantry_command_values_t *values) {
     run.path = path;
     srand((unsigned)getpid());
     forget_automatic_list();
-    run.runtime = gantry_tool_open_runtime(values, NULL);
+    run.runtime = gantry_command_open_runtime(values, NULL);
     if (!run.runtime) {
         drop_json(&run);
         return GANTRY_TOOL_FAILED;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 static const char *source_name(gantry_setting_source_t source) {

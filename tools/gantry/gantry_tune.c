@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
@@ -332,7 +333,7 @@ static int tune_run(const gantry_command_values_t *values) {
     gantry_runtime_options_t runtime_options = {
         .struct_size = sizeof runtime_options,
         .opencl_cpu_as_gpu = GANTRY_OFF /* a device's type decides which product it uses */};
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, &runtime_options);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(values, &runtime_options);
     if (!runtime) return GANTRY_TOOL_FAILED;
     struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);

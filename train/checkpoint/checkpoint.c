@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gantry_train/checkpoint.h"
+#include <gantry_train/checkpoint.h>
 
 #include <gantry/io.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gantry_train/checkpoint.h"
+#include <gantry_train/checkpoint.h>
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gantry_train/dataset.h"
+#include <gantry_train/dataset.h>
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/data/element.h"
