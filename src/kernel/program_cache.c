@@ -20,14 +20,14 @@
 /* Raised when programs are built in a new way, so that old binaries are not used. */
 #define STORE_FORMAT 2u
 
-struct gantry__program_t {
+struct gantry__cached_program_t {
     /* the caller's constant; or `made`, a copy with a key of its own */
     const gantry_program_source_t *source;
     gantry_program_source_t made;
     void *key;
     char *options;
     gantry_backend_program_t *handle;
-    gantry__program_t *next;
+    gantry__cached_program_t *next;
 };
 
 typedef struct slot_t {
@@ -64,7 +64,7 @@ gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,
     return GANTRY_OK;
 }
 
-static void release_program(gantry__program_cache_t *cache, gantry__program_t *program) {
+static void release_program(gantry__program_cache_t *cache, gantry__cached_program_t *program) {
     if (program->handle) cache->backend->program->destroy(program->handle);
     gantry__heap_free(cache->heap, program->key, (size_t)program->made.key_bytes);
     gantry__heap_free_text(cache->heap, program->options);
@@ -89,7 +89,7 @@ void gantry__program_cache_deinit(gantry__program_cache_t *cache) {
         table = outgrown;
     }
     while (cache->programs) {
-        gantry__program_t *program = cache->programs;
+        gantry__cached_program_t *program = cache->programs;
         cache->programs = program->next;
         release_program(cache, program);
     }
@@ -109,7 +109,7 @@ static bool is_same_source(const gantry_program_source_t *a, const gantry_progra
 }
 
 /* Sets the program's source: the caller's, or a copy if that ends with the call. */
-static bool keep_source(gantry__program_cache_t *cache, gantry__program_t *program,
+static bool keep_source(gantry__program_cache_t *cache, gantry__cached_program_t *program,
                         const gantry_program_source_t *source) {
     program->source = source;
     if (!is_made(source)) return true;
@@ -270,9 +270,10 @@ static gantry_status_t build_whole(gantry__program_cache_t *cache,
 }
 
 /* The caller must hold the lock. */
-static gantry__program_t *find_program(const gantry__program_cache_t *cache,
-                                       const gantry_program_source_t *source, const char *options) {
-    for (gantry__program_t *program = cache->programs; program; program = program->next) {
+static gantry__cached_program_t *find_program(const gantry__program_cache_t *cache,
+                                              const gantry_program_source_t *source,
+                                              const char *options) {
+    for (gantry__cached_program_t *program = cache->programs; program; program = program->next) {
         if (is_same_source(program->source, source) && strcmp(program->options, options) == 0)
             return program;
     }
@@ -281,13 +282,13 @@ static gantry__program_t *find_program(const gantry__program_cache_t *cache,
 
 static gantry_status_t get_program(gantry__program_cache_t *cache,
                                    const gantry_program_source_t *source, const char *options,
-                                   const char *name, gantry__program_t **out_program) {
+                                   const char *name, gantry__cached_program_t **out_program) {
     gantry__mutex_lock(&cache->lock);
-    gantry__program_t *found = find_program(cache, source, options);
+    gantry__cached_program_t *found = find_program(cache, source, options);
     gantry__mutex_unlock(&cache->lock);
     *out_program = found;
     if (found) return GANTRY_OK;
-    gantry__program_t *program = gantry__heap_zalloc(cache->heap, sizeof *program);
+    gantry__cached_program_t *program = gantry__heap_zalloc(cache->heap, sizeof *program);
     if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     program->options = gantry__heap_strdup(cache->heap, options);
     gantry_status_t status = program->options && keep_source(cache, program, source)
@@ -428,7 +429,7 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
         atomic_fetch_add_explicit(&cache->counters->reused, 1, memory_order_relaxed);
         return GANTRY_OK;
     }
-    gantry__program_t *program;
+    gantry__cached_program_t *program;
     GANTRY__TRY(get_program(cache, source, options, name, &program));
     const uint32_t before = gantry__failures();
     int32_t code = cache->backend->program->kernel_find(program->handle, name, out_kernel);

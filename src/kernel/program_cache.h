@@ -19,7 +19,7 @@ typedef struct gantry__program_counters_t {
     atomic_uint_fast64_t built, loaded, reused, bad_entries, launches, build_ns;
 } gantry__program_counters_t;
 
-typedef struct gantry__program_t gantry__program_t;
+typedef struct gantry__cached_program_t gantry__cached_program_t;
 typedef struct gantry__kernel_table_t gantry__kernel_table_t;
 
 typedef struct gantry__program_cache_t {
@@ -31,7 +31,7 @@ typedef struct gantry__program_cache_t {
     gantry_backend_device_t *device;
     const gantry_device_info_t *info;
     gantry__mutex_t lock;
-    gantry__program_t *programs;               /* most recently added first */
+    gantry__cached_program_t *programs;        /* most recently added first */
     _Atomic(gantry__kernel_table_t *) kernels; /* NULL: none yet */
     size_t kernels_used;                       /* slots of the table */
 } gantry__program_cache_t;

@@ -127,7 +127,7 @@ static gantry_status_t read_format(const gantry__infer_t *call, gantry__window_t
 }
 
 gantry_status_t gantry__window_read(const gantry__infer_t *call,
-                                    const gantry__window_names_t *names, gantry__window_t *out) {
+                                    const gantry__window_attrs_t *names, gantry__window_t *out) {
     GANTRY__TRY(read_format(call, out));
     if (names->size) GANTRY__TRY(read_two(call, names->size, "ksize", 0, out->first, out->window));
     GANTRY__TRY(read_two(call, "strides", "strides", 0, out->first, out->step));
@@ -178,7 +178,7 @@ static gantry_status_t check_image(const gantry_shape_t *image, const char *what
 
 static gantry_status_t pool_shape(const gantry__infer_t *call, const gantry_shape_t *image,
                                   const char *what, gantry_shape_t *out) {
-    static const gantry__window_names_t names = {.size = "ksize"};
+    static const gantry__window_attrs_t names = {.size = "ksize"};
     gantry__window_t w;
     int64_t places[2];
     GANTRY__TRY(check_image(image, what));
@@ -255,7 +255,7 @@ static bool window_depth(int64_t size, int64_t other, int64_t *out) {
     return true;
 }
 
-static const gantry__window_names_t patch_names = {.size = "ksizes", .spread = "rates"};
+static const gantry__window_attrs_t patch_names = {.size = "ksizes", .spread = "rates"};
 
 gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call) {
     const gantry_shape_t *image = call->shapes[0];
@@ -297,7 +297,7 @@ gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call) {
 
 /* ---- convolutions ---- */
 
-static const gantry__window_names_t conv_names = {.spread = "dilations"};
+static const gantry__window_attrs_t conv_names = {.spread = "dilations"};
 
 gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gantry_shape_t *image,
                                          const gantry_shape_t *filter, gantry__window_t *out) {

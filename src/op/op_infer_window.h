@@ -18,14 +18,14 @@ typedef struct gantry__window_t {
 } gantry__window_t;
 
 /* Names of list attributes; NULL: the op has none. */
-typedef struct gantry__window_names_t {
+typedef struct gantry__window_attrs_t {
     const char *size;   /* "ksize"; NULL: window stays unchanged */
     const char *spread; /* "dilations" */
-} gantry__window_names_t;
+} gantry__window_attrs_t;
 
 /* Reads and checks size, strides, dilations, padding and data_format. */
 gantry_status_t gantry__window_read(const gantry__infer_t *call,
-                                    const gantry__window_names_t *names, gantry__window_t *out);
+                                    const gantry__window_attrs_t *names, gantry__window_t *out);
 /* The number of places of the window: InvalidArgument if it exceeds the padded image by more than a
  * step. */
 gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,

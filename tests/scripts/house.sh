@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Promise: The tree keeps the limits of docs/house.md, and scripts/measure-house notices a file that does not.
-# Promise: No two files of src/, backends/ and kernels/ have a static function of the same name.
+# Promise: No two files of src/, backends/, kernels/, train/, tools/ and integrations/ have a static function of the
+# same name.
 #
 # $1: sources, $2: an empty folder.
 set -eu
@@ -50,6 +51,12 @@ echo '' | broken src/a.c 'src/a.c:701: the file has 701 lines, at most 700'
 echo 'static int first(int a) { return a; }' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
 printf 'ROW(a)\nROW(b)\nstatic int first(int a) {\n    return a;\n}\n' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
 printf '%101s\n' '/* said with "quotes" */' | broken tests/c.c 'tests/c.c:2: 101 columns, at most 100'
+for wing in train tools integrations; do
+    mkdir "$work/$wing"
+    echo >"$work/$wing/e.c"
+    echo 'static int first(int a) { return a; }' | broken $wing/e.c "src/a.c:1: static first is defined in $wing/e.c, too"
+    rm -r "$work/$wing"
+done
 mkdir "$work/kernels/sort"
 echo 'bool is_set(const int *p) { return p != NULL; }' >"$work/kernels/sort/d.c"
 pointer='a pointer is compared with NULL: write p or !p'

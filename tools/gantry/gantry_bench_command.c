@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gantry_bench_command.h"
+#include "gantry_command.h"
 
 #define DEFAULT_SECONDS 20.0
 
@@ -199,7 +200,7 @@ static void crossings_json(gantry_json_t *json, const bench_t *bench) {
     gantry_json_end(json);
 }
 
-static void print_json(const bench_t *bench) {
+static void bench_print_json(const bench_t *bench) {
     gantry_json_t json;
     gantry_json_init(&json, stdout);
     gantry_json_object(&json, NULL);
@@ -252,7 +253,7 @@ static bool open_sides(const gantry_command_values_t *values, bench_t *bench) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .placement_mode = GANTRY_PLACEMENT_REQUIRE,
                                               .log_level = GANTRY_LEVEL_WARNING};
-    bench->runtime = gantry_tool_open_runtime(values, &options);
+    bench->runtime = gantry_command_open_runtime(values, &options);
     if (!bench->runtime || !open_side(bench, 0, "CPU:0")) return false;
     if (!device && !has_gpu(bench)) {
         (void)fprintf(
@@ -263,16 +264,16 @@ static bool open_sides(const gantry_command_values_t *values, bench_t *bench) {
     return open_side(bench, 1, device ? device : "GPU:0");
 }
 
-static int report(const gantry_command_values_t *values, const bench_t *bench) {
+static int bench_report(const gantry_command_values_t *values, const bench_t *bench) {
     const char *svg = gantry_command_value(values, "svg");
     if (gantry_command_has(values, "json"))
-        print_json(bench);
+        bench_print_json(bench);
     else
         print_table(bench);
     return !svg || bench_write_svg(bench, svg) ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
 }
 
-static int run(const gantry_command_values_t *values) {
+static int bench_run(const gantry_command_values_t *values) {
     double seconds = DEFAULT_SECONDS;
     if (!gantry_command_number(values, "seconds", 0.01, 3600, &seconds))
         return GANTRY_TOOL_WRONG_USAGE;
@@ -280,7 +281,7 @@ static int run(const gantry_command_values_t *values) {
     if (!bench) return gantry_tool_fail("there is no memory for the table");
     bench->seconds = seconds;
     int code = GANTRY_TOOL_FAILED;
-    if (open_sides(values, bench) && bench_measure(bench)) code = report(values, bench);
+    if (open_sides(values, bench) && bench_measure(bench)) code = bench_report(values, bench);
     bench_release(bench);
     free(bench);
     return code;
@@ -302,5 +303,5 @@ const gantry_command_t gantry_command_bench = {
                 GANTRY_OPTION_CPU_AS_GPU,
                 GANTRY_OPTION_VERBOSE},
     .examples = {{"gantry bench", NULL}, {"gantry bench --seconds 5 --svg bench.svg", NULL}},
-    .run = run,
+    .run = bench_run,
 };

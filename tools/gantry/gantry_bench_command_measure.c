@@ -53,19 +53,19 @@ static bool is_product(bench_series_t series) {
     return series == BENCH_MATMUL || series == BENCH_MATMUL_COPIED;
 }
 
-static size_t elements_of(const bench_cell_t *cell) {
+static size_t bench_measure_elements_of(const bench_cell_t *cell) {
     return (size_t)(is_product(cell->series) ? cell->size * cell->size : cell->size);
 }
 
-static gantry_shape_t shape_of(const bench_cell_t *cell) {
+static gantry_shape_t bench_measure_shape_of(const bench_cell_t *cell) {
     const int64_t size = (int64_t)cell->size;
     return is_product(cell->series) ? GANTRY_SHAPE(size, size) : GANTRY_SHAPE(size);
 }
 
-static bool make_host(bench_t *bench) {
+static bool bench_measure_make_host(bench_t *bench) {
     size_t most = 0;
     for (size_t i = 0; i < bench->cell_count; ++i) {
-        const size_t elements = elements_of(&bench->cells[i]);
+        const size_t elements = bench_measure_elements_of(&bench->cells[i]);
         if (elements > most) most = elements;
     }
     bench->host = malloc(most * sizeof *bench->host);
@@ -80,11 +80,11 @@ static bool make_host(bench_t *bench) {
 /* ---- a run ---- */
 
 static const gantry_tensor_t *from_host(const bench_t *bench, const bench_cell_t *cell, int side) {
-    return gantry_constant(bench->sides[side].scope, GANTRY_FLOAT32, shape_of(cell), bench->host,
-                           elements_of(cell) * sizeof(float));
+    return gantry_constant(bench->sides[side].scope, GANTRY_FLOAT32, bench_measure_shape_of(cell),
+                           bench->host, bench_measure_elements_of(cell) * sizeof(float));
 }
 
-static bool take_result(gantry_scope_t *scope, const gantry_tensor_t *result) {
+static bool bench_measure_take_result(gantry_scope_t *scope, const gantry_tensor_t *result) {
     const bool good = result && gantry_tensor_wait(result) == GANTRY_OK;
     gantry_tensor_drop(scope, result);
     return good;
@@ -92,7 +92,7 @@ static bool take_result(gantry_scope_t *scope, const gantry_tensor_t *result) {
 
 static bool run_copied(const bench_t *bench, const bench_cell_t *cell, int side) {
     gantry_scope_t *scope = bench->sides[side].scope;
-    const size_t bytes = elements_of(cell) * sizeof(float);
+    const size_t bytes = bench_measure_elements_of(cell) * sizeof(float);
     const gantry_tensor_t *a = from_host(bench, cell, side), *b = from_host(bench, cell, side),
                           *c = gantry_matmul(scope, a, b, NULL);
     const bool good = c && gantry_tensor_read(c, bench->result, bytes) == GANTRY_OK;
@@ -106,13 +106,14 @@ static bool run_cell(const bench_t *bench, const bench_cell_t *cell, int side) {
     gantry_scope_t *scope = bench->sides[side].scope;
     const gantry_tensor_t *a = cell->a[side], *b = cell->b[side];
     switch (cell->series) {
-        case BENCH_TO_DEVICE: return take_result(scope, from_host(bench, cell, side));
+        case BENCH_TO_DEVICE: return bench_measure_take_result(scope, from_host(bench, cell, side));
         case BENCH_FROM_DEVICE:
-            return gantry_tensor_read(a, bench->result, elements_of(cell) * sizeof(float)) ==
-                   GANTRY_OK;
-        case BENCH_MATMUL: return take_result(scope, gantry_matmul(scope, a, b, NULL));
+            return gantry_tensor_read(a, bench->result,
+                                      bench_measure_elements_of(cell) * sizeof(float)) == GANTRY_OK;
+        case BENCH_MATMUL:
+            return bench_measure_take_result(scope, gantry_matmul(scope, a, b, NULL));
         case BENCH_MATMUL_COPIED: return run_copied(bench, cell, side);
-        default: return take_result(scope, gantry_add(scope, a, b));
+        default: return bench_measure_take_result(scope, gantry_add(scope, a, b));
     }
 }
 
@@ -179,7 +180,7 @@ static double prepare_end(const bench_t *bench, bench_series_t series) {
     return PREPARE_SHARE * bench->seconds * (series + 1) / BENCH_SERIES;
 }
 
-static bool prepare(bench_t *bench) {
+static bool bench_measure_prepare(bench_t *bench) {
     double expected = 0;
     for (size_t i = 0; i < bench->cell_count; ++i) {
         bench_cell_t *cell = &bench->cells[i];
@@ -195,7 +196,7 @@ static bool prepare(bench_t *bench) {
 
 /* ---- rounds ---- */
 
-static bool run_round(bench_t *bench) {
+static bool bench_measure_run_round(bench_t *bench) {
     for (size_t i = 0; i < bench->cell_count; ++i) {
         for (int side = 0; side < BENCH_SIDES; ++side) {
             if (bench->cells[i].is_skipped || !*bench->sides[side].name) continue;
@@ -210,9 +211,9 @@ static bool run_round(bench_t *bench) {
 bool bench_measure(bench_t *bench) {
     bench->begin = now();
     add_cells(bench);
-    bool good = make_host(bench) && prepare(bench);
+    bool good = bench_measure_make_host(bench) && bench_measure_prepare(bench);
     while (good && elapsed(bench) < bench->seconds && bench->rounds < BENCH_MOST_SAMPLES - 1)
-        good = run_round(bench);
+        good = bench_measure_run_round(bench);
     return good;
 }
 

@@ -24,7 +24,7 @@ typedef struct panel_t {
     double least_x, most_x, least_y, most_y; /* logarithms */
 } panel_t;
 
-static void print_escaped(FILE *file, const char *text) {
+static void bench_svg_print_escaped(FILE *file, const char *text) {
     for (; *text; ++text) {
         const char *form = *text == '&'   ? "&amp;"
                            : *text == '<' ? "&lt;"
@@ -36,9 +36,10 @@ static void print_escaped(FILE *file, const char *text) {
     }
 }
 
-static void print_text(FILE *file, double x, double y, const char *attributes, const char *text) {
+static void bench_svg_print_text(FILE *file, double x, double y, const char *attributes,
+                                 const char *text) {
     (void)fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    print_escaped(file, text);
+    bench_svg_print_escaped(file, text);
     (void)fputs("</text>\n", file);
 }
 
@@ -86,7 +87,7 @@ static void draw_frame(const panel_t *panel) {
     char text[128];
     (void)snprintf(text, sizeof text, "%s, %s", bench_series_title(panel->series),
                    bench_unit(panel->series));
-    print_text(panel->file, panel->left, panel->top - 10, "font-weight=\"bold\"", text);
+    bench_svg_print_text(panel->file, panel->left, panel->top - 10, "font-weight=\"bold\"", text);
     (void)fprintf(
         panel->file,
         "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" stroke=\"#888\"/>\n",
@@ -97,8 +98,8 @@ static void draw_frame(const panel_t *panel) {
                       "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n",
                       panel->left, y, panel->left + PANEL_WIDTH, y);
         (void)snprintf(text, sizeof text, "%g", pow(10, power));
-        print_text(panel->file, panel->left - 6, y + 4, "text-anchor=\"end\" font-size=\"11\"",
-                   text);
+        bench_svg_print_text(panel->file, panel->left - 6, y + 4,
+                             "text-anchor=\"end\" font-size=\"11\"", text);
     }
 }
 
@@ -111,9 +112,9 @@ static void draw_sizes(const panel_t *panel) {
         const double x = x_of(panel, (double)cell->size);
         if (x - last < 75) continue;
         last = x;
-        print_text(panel->file, x, panel->top + PANEL_HEIGHT + 16,
-                   "text-anchor=\"middle\" font-size=\"11\"",
-                   bench_size_text(panel->series, (double)cell->size, text));
+        bench_svg_print_text(panel->file, x, panel->top + PANEL_HEIGHT + 16,
+                             "text-anchor=\"middle\" font-size=\"11\"",
+                             bench_size_text(panel->series, (double)cell->size, text));
     }
 }
 
@@ -149,8 +150,9 @@ static void draw_crossing(const panel_t *panel) {
     (void)snprintf(text, sizeof text, "%s from %s", panel->bench->sides[1].name,
                    bench_size_text(panel->series, at, size));
     const bool is_right = x > panel->left + PANEL_WIDTH / 2;
-    print_text(panel->file, is_right ? x - 4 : x + 4, panel->top + PANEL_HEIGHT - 6,
-               is_right ? "text-anchor=\"end\" font-size=\"11\"" : "font-size=\"11\"", text);
+    bench_svg_print_text(panel->file, is_right ? x - 4 : x + 4, panel->top + PANEL_HEIGHT - 6,
+                         is_right ? "text-anchor=\"end\" font-size=\"11\"" : "font-size=\"11\"",
+                         text);
 }
 
 static void draw_panel(FILE *file, const bench_t *bench, bench_series_t series, double left,
@@ -180,7 +182,7 @@ static void draw_heading(FILE *file, const bench_t *bench) {
         (void)fprintf(file, "<rect x=\"80\" y=\"%.1f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n",
                       y - 11, colours[side]);
         (void)snprintf(text, sizeof text, "%s: %s", shown->name, shown->hardware);
-        print_text(file, 98, y, "", text);
+        bench_svg_print_text(file, 98, y, "", text);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gantry_cache.h"
+#include "gantry_command.h"
 
 #define LEAST_UNFINISHED_SECONDS 3600 /* a program may still write a younger file */
 
@@ -60,7 +61,7 @@ static bool is_spelling(const char *text) {
 }
 
 /* Opens all backends to find the device that a spelling names. */
-static bool find_device(cache_call_t *call, const char *text) {
+static bool cache_find_device(cache_call_t *call, const char *text) {
     cache_choice_t *choice = &call->choice;
     gantry_device_details_t details = {.struct_size = sizeof details};
     const gantry_physical_device_t *device;
@@ -68,7 +69,7 @@ static bool find_device(cache_call_t *call, const char *text) {
         choice->text = text;
         return true;
     }
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(call->values, NULL);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(call->values, NULL);
     if (!runtime) return false;
     const bool found = gantry_find_physical_device(runtime, text, &device) == GANTRY_OK &&
                        gantry_get_device_details(runtime, device, &details) == GANTRY_OK;
@@ -259,7 +260,7 @@ static void report_tuning(cache_call_t *call) {
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .kernel_cache = "", .log_level = GANTRY_LEVEL_WARNING};
     if (!*call->choice.spelled) options.backends = "cpu";
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(call->values, &options);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(call->values, &options);
     if (!runtime) {
         ++call->problems;
         return;
@@ -294,7 +295,7 @@ static void choose_parts(cache_call_t *call) {
     call->has_tuning = call->action != CACHE_CLEAR;
 }
 
-static int run(const gantry_command_values_t *values) {
+static int cache_run(const gantry_command_values_t *values) {
     gantry_json_t json;
     cache_call_t call = {.values = values, .now = (int64_t)time(NULL)};
     if (values->operand_count > 0 && !read_action(values->operands[0], &call.action))
@@ -306,7 +307,7 @@ static int run(const gantry_command_values_t *values) {
     choose_parts(&call);
     call.choice.is_dry_run = gantry_command_has(values, "dry-run");
     const char *device = gantry_command_value(values, "device");
-    if (device && !find_device(&call, device)) return GANTRY_TOOL_FAILED;
+    if (device && !cache_find_device(&call, device)) return GANTRY_TOOL_FAILED;
     if (call.action == CACHE_CLEAR && call.has_tuning &&
         (call.choice.text || call.choice.older_seconds > 0))
         return gantry_command_refuse(
@@ -347,5 +348,5 @@ const gantry_command_t gantry_command_cache = {
     .examples = {{"gantry cache", "lists all"},
                  {"gantry cache verify", "reads all files"},
                  {"gantry cache clear --older 30d", "removes kernels that are older than 30 days"}},
-    .run = run,
+    .run = cache_run,
 };

@@ -110,19 +110,19 @@ static bool check_head(cache_file_t *file, const head_t *head, size_t got) {
     return !file->is_damaged;
 }
 
-static int open_file(const cache_folder_t *self, cache_file_t *file) {
+static int cache_files_open_file(const cache_folder_t *self, cache_file_t *file) {
     int handle = openat(self->handle, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (handle < 0)
         (void)snprintf(file->why, sizeof file->why, "it cannot be opened: %s", strerror(errno));
     return handle;
 }
 
-static void read_head(const cache_folder_t *self, cache_file_t *file) {
+static void cache_files_read_head(const cache_folder_t *self, cache_file_t *file) {
     union {
         head_t head;
         char bytes[sizeof(head_t) + MOST_LABEL_BYTES];
     } begin;
-    int handle = open_file(self, file);
+    int handle = cache_files_open_file(self, file);
     if (handle < 0) return;
     ssize_t got = read(handle, begin.bytes, sizeof begin.bytes);
     (void)close(handle);
@@ -164,7 +164,7 @@ void cache_file_verify(const cache_folder_t *self, cache_file_t *file) {
         return;
     }
     unsigned char *bytes = malloc((size_t)file->size_bytes);
-    int handle = open_file(self, file);
+    int handle = cache_files_open_file(self, file);
     if (handle < 0 || !bytes) {
         file->is_read = false;
         if (!bytes) (void)snprintf(file->why, sizeof file->why, "there is no memory to read it");
@@ -213,8 +213,8 @@ bool cache_folder_is_writable(cache_folder_t *self) {
     return false;
 }
 
-static bool add_file(cache_folder_t *self, const char *name, cache_kind_t kind,
-                     const struct stat *info) {
+static bool cache_files_add_file(cache_folder_t *self, const char *name, cache_kind_t kind,
+                                 const struct stat *info) {
     if (self->count == self->capacity) {
         size_t wanted = self->capacity ? 2 * self->capacity : 64;
         cache_file_t *grown = realloc(self->files, wanted * sizeof *grown);
@@ -228,7 +228,7 @@ static bool add_file(cache_folder_t *self, const char *name, cache_kind_t kind,
                            .written = (int64_t)info->st_mtime,
                            .owner = info->st_uid};
     (void)snprintf(file->name, sizeof file->name, "%s", name);
-    if (kind == CACHE_PROGRAM) read_head(self, file);
+    if (kind == CACHE_PROGRAM) cache_files_read_head(self, file);
     return true;
 }
 
@@ -238,7 +238,7 @@ static int newest_first(const void *left, const void *right) {
     return strcmp(a->name, b->name);
 }
 
-static bool fail(cache_folder_t *self, int error) {
+static bool cache_files_fail(cache_folder_t *self, int error) {
     (void)snprintf(self->why, sizeof self->why, "%s", strerror(error));
     return false;
 }
@@ -249,30 +249,30 @@ static bool collect(cache_folder_t *self, DIR *directory) {
         cache_kind_t kind;
         errno = 0;
         const struct dirent *entry = readdir(directory);
-        if (!entry) return errno ? fail(self, errno) : true;
+        if (!entry) return errno ? cache_files_fail(self, errno) : true;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         if (!is_cache_name(entry->d_name, &kind) ||
             fstatat(self->handle, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(info.st_mode)) {
             ++self->foreign;
-        } else if (!add_file(self, entry->d_name, kind, &info)) {
-            return fail(self, ENOMEM);
+        } else if (!cache_files_add_file(self, entry->d_name, kind, &info)) {
+            return cache_files_fail(self, ENOMEM);
         }
     }
 }
 
 bool cache_folder_open(cache_folder_t *self, const char *path) {
     *self = (cache_folder_t){.handle = -1};
-    if (strlen(path) >= sizeof self->path) return fail(self, ENAMETOOLONG);
+    if (strlen(path) >= sizeof self->path) return cache_files_fail(self, ENAMETOOLONG);
     (void)snprintf(self->path, sizeof self->path, "%s", path);
     self->handle = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (self->handle < 0) return errno == ENOENT ? true : fail(self, errno);
+    if (self->handle < 0) return errno == ENOENT ? true : cache_files_fail(self, errno);
     int again = openat(self->handle, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = again < 0 ? NULL : fdopendir(again);
     if (!directory) {
         int error = errno;
         if (again >= 0) (void)close(again);
-        return fail(self, error);
+        return cache_files_fail(self, error);
     }
     bool good = collect(self, directory);
     (void)closedir(directory);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 #define MOST_CLAIMS 256
@@ -27,7 +28,7 @@ typedef struct claimed_t {
 
 /* ---- what is known ---- */
 
-static void name_device(gantry_runtime_t *runtime, claimed_t *claimed) {
+static void claims_name_device(gantry_runtime_t *runtime, claimed_t *claimed) {
     const gantry_physical_device_t *devices[64];
     size_t count = 0;
     if (gantry_list_physical_devices(runtime, NULL, 64, devices, &count) != GANTRY_OK) return;
@@ -87,7 +88,7 @@ static claimed_t *list_claims(gantry_runtime_t *runtime, size_t *out_count, size
     if (!all) (void)gantry_tool_fail("claims: no memory for %zu claims", *out_count);
     for (size_t i = 0; all && i < *out_count; ++i) {
         all[i].info = infos[i];
-        name_device(runtime, &all[i]);
+        claims_name_device(runtime, &all[i]);
         find_holders(&all[i]);
     }
     return all;
@@ -121,7 +122,7 @@ static void print_claims(const claimed_t *all, size_t count, size_t waiting) {
         (void)printf("%zu claimant%s in the queue\n", waiting, waiting == 1 ? " waits" : "s wait");
 }
 
-static void print_json(const claimed_t *all, size_t count, size_t waiting) {
+static void claims_print_json(const claimed_t *all, size_t count, size_t waiting) {
     gantry_json_t json;
     char user[GANTRY_TOOL_TEXT_BYTES];
     gantry_json_init(&json, stdout);
@@ -153,11 +154,11 @@ static void print_json(const claimed_t *all, size_t count, size_t waiting) {
 
 static int claims_run(const gantry_command_values_t *values) {
     size_t count = 0, waiting = 0;
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, NULL);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(values, NULL);
     if (!runtime) return GANTRY_TOOL_FAILED;
     claimed_t *all = list_claims(runtime, &count, &waiting);
     if (all && gantry_command_has(values, "json")) {
-        print_json(all, count, waiting);
+        claims_print_json(all, count, waiting);
     } else if (all) {
         print_claims(all, count, waiting);
     }

@@ -71,7 +71,7 @@ static bool refuse_option(const gantry_command_t *command, const char *word) {
     return false;
 }
 
-static bool is_choice(const char *choices, const char *word) {
+static bool command_is_choice(const char *choices, const char *word) {
     char choice[32];
     for (size_t i = 0; gantry_command_choice_at(choices, i, choice); ++i) {
         if (strcmp(choice, word) == 0) return true;
@@ -102,7 +102,7 @@ static bool add_option(gantry_command_values_t *values, const gantry_command_opt
     const gantry_command_t *command = values->command;
     char name[64];
     (void)snprintf(name, sizeof name, "--%s", option->name);
-    if (text && option->choices && !is_choice(option->choices, text))
+    if (text && option->choices && !command_is_choice(option->choices, text))
         return refuse_choice(command, name, option->choices, text);
     if (text && !option->is_repeatable && gantry_command_has(values, option->name)) {
         (void)gantry_command_refuse(command, "%s is given twice; accepted: one value", name);
@@ -151,7 +151,7 @@ static bool check_operands(const gantry_command_values_t *values) {
         return false;
     }
     if (count == 0 || !command->operand_choices ||
-        is_choice(command->operand_choices, values->operands[0]))
+        command_is_choice(command->operand_choices, values->operands[0]))
         return true;
     return refuse_choice(command, "the first word", command->operand_choices, values->operands[0]);
 }
@@ -191,4 +191,24 @@ void gantry_command_values_deinit(gantry_command_values_t *values) {
     free(values->items);
     free(values->operands);
     *values = (gantry_command_values_t){0};
+}
+
+/* ---- the runtime of a command ---- */
+
+static bool has_option(const gantry_command_t *command, const char *name) {
+    for (size_t i = 0; i < gantry_command_option_count(command); ++i) {
+        if (strcmp(command->options[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+gantry_runtime_t *gantry_command_open_runtime(const gantry_command_values_t *values,
+                                              const gantry_runtime_options_t *options) {
+    gantry_runtime_options_t own = {.struct_size = sizeof own};
+    if (options) own = *options;
+    if (has_option(values->command, "opencl-cpu-as-gpu") &&
+        gantry_command_has(values, "opencl-cpu-as-gpu"))
+        own.opencl_cpu_as_gpu = GANTRY_ON;
+    return gantry_tool_create_runtime(
+        &own, has_option(values->command, "verbose") && gantry_command_has(values, "verbose"));
 }

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <gantry/gantry.h>
+
 #define GANTRY_COMMAND_MOST_OPTIONS 24
 #define GANTRY_COMMAND_MOST_LINES 8
 #define GANTRY_COMMAND_ANY SIZE_MAX /* operand_most: no bound */
@@ -132,6 +134,11 @@ int gantry_command_refuse(const gantry_command_t *command, const char *format, .
  * 0". */
 int gantry_command_refuse_value(const gantry_command_values_t *values, const char *name,
                                 const char *accepted);
+
+/* Creates the command's runtime, with --verbose and --opencl-cpu-as-gpu if it has them; options NULL:
+ * none. NULL after a message. */
+gantry_runtime_t *gantry_command_open_runtime(const gantry_command_values_t *values,
+                                              const gantry_runtime_options_t *options);
 
 /* ---- for the parser, help, the manual page and completions ---- */
 

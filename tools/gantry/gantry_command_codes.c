@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry __exit_codes: the table of all exit codes in docs/command.md, in Markdown. */
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 static const gantry_command_t any = {.name = ""};

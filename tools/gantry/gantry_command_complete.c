@@ -4,6 +4,7 @@
  * user types. */
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* In single quotes, as all three shells read it. */

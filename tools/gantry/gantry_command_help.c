@@ -2,6 +2,7 @@
 /* gantry --help, gantry help NAME, gantry NAME --help. */
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 #define WIDEST 100 /* longer lines read badly */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry help --json: the tables of the commands. */
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
-static void add_option(gantry_json_t *json, const gantry_command_option_t *option) {
+static void command_json_add_option(gantry_json_t *json, const gantry_command_option_t *option) {
     char choice[32];
     gantry_json_object(json, NULL);
     gantry_json_text(json, "name", option->name);
@@ -36,7 +37,7 @@ static void add_command(gantry_json_t *json, const gantry_command_t *command) {
     gantry_json_text(json, "operands", command->operands);
     gantry_json_array(json, "options");
     for (size_t i = 0; i < gantry_command_option_count(command); ++i)
-        add_option(json, &command->options[i]);
+        command_json_add_option(json, &command->options[i]);
     gantry_json_end(json);
     add_exit_codes(json, command);
     gantry_json_end(json);

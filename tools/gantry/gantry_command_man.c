@@ -3,6 +3,7 @@
  * it. */
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* Text as troff reads it. A line must not begin with a dot or an apostrophe, and a hyphen is a
@@ -35,7 +36,7 @@ static void print_sentence(const char *text) {
     (void)fputs(".\n", stdout);
 }
 
-static void print_paragraphs(const char *text) {
+static void command_man_print_paragraphs(const char *text) {
     while (*text) {
         char paragraph[2048];
         const char *end = strstr(text, "\n\n");
@@ -47,7 +48,7 @@ static void print_paragraphs(const char *text) {
     }
 }
 
-static void print_options(const gantry_command_t *command) {
+static void command_man_print_options(const gantry_command_t *command) {
     for (size_t i = 0; i < gantry_command_option_count(command); ++i) {
         const gantry_command_option_t *option = &command->options[i];
         char text[512];
@@ -88,8 +89,8 @@ static void print_command(const gantry_command_t *command) {
     if (command->operands) print_escaped(command->operands);
     (void)fputs("\n.PP\n", stdout);
     print_sentence(command->summary);
-    if (command->description) print_paragraphs(command->description);
-    print_options(command);
+    if (command->description) command_man_print_paragraphs(command->description);
+    command_man_print_options(command);
     print_exit_codes(command);
     print_examples(command);
 }

@@ -11,7 +11,7 @@
 
 #define MOST_LETTERS 40
 
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+static size_t command_nearest_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t distance_between(const char *a, const char *b) {
     const size_t a_length = strlen(a), b_length = strlen(b);
@@ -23,10 +23,11 @@ static size_t distance_between(const char *a, const char *b) {
         row[0] = i;
         for (size_t k = 1; k <= b_length; ++k) {
             const int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[k - 1]);
-            row[k] = smaller(above[k - 1] + (x != y), smaller(above[k], row[k - 1]) + 1);
+            row[k] = command_nearest_smaller(above[k - 1] + (x != y),
+                                             command_nearest_smaller(above[k], row[k - 1]) + 1);
             if (i > 1 && k > 1 && x == tolower((unsigned char)b[k - 2]) &&
                 y == tolower((unsigned char)a[i - 2]))
-                row[k] = smaller(row[k], second[k - 2] + 1);
+                row[k] = command_nearest_smaller(row[k], second[k - 2] + 1);
         }
     }
     return rows[a_length % 3][b_length];
@@ -36,10 +37,11 @@ void gantry_command_nearest_offer(gantry_command_nearest_t *self, const char *ca
     const size_t length = strlen(self->word), most = length < 5 ? 1 : length < 9 ? 2 : length / 3;
     size_t distance = distance_between(self->word, candidate);
     /* a word cut short is one error */
-    if (length >= 2 && strncmp(self->word, candidate, length) == 0) distance = smaller(distance, 1);
+    if (length >= 2 && strncmp(self->word, candidate, length) == 0)
+        distance = command_nearest_smaller(distance, 1);
     if (distance > most || (self->best[0] && distance >= self->distance)) return;
     self->distance = distance;
-    size_t used = smaller(strlen(candidate), sizeof self->best - 1);
+    size_t used = command_nearest_smaller(strlen(candidate), sizeof self->best - 1);
     memcpy(self->best, candidate, used);
     self->best[used] = '\0';
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* The option of the command's own table. */

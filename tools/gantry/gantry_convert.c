@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_convert.h"
 
 #define MOST_NAMED 8 /* tensors that a message names */
@@ -108,7 +109,8 @@ static bool check_names(const convert_set_t *set, const char *path, convert_form
     return true;
 }
 
-static bool check_count(const convert_set_t *set, const char *path, convert_format_t format) {
+static bool convert_check_count(const convert_set_t *set, const char *path,
+                                convert_format_t format) {
     char names[1024] = "";
     size_t count = 0;
     if (format != CONVERT_NPY || set->count == 1) return true;
@@ -232,7 +234,7 @@ static void print_tensor_json(gantry_json_t *json, const convert_tensor_t *tenso
     gantry_json_end(json);
 }
 
-static void print_json(const convert_set_t *set, const char *in, const char *out) {
+static void convert_print_json(const convert_set_t *set, const char *in, const char *out) {
     gantry_json_t json;
     gantry_json_init(&json, stdout);
     gantry_json_object(&json, NULL);
@@ -244,10 +246,11 @@ static void print_json(const convert_set_t *set, const char *in, const char *out
     gantry_json_end(&json);
 }
 
-static void tell(const gantry_command_values_t *values, const convert_set_t *set, const char *out) {
+static void convert_tell(const gantry_command_values_t *values, const convert_set_t *set,
+                         const char *out) {
     const char *in = values->operands[0];
     if (gantry_command_has(values, "json")) {
-        print_json(set, in, out);
+        convert_print_json(set, in, out);
         return;
     }
     size_t unread = 0;
@@ -263,14 +266,14 @@ static void tell(const gantry_command_values_t *values, const convert_set_t *set
 /* ---- the command ---- */
 
 /* Loads the tensors of the source if there is an output for them. */
-static bool load(const convert_source_t *source, convert_set_t *set) {
+static bool convert_load_all(const convert_source_t *source, convert_set_t *set) {
     for (size_t i = 0; i < set->count; ++i)
         if (!convert_load(source, &set->tensors[i])) return false;
     return true;
 }
 
-static bool prepare(const gantry_command_values_t *values, const convert_source_t *source,
-                    convert_set_t *set) {
+static bool convert_prepare(const gantry_command_values_t *values, const convert_source_t *source,
+                            convert_set_t *set) {
     const char *in = values->operands[0], *tensor = gantry_command_value(values, "tensor");
     const bool has_output = values->operand_count > 1;
     if (set->count > 0 && !name_array(set, in, NULL)) return false;
@@ -283,14 +286,14 @@ static bool prepare(const gantry_command_values_t *values, const convert_source_
     }
     if (has_output && (!check_problems(set, in, tensor != NULL,
                                        !tensor && gantry_command_has(values, "skip-unreadable")) ||
-                       !load(source, set)))
+                       !convert_load_all(source, set)))
         return false;
     if (name && set->count > 0 && !name_array(set, in, name)) return false;
     return !gantry_command_has(values, "widen") || widen(set, in);
 }
 
 static bool write_output(const convert_set_t *set, const char *path, convert_format_t format) {
-    if (!check_count(set, path, format) || !check_types(set, path, format) ||
+    if (!convert_check_count(set, path, format) || !check_types(set, path, format) ||
         !check_names(set, path, format))
         return false;
     if (set->text_count > 0 && format != CONVERT_SAFETENSORS)
@@ -299,20 +302,20 @@ static bool write_output(const convert_set_t *set, const char *path, convert_for
     return convert_write(path, format, set);
 }
 
-static bool convert(const gantry_command_values_t *values, convert_format_t format) {
+static bool convert_files(const gantry_command_values_t *values, convert_format_t format) {
     const char *in = values->operands[0],
                *out = values->operand_count > 1 ? values->operands[1] : NULL;
     convert_source_t source;
     convert_set_t set;
-    const bool good = convert_open(in, &source, &set) && prepare(values, &source, &set) &&
+    const bool good = convert_open(in, &source, &set) && convert_prepare(values, &source, &set) &&
                       (!out || write_output(&set, out, format));
-    if (good) tell(values, &set, out);
+    if (good) convert_tell(values, &set, out);
     convert_set_deinit(&set);
     convert_close(&source);
     return good;
 }
 
-static int run(const gantry_command_values_t *values) {
+static int convert_run(const gantry_command_values_t *values) {
     const char *out = values->operand_count > 1 ? values->operands[1] : NULL;
     const size_t wished = gantry_command_choice(values, "to", CONVERT_FORMATS);
     convert_format_t format = (convert_format_t)wished;
@@ -321,7 +324,7 @@ static int run(const gantry_command_values_t *values) {
             values->command,
             "the name %s ends with none of .npy, .npz and .safetensors; --to names the format",
             out);
-    return convert(values, format) ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
+    return convert_files(values, format) ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
 }
 
 const gantry_command_t gantry_command_convert = {
@@ -350,5 +353,5 @@ const gantry_command_t gantry_command_convert = {
     .examples = {{"gantry convert weights.npz weights.safetensors", NULL},
                  {"gantry convert model.safetensors", "lists its tensors"},
                  {"gantry convert model.safetensors kernel.npy --tensor dense/kernel", NULL}},
-    .run = run,
+    .run = convert_run,
 };

@@ -16,10 +16,10 @@
 
 /* ---- the set ---- */
 
-static void *allocate(size_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
+static void *convert_file_allocate(size_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
 
-static char *copy_text(const char *text) {
-    char *copy = allocate(strlen(text) + 1);
+static char *convert_file_copy_text(const char *text) {
+    char *copy = convert_file_allocate(strlen(text) + 1);
     if (copy) memcpy(copy, text, strlen(text) + 1);
     return copy;
 }
@@ -62,7 +62,7 @@ static convert_tensor_t *set_append(convert_set_t *self, const char *path,
 convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const char *name,
                                   gantry_dtype_t dtype, const gantry_shape_t *shape) {
     const convert_tensor_t made = {
-        .name = copy_text(name),
+        .name = convert_file_copy_text(name),
         .dtype = dtype,
         .shape = *shape,
         .bytes = (size_t)gantry_shape_elements(shape) * gantry_dtype_size(dtype)};
@@ -71,8 +71,8 @@ convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const c
 
 convert_tensor_t *convert_set_add_problem(convert_set_t *self, const char *path, const char *name,
                                           const char *problem) {
-    convert_tensor_t made = {.problem = copy_text(problem)};
-    if (made.problem) made.name = copy_text(name);
+    convert_tensor_t made = {.problem = convert_file_copy_text(problem)};
+    if (made.problem) made.name = convert_file_copy_text(name);
     return set_append(self, path, &made);
 }
 

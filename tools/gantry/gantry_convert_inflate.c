@@ -40,22 +40,22 @@ typedef struct bits_t {
     bool is_over; /* more bits were requested than the input has */
 } bits_t;
 
-static void refill(bits_t *bits) {
+static void convert_inflate_refill(bits_t *bits) {
     for (; bits->count <= 56 && bits->at < bits->end; bits->count += 8)
         bits->value |= (uint64_t)*bits->at++ << bits->count;
 }
 
-static void drop(bits_t *bits, unsigned count) {
+static void convert_inflate_drop(bits_t *bits, unsigned count) {
     bits->is_over |= count > bits->count;
     if (bits->is_over) return;
     bits->value >>= count;
     bits->count -= count;
 }
 
-static unsigned take(bits_t *bits, unsigned count) {
-    refill(bits);
+static unsigned convert_inflate_take(bits_t *bits, unsigned count) {
+    convert_inflate_refill(bits);
     const unsigned value = (unsigned)(bits->value & ((UINT64_C(1) << count) - 1));
-    drop(bits, count);
+    convert_inflate_drop(bits, count);
     return value;
 }
 
@@ -73,7 +73,8 @@ static unsigned reverse(unsigned value, unsigned bits) {
 }
 
 /* Makes the canonical code of these lengths. False if more codes are wanted than there are. */
-static bool make_code(code_t *code, const unsigned char *lengths, unsigned symbols) {
+static bool convert_inflate_make_code(code_t *code, const unsigned char *lengths,
+                                      unsigned symbols) {
     unsigned counts[MOST_CODE_BITS + 1] = {0}, next[MOST_CODE_BITS + 2] = {0};
     code->bits = 1;
     for (unsigned i = 0; i < symbols; ++i) ++counts[lengths[i]];
@@ -95,10 +96,10 @@ static bool make_code(code_t *code, const unsigned char *lengths, unsigned symbo
 }
 
 /* The next symbol; -1 if the input begins no code. */
-static int take_symbol(bits_t *bits, const code_t *code) {
-    refill(bits);
+static int convert_inflate_take_symbol(bits_t *bits, const code_t *code) {
+    convert_inflate_refill(bits);
     const unsigned entry = code->entries[bits->value & ((1u << code->bits) - 1)];
-    drop(bits, entry & 15);
+    convert_inflate_drop(bits, entry & 15);
     return (entry & 15) == 0 || bits->is_over ? -1 : (int)(entry >> 4);
 }
 
@@ -129,16 +130,17 @@ static bool take_match(inflate_t *self, int symbol) {
         193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
     const unsigned of = (unsigned)symbol - 257;
     if (of >= sizeof lengths / sizeof lengths[0]) return false;
-    const size_t length = lengths[of] + take(&self->in, length_bits[of]);
-    const int place = take_symbol(&self->in, &self->distances);
+    const size_t length = lengths[of] + convert_inflate_take(&self->in, length_bits[of]);
+    const int place = convert_inflate_take_symbol(&self->in, &self->distances);
     if (place < 0 || (size_t)place >= sizeof distances / sizeof distances[0]) return false;
     const unsigned bits = place < 4 ? 0 : (unsigned)place / 2 - 1;
-    return copy_back(self, distances[place] + take(&self->in, bits), length) && !self->in.is_over;
+    return copy_back(self, distances[place] + convert_inflate_take(&self->in, bits), length) &&
+           !self->in.is_over;
 }
 
 static bool take_symbols(inflate_t *self) {
     for (;;) {
-        const int symbol = take_symbol(&self->in, &self->literals);
+        const int symbol = convert_inflate_take_symbol(&self->in, &self->literals);
         if (symbol == 256) return true;
         if (symbol < 0) return false;
         if (symbol > 256) {
@@ -152,36 +154,37 @@ static bool take_symbols(inflate_t *self) {
 }
 
 static bool take_stored(inflate_t *self) {
-    drop(&self->in, self->in.count & 7);
-    const unsigned length = take(&self->in, 16), check = take(&self->in, 16);
+    convert_inflate_drop(&self->in, self->in.count & 7);
+    const unsigned length = convert_inflate_take(&self->in, 16),
+                   check = convert_inflate_take(&self->in, 16);
     if (self->in.is_over || (length ^ check) != 0xffff || length > self->size - self->used)
         return false;
     for (unsigned i = 0; i < length; ++i)
-        self->out[self->used++] = (unsigned char)take(&self->in, 8);
+        self->out[self->used++] = (unsigned char)convert_inflate_take(&self->in, 8);
     return !self->in.is_over;
 }
 
 static bool make_fixed_codes(inflate_t *self) {
     unsigned char lengths[LITERALS];
     for (int i = 0; i < LITERALS; ++i) lengths[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
-    if (!make_code(&self->literals, lengths, LITERALS)) return false;
+    if (!convert_inflate_make_code(&self->literals, lengths, LITERALS)) return false;
     memset(lengths, 5, DISTANCES);
-    return make_code(&self->distances, lengths, DISTANCES);
+    return convert_inflate_make_code(&self->distances, lengths, DISTANCES);
 }
 
 /* The lengths of both codes are themselves written in a code, with runs. */
-static bool take_lengths(inflate_t *self, unsigned char *lengths, unsigned wanted) {
+static bool convert_inflate_take_lengths(inflate_t *self, unsigned char *lengths, unsigned wanted) {
     for (unsigned count = 0; count < wanted;) {
-        const int symbol = take_symbol(&self->in, &self->literals);
+        const int symbol = convert_inflate_take_symbol(&self->in, &self->literals);
         if (symbol < 0 || (symbol == 16 && count == 0)) return false;
         if (symbol < 16) {
             lengths[count++] = (unsigned char)symbol;
             continue;
         }
         const unsigned char value = symbol == 16 ? lengths[count - 1] : 0;
-        const unsigned run = symbol == 16   ? 3 + take(&self->in, 2)
-                             : symbol == 17 ? 3 + take(&self->in, 3)
-                                            : 11 + take(&self->in, 7);
+        const unsigned run = symbol == 16   ? 3 + convert_inflate_take(&self->in, 2)
+                             : symbol == 17 ? 3 + convert_inflate_take(&self->in, 3)
+                                            : 11 + convert_inflate_take(&self->in, 7);
         if (self->in.is_over || run > wanted - count) return false;
         memset(lengths + count, value, run);
         count += run;
@@ -193,15 +196,17 @@ static bool make_own_codes(inflate_t *self) {
     static const unsigned char order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                           11, 4,  12, 3, 13, 2, 14, 1, 15};
     unsigned char lengths[LITERALS + DISTANCES] = {0};
-    const unsigned literals = 257 + take(&self->in, 5), distances = 1 + take(&self->in, 5),
-                   first = 4 + take(&self->in, 4);
+    const unsigned literals = 257 + convert_inflate_take(&self->in, 5),
+                   distances = 1 + convert_inflate_take(&self->in, 5),
+                   first = 4 + convert_inflate_take(&self->in, 4);
     if (literals > 286 || distances > 30) return false;
-    for (unsigned i = 0; i < first; ++i) lengths[order[i]] = (unsigned char)take(&self->in, 3);
-    if (!make_code(&self->literals, lengths, sizeof order)) return false;
+    for (unsigned i = 0; i < first; ++i)
+        lengths[order[i]] = (unsigned char)convert_inflate_take(&self->in, 3);
+    if (!convert_inflate_make_code(&self->literals, lengths, sizeof order)) return false;
     memset(lengths, 0, sizeof order);
-    return take_lengths(self, lengths, literals + distances) && lengths[256] > 0 &&
-           make_code(&self->literals, lengths, literals) &&
-           make_code(&self->distances, lengths + literals, distances);
+    return convert_inflate_take_lengths(self, lengths, literals + distances) && lengths[256] > 0 &&
+           convert_inflate_make_code(&self->literals, lengths, literals) &&
+           convert_inflate_make_code(&self->distances, lengths + literals, distances);
 }
 
 static bool take_block(inflate_t *self, unsigned kind) {
@@ -212,8 +217,8 @@ static bool take_block(inflate_t *self, unsigned kind) {
 
 static bool take_blocks(inflate_t *self) {
     for (bool is_last = false; !is_last;) {
-        is_last = take(&self->in, 1) == 1;
-        const unsigned kind = take(&self->in, 2);
+        is_last = convert_inflate_take(&self->in, 1) == 1;
+        const unsigned kind = convert_inflate_take(&self->in, 2);
         if (self->in.is_over || !take_block(self, kind)) return false;
     }
     return self->used == self->size;

@@ -19,7 +19,7 @@
 #define MAPPED_FROM ((size_t)64 << 20)
 #define FRONT_BYTES 512
 
-static void *allocate(size_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
+static void *convert_read_allocate(size_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
 
 static bool fail_read(const char *path, int error) {
     (void)gantry_tool_fail("cannot read %s: %s", path, strerror(error));
@@ -29,7 +29,7 @@ static bool fail_read(const char *path, int error) {
 /* ---- the file ---- */
 
 /* Opens a plain file; a pipe or a device is not opened, because that may wait. */
-static bool open_plain(convert_source_t *source) {
+static bool convert_read_open_plain(convert_source_t *source) {
     struct stat info;
     if (stat(source->path, &info) != 0) return fail_read(source->path, errno);
     if (!S_ISREG(info.st_mode)) {
@@ -71,7 +71,7 @@ static part_t open_part(const convert_source_t *source, uint64_t offset, size_t 
         if (part.block == MAP_FAILED) (void)fail_read(source->path, errno);
         return part;
     }
-    part.block = allocate(size);
+    part.block = convert_read_allocate(size);
     if (!part.block)
         (void)gantry_tool_fail("%s: there is no memory for %zu bytes of it", source->path, size);
     if (part.block && convert_read_at(source, offset, part.block, size)) part.bytes = part.block;
@@ -131,7 +131,7 @@ static bool parse_stored(const convert_source_t *source, convert_tensor_t *tenso
     unsigned char *plain = NULL;
     bool is_whole = true;
     if (tensor->is_deflated) {
-        plain = allocate(bytes);
+        plain = convert_read_allocate(bytes);
         if (!plain) return refuse_entry(source, tensor, "needs more memory than there is");
         is_whole = convert_inflate(stored, (size_t)tensor->stored_bytes, plain, bytes);
     }
@@ -232,7 +232,7 @@ static void close_safetensors(convert_source_t *source) { (void)source; }
 
 /* ---- all ---- */
 
-static bool ends_with(const char *path, const char *suffix) {
+static bool convert_read_ends_with(const char *path, const char *suffix) {
     const size_t length = strlen(path), bytes = strlen(suffix);
     return length >= bytes && strcmp(path + length - bytes, suffix) == 0;
 }
@@ -258,13 +258,14 @@ static bool refuse_kind(const convert_source_t *source, const unsigned char *fro
     }
     for (size_t i = 0; i < sizeof magics / sizeof magics[0]; ++i) {
         const char *suffix = convert_format_suffix((convert_format_t)i);
-        if (!ends_with(source->path, suffix)) continue;
+        if (!convert_read_ends_with(source->path, suffix)) continue;
         (void)gantry_tool_fail(
             "%s is no %s file, or is damaged: it begins with %s, and not with %s" CONVERT_ACCEPTED,
             source->path, suffix, shown, magics[i]);
         return false;
     }
-    if (ends_with(source->path, ".safetensors") || (bytes > 8 && front[8] == '{')) return true;
+    if (convert_read_ends_with(source->path, ".safetensors") || (bytes > 8 && front[8] == '{'))
+        return true;
     (void)gantry_tool_fail(
         "%s begins with %s, as none of the files does that are accepted: .npy, .npz and .safetensors",
         source->path, shown);
@@ -285,7 +286,7 @@ static bool detect(convert_source_t *source) {
 bool convert_open(const char *path, convert_source_t *out, convert_set_t *out_set) {
     *out = (convert_source_t){.path = path, .file = -1};
     *out_set = (convert_set_t){.count = 0};
-    if (!open_plain(out) || !detect(out)) return false;
+    if (!convert_read_open_plain(out) || !detect(out)) return false;
     return out->format == CONVERT_NPY   ? list_npy(out, out_set)
            : out->format == CONVERT_NPZ ? convert_zip_list(out, out_set)
                                         : list_safetensors(out, out_set);
@@ -298,7 +299,7 @@ void convert_close(convert_source_t *source) {
 }
 
 bool convert_load(const convert_source_t *source, convert_tensor_t *tensor) {
-    tensor->data = allocate(tensor->bytes);
+    tensor->data = convert_read_allocate(tensor->bytes);
     if (!tensor->data) {
         (void)gantry_tool_fail("%s: there is no memory for the %zu bytes of \"%.200s\"",
                                source->path, tensor->bytes, tensor->name);

@@ -52,17 +52,17 @@ typedef struct range_t {
 
 /* ---- numbers ---- */
 
-static uint64_t number(const unsigned char *at, int bytes) {
+static uint64_t convert_zip_number(const unsigned char *at, int bytes) {
     uint64_t value = 0;
     for (int i = bytes - 1; i >= 0; --i) value = value << 8 | at[i];
     return value;
 }
 
 static bool is_signature(const unsigned char *at, uint32_t signature) {
-    return number(at, 4) == signature;
+    return convert_zip_number(at, 4) == signature;
 }
 
-static bool refuse(const zip_t *zip, const char *name, const char *why) {
+static bool convert_zip_refuse(const zip_t *zip, const char *name, const char *why) {
     const char *path = zip->source->path;
     if (*name) (void)gantry_tool_fail("%s: the entry \"%.200s\" %s", path, name, why);
     if (!*name) (void)gantry_tool_fail("%s: it is no .npz file: %s", path, why);
@@ -77,7 +77,7 @@ static bool find_end(const unsigned char *tail, size_t tail_bytes, size_t *out_a
     for (size_t comment = 0; comment <= MOST_COMMENT_BYTES && comment + END_BYTES <= tail_bytes;
          ++comment) {
         const unsigned char *at = tail + tail_bytes - END_BYTES - comment;
-        if (!is_signature(at, 0x06054b50) || number(at + 20, 2) != comment) continue;
+        if (!is_signature(at, 0x06054b50) || convert_zip_number(at + 20, 2) != comment) continue;
         *out_at = tail_bytes - END_BYTES - comment;
         return true;
     }
@@ -90,34 +90,34 @@ static bool read_end64(zip_t *zip, uint64_t end, uint64_t *out_end) {
         !convert_read_at(zip->source, end - LOCATOR_BYTES, locator, sizeof locator) ||
         !is_signature(locator, 0x07064b50))
         return false;
-    *out_end = number(locator + 8, 8);
+    *out_end = convert_zip_number(locator + 8, 8);
     if (*out_end > end - LOCATOR_BYTES - END64_BYTES ||
         !convert_read_at(zip->source, *out_end, record, sizeof record) ||
         !is_signature(record, 0x06064b50))
         return false;
-    zip->count = number(record + 32, 8);
-    zip->directory_bytes = number(record + 40, 8);
-    zip->directory = number(record + 48, 8);
+    zip->count = convert_zip_number(record + 32, 8);
+    zip->directory_bytes = convert_zip_number(record + 40, 8);
+    zip->directory = convert_zip_number(record + 48, 8);
     return true;
 }
 
 static bool parse_end(zip_t *zip, const unsigned char *tail, size_t tail_bytes) {
     size_t place;
     if (!find_end(tail, tail_bytes, &place))
-        return refuse(zip, "", "it has no end record, or is cut");
+        return convert_zip_refuse(zip, "", "it has no end record, or is cut");
     const unsigned char *at = tail + place;
     uint64_t end = zip->source->size - tail_bytes + place;
-    zip->count = number(at + 10, 2);
-    zip->directory_bytes = number(at + 12, 4);
-    zip->directory = number(at + 16, 4);
+    zip->count = convert_zip_number(at + 10, 2);
+    zip->directory_bytes = convert_zip_number(at + 12, 4);
+    zip->directory = convert_zip_number(at + 16, 4);
     const bool is_long =
         zip->count == 0xffff || zip->directory_bytes == 0xffffffff || zip->directory == 0xffffffff;
     if (is_long && !read_end64(zip, end, &end))
-        return refuse(zip, "", "its 64-bit end record is damaged");
+        return convert_zip_refuse(zip, "", "its 64-bit end record is damaged");
     if (zip->directory > end || zip->directory_bytes > end - zip->directory ||
         zip->count > zip->directory_bytes / CENTRAL_BYTES ||
         zip->directory_bytes / MOST_CENTRAL_BYTES > zip->count)
-        return refuse(zip, "", "its directory does not fit into the file");
+        return convert_zip_refuse(zip, "", "its directory does not fit into the file");
     return true;
 }
 
@@ -129,7 +129,8 @@ static bool read_directory(zip_t *zip) {
                 parse_end(zip, tail, tail_bytes);
     free(tail);
     zip->heads = good ? malloc((size_t)zip->directory_bytes + 1) : NULL;
-    if (good && !zip->heads) return refuse(zip, "", "there is no memory for its directory");
+    if (good && !zip->heads)
+        return convert_zip_refuse(zip, "", "there is no memory for its directory");
     return good &&
            convert_read_at(zip->source, zip->directory, zip->heads, (size_t)zip->directory_bytes);
 }
@@ -162,9 +163,11 @@ bool convert_zip_name_is_safe(const char *name, const char **out_why) {
 /* A folder's entry ends with a slash. */
 static bool take_name(const zip_t *zip, const unsigned char *bytes, size_t length, entry_t *out) {
     const char *why;
-    if (memchr(bytes, '\0', length)) return refuse(zip, "", "the name of an entry has a zero byte");
+    if (memchr(bytes, '\0', length))
+        return convert_zip_refuse(zip, "", "the name of an entry has a zero byte");
     out->name = malloc(length + 1);
-    if (!out->name) return refuse(zip, "", "there is no memory for the name of an entry");
+    if (!out->name)
+        return convert_zip_refuse(zip, "", "there is no memory for the name of an entry");
     memcpy(out->name, bytes, length);
     out->name[length] = '\0';
     out->is_npy = length >= 4 && strcmp(out->name + length - 4, ".npy") == 0;
@@ -187,14 +190,14 @@ static bool take_long_sizes(const unsigned char *extra, size_t length, entry_t *
                                 out->begin == 0xffffffff ? &out->begin : NULL};
     if (!wanted[0] && !wanted[1] && !wanted[2]) return true;
     for (size_t at = 0; length - at >= 4;) {
-        const size_t size = (size_t)number(extra + at + 2, 2);
+        const size_t size = (size_t)convert_zip_number(extra + at + 2, 2);
         if (size > length - at - 4) return false;
-        if (number(extra + at, 2) == 1) {
+        if (convert_zip_number(extra + at, 2) == 1) {
             size_t used = 0;
             for (int i = 0; i < 3; ++i) {
                 if (!wanted[i]) continue;
                 if (used + 8 > size) return false;
-                *wanted[i] = number(extra + at + 4 + used, 8);
+                *wanted[i] = convert_zip_number(extra + at + 4 + used, 8);
                 used += 8;
             }
             return true;
@@ -210,18 +213,19 @@ static bool find_data(const zip_t *zip, const unsigned char *name, size_t name_b
     unsigned char local[LOCAL_BYTES];
     char found[MOST_NAME_BYTES];
     if (zip->directory < LOCAL_BYTES || entry->begin > zip->directory - LOCAL_BYTES)
-        return refuse(zip, entry->name, "is not in front of the directory");
+        return convert_zip_refuse(zip, entry->name, "is not in front of the directory");
     if (!convert_read_at(zip->source, entry->begin, local, sizeof local)) return false;
-    const uint64_t head = LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
+    const uint64_t head =
+        LOCAL_BYTES + convert_zip_number(local + 26, 2) + convert_zip_number(local + 28, 2);
     const bool has_name = is_signature(local, 0x04034b50) &&
                           head <= zip->directory - entry->begin &&
-                          number(local + 26, 2) == name_bytes;
+                          convert_zip_number(local + 26, 2) == name_bytes;
     if (has_name && !convert_read_at(zip->source, entry->begin + LOCAL_BYTES, found, name_bytes))
         return false;
     if (!has_name || memcmp(found, name, name_bytes) != 0)
-        return refuse(zip, entry->name, "has a damaged head, or one of another name");
+        return convert_zip_refuse(zip, entry->name, "has a damaged head, or one of another name");
     if (entry->stored_bytes > zip->directory - entry->begin - head)
-        return refuse(zip, entry->name, "reaches beyond the directory");
+        return convert_zip_refuse(zip, entry->name, "reaches beyond the directory");
     entry->at = entry->begin + head;
     entry->end = entry->at + entry->stored_bytes;
     return true;
@@ -237,29 +241,30 @@ static bool check_method(const zip_t *zip, entry_t *entry, unsigned flags) {
     if (entry->problem) return true;
     const bool is_right = entry->method == 0 ? entry->bytes == entry->stored_bytes
                                              : entry->bytes / MOST_RATIO <= entry->stored_bytes;
-    return is_right || refuse(zip, entry->name, "states an impossible size");
+    return is_right || convert_zip_refuse(zip, entry->name, "states an impossible size");
 }
 
 /* Reads the head at *at of the directory, and moves *at to the next one. */
-static bool read_entry(const zip_t *zip, uint64_t *at, entry_t *out) {
+static bool convert_zip_read_entry(const zip_t *zip, uint64_t *at, entry_t *out) {
     const unsigned char *head = zip->heads + *at;
     const uint64_t left = zip->directory_bytes - *at;
     if (left < CENTRAL_BYTES || !is_signature(head, 0x02014b50))
-        return refuse(zip, "", "its directory is damaged");
-    const size_t name_bytes = (size_t)number(head + 28, 2), extra = (size_t)number(head + 30, 2);
-    const uint64_t bytes = CENTRAL_BYTES + name_bytes + extra + number(head + 32, 2);
-    if (bytes > left) return refuse(zip, "", "its directory is damaged");
+        return convert_zip_refuse(zip, "", "its directory is damaged");
+    const size_t name_bytes = (size_t)convert_zip_number(head + 28, 2),
+                 extra = (size_t)convert_zip_number(head + 30, 2);
+    const uint64_t bytes = CENTRAL_BYTES + name_bytes + extra + convert_zip_number(head + 32, 2);
+    if (bytes > left) return convert_zip_refuse(zip, "", "its directory is damaged");
     *at += bytes;
-    out->method = (unsigned)number(head + 10, 2);
-    out->crc = (uint32_t)number(head + 16, 4);
-    out->stored_bytes = number(head + 20, 4);
-    out->bytes = number(head + 24, 4);
-    out->begin = number(head + 42, 4);
+    out->method = (unsigned)convert_zip_number(head + 10, 2);
+    out->crc = (uint32_t)convert_zip_number(head + 16, 4);
+    out->stored_bytes = convert_zip_number(head + 20, 4);
+    out->bytes = convert_zip_number(head + 24, 4);
+    out->begin = convert_zip_number(head + 42, 4);
     if (!take_name(zip, head + CENTRAL_BYTES, name_bytes, out)) return false;
     if (!take_long_sizes(head + CENTRAL_BYTES + name_bytes, extra, out))
-        return refuse(zip, out->name, "has no size");
+        return convert_zip_refuse(zip, out->name, "has no size");
     out->is_folder = out->is_folder && out->bytes == 0;
-    return check_method(zip, out, (unsigned)number(head + 8, 2)) &&
+    return check_method(zip, out, (unsigned)convert_zip_number(head + 8, 2)) &&
            find_data(zip, head + CENTRAL_BYTES, name_bytes, out);
 }
 
@@ -267,7 +272,8 @@ static bool read_entry(const zip_t *zip, uint64_t *at, entry_t *out) {
 
 /* The first bytes of the entry's .npy file, at most CONVERT_NPY_FRONT of them. NULL after a
  * failure, which was reported. */
-static unsigned char *read_front(const zip_t *zip, const entry_t *entry, size_t *out_bytes) {
+static unsigned char *convert_zip_read_front(const zip_t *zip, const entry_t *entry,
+                                             size_t *out_bytes) {
     const bool is_deflated = entry->method == 8;
     const size_t most = is_deflated ? DEFLATED_FRONT : CONVERT_NPY_FRONT;
     const size_t stored = (size_t)(entry->stored_bytes < most ? entry->stored_bytes : most);
@@ -284,7 +290,7 @@ static unsigned char *read_front(const zip_t *zip, const entry_t *entry, size_t 
     free(bytes);
     if (good) return plain;
     free(plain);
-    (void)refuse(zip, entry->name, "cannot be read");
+    (void)convert_zip_refuse(zip, entry->name, "cannot be read");
     return NULL;
 }
 
@@ -296,7 +302,7 @@ static bool list_entry(const zip_t *zip, const entry_t *entry, convert_set_t *ou
     gantry_dtype_t dtype = GANTRY_DTYPE_NONE;
     gantry_shape_t shape = GANTRY_SCALAR;
     uint64_t offset;
-    unsigned char *front = problem ? NULL : read_front(zip, entry, &bytes);
+    unsigned char *front = problem ? NULL : convert_zip_read_front(zip, entry, &bytes);
     if (!front && !problem) return false;
     if (front && bytes < CONVERT_NPY_FRONT && bytes < entry->bytes)
         problem = "it is damaged: it has fewer bytes than it states";
@@ -331,12 +337,12 @@ static bool check_ranges(const zip_t *zip, range_t *ranges, size_t count) {
     if (count > 1) qsort(ranges, count, sizeof *ranges, by_begin);
     for (size_t i = 1; i < count; ++i) {
         if (ranges[i].begin < ranges[i - 1].end)
-            return refuse(zip, ranges[i].name, "overlaps another one");
+            return convert_zip_refuse(zip, ranges[i].name, "overlaps another one");
     }
     if (count > 1) qsort(ranges, count, sizeof *ranges, by_name);
     for (size_t i = 1; i < count; ++i) {
         if (by_name(&ranges[i], &ranges[i - 1]) == 0)
-            return refuse(zip, ranges[i].name, "is there twice");
+            return convert_zip_refuse(zip, ranges[i].name, "is there twice");
     }
     return true;
 }
@@ -345,7 +351,7 @@ static bool check_ranges(const zip_t *zip, range_t *ranges, size_t count) {
 static bool read_entries(const zip_t *zip, entry_t *entries, range_t *ranges) {
     uint64_t at = 0;
     for (size_t i = 0; i < zip->count; ++i) {
-        if (!read_entry(zip, &at, &entries[i])) return false;
+        if (!convert_zip_read_entry(zip, &at, &entries[i])) return false;
         ranges[i] = (range_t){entries[i].begin, entries[i].end, entries[i].name, entries[i].is_npy};
     }
     return check_ranges(zip, ranges, (size_t)zip->count);

@@ -3,6 +3,7 @@
  * the parts of split devices and lists the libraries of the CPU backend. Opens no other device,
  * with one exception: if several backends see a card, opening it decides which of them serves
  * it. */
+#include "gantry_command.h"
 #include "gantry_devices.h"
 
 #include <stdlib.h>

@@ -45,7 +45,7 @@ static void print_now(const gantry_device_telemetry_t *telemetry) {
     if (*text) (void)printf("             now: %s\n", text);
 }
 
-static void print_claim(const gantry_tool_claim_t *claim) {
+static void devices_details_print_claim(const gantry_tool_claim_t *claim) {
     char text[768];
     gantry_tool_claim_text(claim, text, sizeof text);
     (void)printf("             %s\n", text);
@@ -67,7 +67,8 @@ static void print_hardware(const devices_shown_t *shown) {
     (void)printf("\n");
 }
 
-static void print_device(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+static void devices_details_print_device(gantry_runtime_t *runtime,
+                                         const gantry_physical_device_t *device) {
     devices_shown_t shown;
     devices_look_at(runtime, device, &shown);
     const gantry_device_details_t *details = &shown.details;
@@ -77,7 +78,7 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
                  *details->pci_address ? ", " : "", details->pci_address);
     print_hardware(&shown);
     print_now(&shown.telemetry);
-    print_claim(&shown.claim);
+    devices_details_print_claim(&shown.claim);
     for (size_t i = 0; i < shown.part_count; ++i) print_part(&shown.parts[i]);
     if (*details->hidden_by) (void)printf("             hidden by %s\n", details->hidden_by);
     if (*details->other_view) (void)printf("             other view: %s\n", details->other_view);
@@ -95,7 +96,7 @@ int devices_print_details(gantry_runtime_t *runtime) {
     const gantry_physical_device_t **views = devices_list_views(runtime, &count);
     if (!views) return 1;
     (void)printf("Devices\n");
-    for (size_t i = 0; i < count; ++i) print_device(runtime, views[i]);
+    for (size_t i = 0; i < count; ++i) devices_details_print_device(runtime, views[i]);
     free(views);
     return 0;
 }

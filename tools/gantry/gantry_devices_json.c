@@ -4,7 +4,7 @@
 
 #include "gantry_devices.h"
 
-static void add_backend(gantry_json_t *json, const gantry_backend_status_t *status) {
+static void devices_json_add_backend(gantry_json_t *json, const gantry_backend_status_t *status) {
     gantry_json_object(json, NULL);
     gantry_json_text(json, "name", status->name);
     gantry_json_text(json, "state", devices_state_name(status->state));
@@ -30,7 +30,7 @@ static void add_part(gantry_json_t *json, const devices_part_t *part) {
     gantry_json_end(json);
 }
 
-static void add_names(gantry_json_t *json, const devices_shown_t *shown) {
+static void devices_json_add_names(gantry_json_t *json, const devices_shown_t *shown) {
     const gantry_device_details_t *details = &shown->details;
     gantry_json_text(json, "logical", shown->name);
     gantry_json_text(json, "physical", details->listed ? details->name : "");
@@ -63,7 +63,8 @@ static void add_limits(gantry_json_t *json, const devices_shown_t *shown) {
     gantry_json_text(json, "hidden_by", details->hidden_by);
 }
 
-static void add_figure(gantry_json_t *json, const char *key, bool is_known, double value) {
+static void devices_json_add_figure(gantry_json_t *json, const char *key, bool is_known,
+                                    double value) {
     if (is_known) gantry_json_number(json, key, value);
     if (!is_known) gantry_json_null(json, key);
 }
@@ -71,22 +72,22 @@ static void add_figure(gantry_json_t *json, const char *key, bool is_known, doub
 static void add_now(gantry_json_t *json, const gantry_device_telemetry_t *telemetry) {
     const uint32_t known = telemetry->known;
     const bool has_memory = known & GANTRY_TELEMETRY_MEMORY;
-    add_figure(json, "used_bytes", has_memory, (double)telemetry->used_bytes);
-    add_figure(json, "free_bytes", has_memory, (double)telemetry->free_bytes);
-    add_figure(json, "utilization_percent", known & GANTRY_TELEMETRY_UTILIZATION,
-               telemetry->utilization_percent);
-    add_figure(json, "temperature_celsius", known & GANTRY_TELEMETRY_TEMPERATURE,
-               telemetry->temperature_celsius);
-    add_figure(json, "power_watts", known & GANTRY_TELEMETRY_POWER,
-               telemetry->power_milliwatts / 1000.0);
+    devices_json_add_figure(json, "used_bytes", has_memory, (double)telemetry->used_bytes);
+    devices_json_add_figure(json, "free_bytes", has_memory, (double)telemetry->free_bytes);
+    devices_json_add_figure(json, "utilization_percent", known & GANTRY_TELEMETRY_UTILIZATION,
+                            telemetry->utilization_percent);
+    devices_json_add_figure(json, "temperature_celsius", known & GANTRY_TELEMETRY_TEMPERATURE,
+                            telemetry->temperature_celsius);
+    devices_json_add_figure(json, "power_watts", known & GANTRY_TELEMETRY_POWER,
+                            telemetry->power_milliwatts / 1000.0);
 }
 
-static void add_device(gantry_json_t *json, gantry_runtime_t *runtime,
-                       const gantry_physical_device_t *device) {
+static void devices_json_add_device(gantry_json_t *json, gantry_runtime_t *runtime,
+                                    const gantry_physical_device_t *device) {
     devices_shown_t shown;
     devices_look_at(runtime, device, &shown);
     gantry_json_object(json, NULL);
-    add_names(json, &shown);
+    devices_json_add_names(json, &shown);
     add_limits(json, &shown);
     add_now(json, &shown.telemetry);
     gantry_tool_claim_json(json, "claim", &shown.claim);
@@ -107,11 +108,12 @@ int devices_print_json(gantry_runtime_t *runtime) {
     gantry_json_array(&json, "backends");
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
         gantry_backend_status_t status = {.struct_size = sizeof status};
-        if (gantry_backend_status(runtime, i, &status) == GANTRY_OK) add_backend(&json, &status);
+        if (gantry_backend_status(runtime, i, &status) == GANTRY_OK)
+            devices_json_add_backend(&json, &status);
     }
     gantry_json_end(&json);
     gantry_json_array(&json, "devices");
-    for (size_t i = 0; i < count; ++i) add_device(&json, runtime, views[i]);
+    for (size_t i = 0; i < count; ++i) devices_json_add_device(&json, runtime, views[i]);
     gantry_json_end(&json);
     gantry_json_end(&json);
     free(views);

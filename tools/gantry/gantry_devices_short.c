@@ -8,8 +8,8 @@
 
 #include "gantry_devices.h"
 
-__attribute__((format(printf, 3, 4))) static void append(char *out, size_t out_bytes,
-                                                         const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void devices_short_append(char *out, size_t out_bytes,
+                                                                       const char *format, ...) {
     const size_t used = strlen(out);
     va_list arguments;
     va_start(arguments, format);
@@ -22,19 +22,21 @@ void devices_now_text(const gantry_device_telemetry_t *telemetry, char *out, siz
     const uint32_t known = telemetry->known;
     out[0] = '\0';
     if (known & GANTRY_TELEMETRY_MEMORY)
-        append(out, out_bytes, ", %s in use, %s free",
-               gantry_tool_size_text(telemetry->used_bytes, used),
-               gantry_tool_size_text(telemetry->free_bytes, available));
+        devices_short_append(out, out_bytes, ", %s in use, %s free",
+                             gantry_tool_size_text(telemetry->used_bytes, used),
+                             gantry_tool_size_text(telemetry->free_bytes, available));
     if (known & GANTRY_TELEMETRY_UTILIZATION)
-        append(out, out_bytes, ", %" PRIu32 " %% busy", telemetry->utilization_percent);
+        devices_short_append(out, out_bytes, ", %" PRIu32 " %% busy",
+                             telemetry->utilization_percent);
     if (known & GANTRY_TELEMETRY_TEMPERATURE)
-        append(out, out_bytes, ", %" PRId32 " C", telemetry->temperature_celsius);
+        devices_short_append(out, out_bytes, ", %" PRId32 " C", telemetry->temperature_celsius);
     if (known & GANTRY_TELEMETRY_POWER)
-        append(out, out_bytes, ", %" PRIu32 " W", (telemetry->power_milliwatts + 500) / 1000);
+        devices_short_append(out, out_bytes, ", %" PRIu32 " W",
+                             (telemetry->power_milliwatts + 500) / 1000);
     if (*out) memmove(out, out + 2, strlen(out) - 1);
 }
 
-static void print_names(const devices_shown_t *shown) {
+static void devices_short_print_names(const devices_shown_t *shown) {
     const gantry_device_details_t *details = &shown->details;
     (void)printf("%-10s %s%s", "", gantry_tool_style(stdout, GANTRY_STYLE_FAINT), details->alias);
     (void)printf(", %s", details->uuid);
@@ -49,13 +51,14 @@ static void print_reason(const char *before, const char *text) {
 }
 
 /* A free device has no line. */
-static void print_claim(const gantry_tool_claim_t *claim) {
+static void devices_short_print_claim(const gantry_tool_claim_t *claim) {
     char text[768];
     gantry_tool_claim_text(claim, text, sizeof text);
     if (claim->state != GANTRY_TOOL_CLAIM_FREE) print_reason("", text);
 }
 
-static void print_device(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+static void devices_short_print_device(gantry_runtime_t *runtime,
+                                       const gantry_physical_device_t *device) {
     devices_shown_t shown;
     char now[256], size[GANTRY_TOOL_TEXT_BYTES];
     devices_look_at(runtime, device, &shown);
@@ -67,11 +70,11 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
     /* a device that computes in host memory has the machine's figures */
     const bool is_host = shown.telemetry.total_bytes / 8 * 7 > shown.details.total_bytes;
     (void)printf("%s%s\n", !*now ? "" : is_host ? "; machine: " : ", ", now);
-    print_names(&shown);
+    devices_short_print_names(&shown);
     if (shown.part_count > 1)
         (void)printf("%-10s in %zu parts, to %s\n", "", shown.part_count,
                      shown.parts[shown.part_count - 1].name);
-    print_claim(&shown.claim);
+    devices_short_print_claim(&shown.claim);
     print_reason("hidden by ", shown.details.hidden_by);
     print_reason("", shown.details.note);
     print_reason("error: ", shown.error);
@@ -102,7 +105,7 @@ int devices_print_short(gantry_runtime_t *runtime) {
     size_t count;
     const gantry_physical_device_t **views = devices_list_views(runtime, &count);
     if (!views) return gantry_tool_fail_last();
-    for (size_t i = 0; i < count; ++i) print_device(runtime, views[i]);
+    for (size_t i = 0; i < count; ++i) devices_short_print_device(runtime, views[i]);
     free(views);
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
         gantry_backend_status_t status = {.struct_size = sizeof status};

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "gantry_doctor.h"
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* ---- the runtime ---- */
@@ -91,7 +92,7 @@ static bool is_word(const char *text, size_t length, const char *word) {
 }
 
 /* One entry of the list of --require. */
-static bool read_wish(doctor_wish_t *wish, const char *text, size_t length) {
+static bool doctor_read_wish(doctor_wish_t *wish, const char *text, size_t length) {
     char *end;
     unsigned long number = strtoul(text, &end, 10);
     if (is_word(text, length, "gpu")) return wish->gpu = true;
@@ -106,7 +107,7 @@ static bool read_wish(doctor_wish_t *wish, const char *text, size_t length) {
 static bool read_wishes(doctor_wish_t *wish, const char *text) {
     for (;;) {
         size_t length = strcspn(text, ",");
-        if (!read_wish(wish, text, length)) return false;
+        if (!doctor_read_wish(wish, text, length)) return false;
         if (text[length] == '\0') return true;
         text += length + 1;
     }

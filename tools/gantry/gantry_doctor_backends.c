@@ -7,7 +7,7 @@
 
 #include "gantry_doctor.h"
 
-static gantry_backend_status_t status_of(const doctor_t *doctor, size_t index) {
+static gantry_backend_status_t doctor_backends_status_of(const doctor_t *doctor, size_t index) {
     gantry_backend_status_t status = {.struct_size = sizeof status,
                                       .state = GANTRY_BACKEND_UNAVAILABLE,
                                       .name = "",
@@ -70,8 +70,8 @@ static const char *find_way_back(const gantry_backend_status_t *status,
     return out;
 }
 
-static void tell_unusable(doctor_t *doctor, const gantry_backend_status_t *status,
-                          const char *name) {
+static void doctor_backends_tell_unusable(doctor_t *doctor, const gantry_backend_status_t *status,
+                                          const char *name) {
     char way_back[DOCTOR_PATH_BYTES];
     const bool is_left_out = strstr(status->reason, "the list of wanted backends is") != NULL;
     if (is_left_out && doctor->leaves_drivers_out) {
@@ -169,12 +169,12 @@ static void check_libraries(doctor_t *doctor, const gantry_backend_status_t *sta
 
 void doctor_check_backends(doctor_t *doctor) {
     for (size_t i = 0; i < gantry_backend_status_count(doctor->runtime); ++i) {
-        const gantry_backend_status_t status = status_of(doctor, i);
+        const gantry_backend_status_t status = doctor_backends_status_of(doctor, i);
         char name[96];
         if (strcmp(status.name, "cpu") == 0) continue; /* always there */
         (void)snprintf(name, sizeof name, "%.80s backend", status.name);
         if (status.state != GANTRY_BACKEND_USABLE) {
-            tell_unusable(doctor, &status, name);
+            doctor_backends_tell_unusable(doctor, &status, name);
             continue;
         }
         (void)doctor_add(
@@ -188,14 +188,14 @@ void doctor_check_backends(doctor_t *doctor) {
 /* ---- the log ---- */
 
 /* Returns whether other checks repeat the line. */
-static bool is_told(const doctor_t *doctor, const char *line) {
+static bool doctor_backends_is_told(const doctor_t *doctor, const char *line) {
     static const char *const begins[] = {"Backend ", "CUDA devices run no programs",
                                          "Program binaries are not kept"};
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; ++i) {
         if (strncmp(line, begins[i], strlen(begins[i])) == 0) return true;
     }
     for (size_t i = 0; i < gantry_backend_status_count(doctor->runtime); ++i) {
-        if (strstr(status_of(doctor, i).reason, line)) return true;
+        if (strstr(doctor_backends_status_of(doctor, i).reason, line)) return true;
     }
     return false;
 }
@@ -215,6 +215,7 @@ void doctor_check_log(doctor_t *doctor) {
         const char *line = doctor->lines[i];
         bool is_note = strstr(line, "which cannot be opened") ||
                        strstr(line, "which is no OpenCL driver") || strstr(line, ".icd cannot be");
-        if ((is_note || doctor->is_warning[i]) && !is_told(doctor, line)) tell_line(doctor, line);
+        if ((is_note || doctor->is_warning[i]) && !doctor_backends_is_told(doctor, line))
+            tell_line(doctor, line);
     }
 }

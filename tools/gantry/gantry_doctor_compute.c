@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "gantry_doctor.h"
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 enum { ROWS = 33, DEPTH = 65, COLUMNS = 17 };
@@ -29,7 +30,7 @@ static float right_product(const sample_t *sample, size_t row, size_t column) {
     return sum;
 }
 
-static void fill(sample_t *sample) {
+static void doctor_compute_fill(sample_t *sample) {
     *sample = (sample_t){.total = 0};
     for (size_t i = 0; i < DEPTH * COLUMNS; ++i) sample->b[i] = (float)(i * 5 % 13) - 6;
     for (size_t i = 0; i < ROWS * DEPTH; ++i) {
@@ -86,7 +87,7 @@ static bool compute_all(gantry_runtime_t *runtime, const char *alias, gantry_sco
 }
 
 /* Placement refuses with all devices that exist, and its record says why this one was refused. */
-static void explain_refusal(gantry_runtime_t *runtime, char *out, size_t out_bytes) {
+static void doctor_compute_explain_refusal(gantry_runtime_t *runtime, char *out, size_t out_bytes) {
     gantry_placement_record_t record = {.struct_size = sizeof record};
     size_t count = 0;
     if (!strstr(out, "Could not satisfy device specification") ||
@@ -109,12 +110,13 @@ static void compute_on(gantry_runtime_t *runtime, const char *alias, sample_t *s
     bool is_right = compute_all(runtime, alias, scope, sample, out, out_bytes);
     if (!is_right && !*out) (void)snprintf(out, out_bytes, "%s", gantry_scope_message(scope));
     if (!is_right && !*out) (void)snprintf(out, out_bytes, "an op failed without a message");
-    if (!is_right) explain_refusal(runtime, out, out_bytes);
+    if (!is_right) doctor_compute_explain_refusal(runtime, out, out_bytes);
     (void)gantry_scope_end(scope);
 }
 
 /* One line of the answer; the note is known only once the device is open. */
-static void print_line(FILE *answer, gantry_runtime_t *runtime, const char *alias, char *why) {
+static void doctor_compute_print_line(FILE *answer, gantry_runtime_t *runtime, const char *alias,
+                                      char *why) {
     const gantry_physical_device_t *device;
     gantry_device_details_t details = {.struct_size = sizeof details, .note = ""};
     if (gantry_find_physical_device(runtime, alias, &device) == GANTRY_OK)
@@ -144,7 +146,7 @@ static void ask_backends(gantry_runtime_t *runtime) {
 }
 
 /* An error is no end of the process: the doctor gets it, too. */
-static int open_drivers(FILE *answer) {
+static int doctor_compute_open_drivers(FILE *answer) {
     const gantry_physical_device_t *views[DOCTOR_MOST_CHECKS];
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .log_level = GANTRY_LEVEL_INFO, .log = ignore_line};
@@ -162,7 +164,7 @@ static int open_drivers(FILE *answer) {
 }
 
 /* Standard output under another number; its own is then standard error's. NULL: a failure. */
-static FILE *take_output(void) {
+static FILE *doctor_compute_take_output(void) {
     const int file = dup(STDOUT_FILENO);
     return file >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? fdopen(file, "w") : NULL;
 }
@@ -176,18 +178,18 @@ static int compute_run(const gantry_command_values_t *values) {
                                               .placement_mode = GANTRY_PLACEMENT_REQUIRE};
     gantry_runtime_t *runtime;
     (void)setrlimit(RLIMIT_CORE, &none);
-    FILE *answer = take_output();
+    FILE *answer = doctor_compute_take_output();
     if (!answer) return gantry_tool_fail("standard output cannot be kept from drivers");
-    if (values->operand_count == 0) return open_drivers(answer);
+    if (values->operand_count == 0) return doctor_compute_open_drivers(answer);
     if (strcmp(values->operands[0], DOCTOR_LISTS) == 0) {
         doctor_open_lists(answer);
         return GANTRY_TOOL_OK;
     }
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return gantry_tool_fail_last();
-    fill(&sample);
+    doctor_compute_fill(&sample);
     for (size_t i = 0; i < values->operand_count; ++i) {
         compute_on(runtime, values->operands[i], &sample, why, sizeof why);
-        print_line(answer, runtime, values->operands[i], why);
+        doctor_compute_print_line(answer, runtime, values->operands[i], why);
     }
     gantry_runtime_release(runtime);
     return GANTRY_TOOL_OK;

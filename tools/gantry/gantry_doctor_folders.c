@@ -21,8 +21,8 @@ static const struct {
 };
 
 /* By the rules of docs/environment.md. Returns false if there is none. */
-static bool find_folder(const gantry_setting_t *setting, const char *below,
-                        char out[DOCTOR_PATH_BYTES]) {
+static bool doctor_folders_find_folder(const gantry_setting_t *setting, const char *below,
+                                       char out[DOCTOR_PATH_BYTES]) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (setting->source != GANTRY_FROM_DEFAULT) {
         (void)snprintf(out, DOCTOR_PATH_BYTES, "%s", setting->value);
@@ -44,7 +44,7 @@ static void cut_last(char *path) {
 
 /* Writes a page, because a full disk shows only then. The library does it, because a limit of sizes
  * (ulimit -f) would end the process. Returns NULL or the reason. */
-static const char *try_folder(const char *folder) {
+static const char *doctor_folders_try_folder(const char *folder) {
     char name[DOCTOR_PATH_BYTES + 32];
     static const char page[4096];
     gantry_new_file_t file;
@@ -65,16 +65,16 @@ static const char *try_nearest(const char *path) {
             return strerror(errno);
         cut_last(nearest);
     }
-    return S_ISDIR(found.st_mode) ? try_folder(nearest) : strerror(ENOTDIR);
+    return S_ISDIR(found.st_mode) ? doctor_folders_try_folder(nearest) : strerror(ENOTDIR);
 }
 
-static void check_folder(doctor_t *doctor, size_t row) {
+static void doctor_folders_check_folder(doctor_t *doctor, size_t row) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
     char path[DOCTOR_PATH_BYTES];
     const char *name = folders[row].name;
     if (gantry_get_setting(doctor->runtime, folders[row].setting, NULL, &setting) != GANTRY_OK)
         return;
-    if (!find_folder(&setting, folders[row].below, path)) {
+    if (!doctor_folders_find_folder(&setting, folders[row].below, path)) {
         bool is_off = setting.source != GANTRY_FROM_DEFAULT;
         (void)doctor_add(
             doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE, is_off ? NULL : folders[row].remedy,
@@ -99,5 +99,6 @@ static void check_folder(doctor_t *doctor, size_t row) {
 }
 
 void doctor_check_folders(doctor_t *doctor) {
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) check_folder(doctor, i);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i)
+        doctor_folders_check_folder(doctor, i);
 }

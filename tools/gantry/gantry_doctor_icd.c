@@ -35,7 +35,7 @@ static const char *const library_folders[] = {"/usr/lib/*-linux-gnu*",
 
 /* ---- libraries ---- */
 
-static bool find_file(const char *pattern, char out[DOCTOR_PATH_BYTES]) {
+static bool doctor_icd_find_file(const char *pattern, char out[DOCTOR_PATH_BYTES]) {
     glob_t found;
     if (glob(pattern, 0, NULL, &found) != 0) return false;
     (void)snprintf(out, DOCTOR_PATH_BYTES, "%s", found.gl_pathv[0]);
@@ -49,7 +49,7 @@ static bool find_library(const char *stem, char out[DOCTOR_PATH_BYTES]) {
     for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0]; ++i) {
         char below[256], pattern[DOCTOR_PATH_BYTES];
         (void)snprintf(below, sizeof below, "%s/%s*", library_folders[i], stem);
-        if (find_file(doctor_path(pattern, below), out)) return true;
+        if (doctor_icd_find_file(doctor_path(pattern, below), out)) return true;
     }
     return false;
 }
@@ -92,7 +92,7 @@ static bool is_folder(const char *path) {
 }
 
 /* Reads one entry. A name without a folder is first looked for among the usual files. */
-static void read_one(names_t *names, const char *asked, const char *folder) {
+static void doctor_icd_read_one(names_t *names, const char *asked, const char *folder) {
     char path[2 * DOCTOR_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%.1000s/%.1000s", folder, asked);
     if (!strchr(asked, '/') && access(path, F_OK) == 0)
@@ -112,7 +112,7 @@ static void read_listed(names_t *names) {
     } else if (is_folder(asked)) {
         read_folder(names, asked);
     } else if (strlen(asked) > 4 && strcmp(asked + strlen(asked) - 4, ".icd") == 0) {
-        read_one(names, asked, folder);
+        doctor_icd_read_one(names, asked, folder);
     } else {
         (void)snprintf(names->text, sizeof names->text, "%s\n", asked);
         names->files = 1;

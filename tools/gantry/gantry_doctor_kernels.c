@@ -51,7 +51,7 @@ static bool spawn_worker(worker_t *worker, char **arguments, const int ends[2]) 
     return is_started;
 }
 
-static bool start_worker(worker_t *worker, const asked_t *asked) {
+static bool doctor_kernels_start_worker(worker_t *worker, const asked_t *asked) {
     char program[DOCTOR_PATH_BYTES], command[] = DOCTOR_COMPUTE;
     char *arguments[DOCTOR_MOST_CHECKS + 3] = {program, command};
     int ends[2];
@@ -191,7 +191,7 @@ static void tell_result(doctor_t *doctor, size_t view, const char *state, const 
 }
 
 /* alias, state, reason, note */
-static void tell_line(doctor_t *doctor, const asked_t *asked, char *line) {
+static void doctor_kernels_tell_line(doctor_t *doctor, const asked_t *asked, char *line) {
     char *fields[4] = {line, line + strlen(line), line + strlen(line), line + strlen(line)};
     for (size_t i = 1; i < 4; ++i) {
         char *tab = strchr(fields[i - 1], '\t');
@@ -230,7 +230,7 @@ bool doctor_try_drivers(bool is_patient, char *why, size_t why_bytes) {
     worker_t worker;
     char line[DOCTOR_LINE_BYTES];
     bool is_late = false, has_survived = false;
-    if (!start_worker(&worker, &nothing)) return true; /* not known */
+    if (!doctor_kernels_start_worker(&worker, &nothing)) return true; /* not known */
     worker.is_patient = is_patient;
     while (!has_survived && read_line(&worker, line, sizeof line, &is_late))
         has_survived = strcmp(line, DOCTOR_SURVIVED) == 0;
@@ -245,19 +245,19 @@ void doctor_ask(doctor_t *doctor, const char *word, doctor_line_fn tell) {
     worker_t worker;
     bool is_late = false;
     (void)snprintf(own, sizeof own, "%s", word);
-    if (!start_worker(&worker, &asked)) return;
+    if (!doctor_kernels_start_worker(&worker, &asked)) return;
     while (read_line(&worker, line, sizeof line, &is_late)) tell(doctor, line);
     (void)stop_worker(&worker, is_late);
 }
 
 /* Runs a process on the remaining devices. It returns false if no process can be started. */
-static bool run_worker(doctor_t *doctor, asked_t *asked) {
+static bool doctor_kernels_run_worker(doctor_t *doctor, asked_t *asked) {
     worker_t worker;
     char line[2 * DOCTOR_LINE_BYTES];
     bool is_late = false;
-    if (!start_worker(&worker, asked)) return false;
+    if (!doctor_kernels_start_worker(&worker, asked)) return false;
     while (asked->next < asked->count && read_line(&worker, line, sizeof line, &is_late)) {
-        tell_line(doctor, asked, line);
+        doctor_kernels_tell_line(doctor, asked, line);
         ++asked->next;
     }
     int state = stop_worker(&worker, is_late);
@@ -293,7 +293,7 @@ void doctor_check_kernels(doctor_t *doctor) {
         asked.count += asked.aliases[asked.count] != NULL;
     }
     while (asked.next < asked.count) {
-        if (run_worker(doctor, &asked)) continue;
+        if (doctor_kernels_run_worker(doctor, &asked)) continue;
         (void)add_result(doctor, asked.views[asked.next++], DOCTOR_NOT_POSSIBLE, NULL,
                          "no process can be started that computes on it");
     }

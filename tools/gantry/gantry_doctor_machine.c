@@ -33,7 +33,7 @@ static bool exists(const char *path) {
 
 /* ---- the bus ---- */
 
-static unsigned read_number(const char *folder, const char *name) {
+static unsigned doctor_machine_read_number(const char *folder, const char *name) {
     char path[2 * DOCTOR_PATH_BYTES], text[32] = "";
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "r");
@@ -43,8 +43,8 @@ static unsigned read_number(const char *folder, const char *name) {
 }
 
 static void count_card(doctor_machine_t *machine, const char *folder) {
-    if (read_number(folder, "class") >> 16 != DISPLAY) return;
-    switch (read_number(folder, "vendor")) {
+    if (doctor_machine_read_number(folder, "class") >> 16 != DISPLAY) return;
+    switch (doctor_machine_read_number(folder, "vendor")) {
         case NVIDIA: ++machine->nvidia_cards; break;
         case AMD: ++machine->amd_cards; break;
         case INTEL: ++machine->intel_cards; break;
@@ -92,8 +92,8 @@ static int try_node(const char *path) {
     return 0;
 }
 
-static void write_remedy(const doctor_t *doctor, const char *path, const char *container, char *out,
-                         size_t out_bytes) {
+static void doctor_machine_write_remedy(const doctor_t *doctor, const char *path,
+                                        const char *container, char *out, size_t out_bytes) {
     struct stat info;
     const struct group *group = NULL;
     if (stat(path, &info) == 0 && (info.st_mode & S_IRGRP) && (info.st_mode & S_IWGRP))
@@ -115,7 +115,7 @@ static void check_nodes(doctor_t *doctor, const char *kind, const char *name, co
     for (size_t i = 0; i < nodes.gl_pathc; ++i) {
         int code = try_node(nodes.gl_pathv[i]);
         if (code != EACCES && code != EPERM) continue;
-        write_remedy(doctor, nodes.gl_pathv[i], container, remedy, sizeof remedy);
+        doctor_machine_write_remedy(doctor, nodes.gl_pathv[i], container, remedy, sizeof remedy);
         if (refused++ == 0)
             (void)doctor_add(doctor, kind, name, DOCTOR_FAILED, remedy,
                              "this user may not open %s: %s", nodes.gl_pathv[i], strerror(code));

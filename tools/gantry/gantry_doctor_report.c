@@ -31,7 +31,7 @@ doctor_check_t *doctor_add(doctor_t *doctor, const char *kind, const char *name,
     return check;
 }
 
-static size_t count_of(const doctor_t *doctor, doctor_state_t state) {
+static size_t doctor_report_count_of(const doctor_t *doctor, doctor_state_t state) {
     size_t count = 0;
     for (size_t i = 0; i < doctor->count; ++i) count += doctor->checks[i].state == state;
     return count;
@@ -54,11 +54,13 @@ static void print_check(const doctor_check_t *check) {
     if (*check->remedy) (void)printf("              remedy: %s\n", check->remedy);
 }
 
-static void print_text(const doctor_t *doctor) {
+static void doctor_report_print_text(const doctor_t *doctor) {
     const size_t misses = count_misses(doctor);
     for (size_t i = 0; i < doctor->count; ++i) print_check(&doctor->checks[i]);
-    (void)printf("%zu passed, %zu failed, %zu not possible", count_of(doctor, DOCTOR_PASSED),
-                 count_of(doctor, DOCTOR_FAILED), count_of(doctor, DOCTOR_NOT_POSSIBLE));
+    (void)printf("%zu passed, %zu failed, %zu not possible",
+                 doctor_report_count_of(doctor, DOCTOR_PASSED),
+                 doctor_report_count_of(doctor, DOCTOR_FAILED),
+                 doctor_report_count_of(doctor, DOCTOR_NOT_POSSIBLE));
     if (misses > 0) (void)printf("; %zu of the required checks did not pass", misses);
     (void)printf("\n");
 }
@@ -76,7 +78,7 @@ static void print_check_json(gantry_json_t *json, const doctor_check_t *check) {
     gantry_json_end(json);
 }
 
-static void print_json(const doctor_t *doctor) {
+static void doctor_report_print_json(const doctor_t *doctor) {
     gantry_json_t json;
     gantry_json_init(&json, stdout);
     gantry_json_object(&json, NULL);
@@ -85,13 +87,14 @@ static void print_json(const doctor_t *doctor) {
     for (size_t i = 0; i < doctor->count; ++i) print_check_json(&json, &doctor->checks[i]);
     gantry_json_end(&json);
     for (size_t i = 0; i < sizeof states / sizeof states[0]; ++i)
-        gantry_json_unsigned(&json, states[i].key, count_of(doctor, (doctor_state_t)i));
+        gantry_json_unsigned(&json, states[i].key,
+                             doctor_report_count_of(doctor, (doctor_state_t)i));
     gantry_json_unsigned(&json, "required_not_passed", count_misses(doctor));
     gantry_json_end(&json);
 }
 
 int doctor_print(const doctor_t *doctor, bool json) {
-    if (json) print_json(doctor);
-    if (!json) print_text(doctor);
+    if (json) doctor_report_print_json(doctor);
+    if (!json) doctor_report_print_text(doctor);
     return count_misses(doctor) > 0 ? GANTRY_TOOL_FAILED : GANTRY_TOOL_OK;
 }

@@ -130,7 +130,8 @@ static void check_errors(doctor_t *doctor, const gantry_device_details_t *detail
 }
 
 /* Of cards that a monitor knows. */
-static void check_limits(doctor_t *doctor, size_t view, const gantry_device_details_t *details) {
+static void doctor_views_check_limits(doctor_t *doctor, size_t view,
+                                      const gantry_device_details_t *details) {
     char name[96];
     gantry_device_telemetry_t telemetry = {.struct_size = sizeof telemetry};
     (void)gantry_get_device_telemetry(doctor->runtime, doctor->views[view], &telemetry);
@@ -153,7 +154,7 @@ void doctor_check_views(doctor_t *doctor) {
         check_processor(doctor, &details);
         check_other_view(doctor, &details);
         check_twins(doctor, i, &details);
-        check_limits(doctor, i, &details);
+        doctor_views_check_limits(doctor, i, &details);
     }
     check_vendors_variable(doctor);
 }

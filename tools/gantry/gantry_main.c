@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 static int refuse_command(const char *word) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 /* A name for several types, used if a kernel has all of them. */
@@ -30,7 +31,7 @@ typedef struct devices_t {
     size_t count;
 } devices_t;
 
-static void append(char *out, size_t out_bytes, const char *word) {
+static void ops_append(char *out, size_t out_bytes, const char *word) {
     size_t used = strlen(out);
     (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", word);
 }
@@ -75,15 +76,15 @@ static bool list_set(gantry_runtime_t *runtime, const char *op,
     gantry_dtype_t types[MOST_TYPES];
     bool are_all = false;
     const size_t count = types_with_kernel(runtime, op, device, set, types, &are_all);
-    if (are_all) append(out, out_bytes, set->name);
+    if (are_all) ops_append(out, out_bytes, set->name);
     for (size_t i = 0; i < count && !are_all; ++i)
-        append(out, out_bytes, gantry_dtype_name(types[i]));
+        ops_append(out, out_bytes, gantry_dtype_name(types[i]));
     return are_all;
 }
 
 /* "float32 float64", "floating integers", or "all types". */
-static void list_types(gantry_runtime_t *runtime, const char *op,
-                       const gantry_logical_device_t *device, char *out, size_t out_bytes) {
+static void ops_list_types(gantry_runtime_t *runtime, const char *op,
+                           const gantry_logical_device_t *device, char *out, size_t out_bytes) {
     bool all = true;
     out[0] = '\0';
     for (size_t i = 0; i < SETS; ++i)
@@ -148,7 +149,7 @@ static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info,
             print_types(runtime, info->name, devices->items[i]);
             continue;
         }
-        list_types(runtime, info->name, devices->items[i], text, sizeof text);
+        ops_list_types(runtime, info->name, devices->items[i], text, sizeof text);
         (void)printf("    %s: %s\n", gantry_logical_device_name(devices->items[i]),
                      *text ? text : "no kernel");
     }
@@ -170,8 +171,8 @@ static void print_cell(const char *text) {
 }
 
 /* One row of docs/ops.md. */
-static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info,
-                      const devices_t *devices) {
+static void ops_print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info,
+                          const devices_t *devices) {
     (void)printf("| %s | ", info->name);
     for (size_t i = 0; i < info->input_count; ++i) {
         const bool is_on_host = info->host_inputs >> i & 1;
@@ -188,7 +189,7 @@ static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info,
     (void)printf(" |");
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
-        list_types(runtime, info->name, devices->items[i], text, sizeof text);
+        ops_list_types(runtime, info->name, devices->items[i], text, sizeof text);
         (void)printf(" %s |", *text ? text : "-");
     }
     (void)printf("\n");
@@ -244,7 +245,7 @@ static void add_op(gantry_json_t *json, gantry_runtime_t *runtime, const gantry_
     gantry_json_object(json, "kernels");
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
-        list_types(runtime, info->name, devices->items[i], text, sizeof text);
+        ops_list_types(runtime, info->name, devices->items[i], text, sizeof text);
         gantry_json_text(json, gantry_logical_device_name(devices->items[i]), text);
     }
     gantry_json_end(json);
@@ -253,7 +254,7 @@ static void add_op(gantry_json_t *json, gantry_runtime_t *runtime, const gantry_
 
 /* ---- the command ---- */
 
-static bool find_op(const char *name, gantry_op_info_t *out) {
+static bool ops_find_op(const char *name, gantry_op_info_t *out) {
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         *out = (gantry_op_info_t){.struct_size = sizeof *out};
         if (gantry_op_info(i, out) == GANTRY_OK && strcmp(out->name, name) == 0) return true;
@@ -262,11 +263,11 @@ static bool find_op(const char *name, gantry_op_info_t *out) {
 }
 
 /* Refuses a name that no op has. */
-static int check_names(const gantry_command_values_t *values) {
+static int ops_check_names(const gantry_command_values_t *values) {
     for (size_t i = 0; i < values->operand_count; ++i) {
         gantry_op_info_t info;
         gantry_command_nearest_t nearest = {.word = values->operands[i]};
-        if (find_op(values->operands[i], &info)) continue;
+        if (ops_find_op(values->operands[i], &info)) continue;
         for (size_t k = 0; k < gantry_op_count(); ++k) {
             info = (gantry_op_info_t){.struct_size = sizeof info};
             if (gantry_op_info(k, &info) == GANTRY_OK)
@@ -287,21 +288,21 @@ typedef struct listing_t {
     gantry_json_t json;
 } listing_t;
 
-static void show(listing_t *listing, const gantry_op_info_t *info, bool is_alone) {
+static void ops_show(listing_t *listing, const gantry_op_info_t *info, bool is_alone) {
     if (listing->format == IN_JSON)
         add_op(&listing->json, listing->runtime, info, &listing->devices);
-    if (listing->format == IN_MARKDOWN) print_row(listing->runtime, info, &listing->devices);
+    if (listing->format == IN_MARKDOWN) ops_print_row(listing->runtime, info, &listing->devices);
     if (listing->format == IN_TEXT) print_op(listing->runtime, info, &listing->devices, is_alone);
 }
 
 static void show_all(listing_t *listing, const gantry_command_values_t *values) {
     gantry_op_info_t info;
     for (size_t i = 0; i < values->operand_count; ++i) {
-        if (find_op(values->operands[i], &info)) show(listing, &info, true);
+        if (ops_find_op(values->operands[i], &info)) ops_show(listing, &info, true);
     }
     for (size_t i = 0; values->operand_count == 0 && i < gantry_op_count(); ++i) {
         info = (gantry_op_info_t){.struct_size = sizeof info};
-        if (gantry_op_info(i, &info) == GANTRY_OK) show(listing, &info, false);
+        if (gantry_op_info(i, &info) == GANTRY_OK) ops_show(listing, &info, false);
     }
 }
 
@@ -320,7 +321,7 @@ static int print_listing(listing_t *listing, const gantry_command_values_t *valu
     return GANTRY_TOOL_OK;
 }
 
-static int print_names(void) {
+static int ops_print_names(void) {
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         gantry_op_info_t info = {.struct_size = sizeof info};
         if (gantry_op_info(i, &info) == GANTRY_OK) (void)printf("%s\n", info.name);
@@ -332,10 +333,10 @@ static int ops_run(const gantry_command_values_t *values) {
     listing_t listing = {.format = gantry_command_has(values, "json")       ? IN_JSON
                                    : gantry_command_has(values, "markdown") ? IN_MARKDOWN
                                                                             : IN_TEXT};
-    int code = check_names(values);
+    int code = ops_check_names(values);
     if (code != GANTRY_TOOL_OK) return code;
-    if (gantry_command_has(values, "list")) return print_names();
-    listing.runtime = gantry_tool_open_runtime(values, NULL);
+    if (gantry_command_has(values, "list")) return ops_print_names();
+    listing.runtime = gantry_command_open_runtime(values, NULL);
     if (!listing.runtime) return GANTRY_TOOL_FAILED;
     code = print_listing(&listing, values);
     gantry_runtime_release(listing.runtime);

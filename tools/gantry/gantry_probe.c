@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 #define MOST_SECONDS 60 /* a first build on a busy machine takes a few seconds */
@@ -32,7 +33,7 @@ static int probe_device(gantry_runtime_t *runtime, const char *alias) {
 }
 
 /* A pipe that nobody reads any more is no reason to end. */
-static void report(const gantry_command_values_t *values, char byte) {
+static void probe_report(const gantry_command_values_t *values, char byte) {
     const int file = values->operand_count > 1 ? atoi(values->operands[1]) : -1;
     (void)signal(SIGPIPE, SIG_IGN);
     if (file > 2) (void)!write(file, &byte, 1);
@@ -48,12 +49,12 @@ static int probe_run(const gantry_command_values_t *values) {
     (void)alarm(MOST_SECONDS); /* its signal ends a process that a driver holds */
     const gantry_runtime_options_t options = {.struct_size = sizeof options};
     gantry_runtime_t *runtime;
-    report(values, 'b');
+    probe_report(values, 'b');
     const bool is_open = gantry_runtime_create(&options, &runtime) == GANTRY_OK;
     const int code = !is_open ? UNKNOWN : strchr(alias, ':') ? probe_device(runtime, alias) : 0;
     if (!is_open) (void)gantry_tool_fail_last();
     gantry_runtime_release(runtime);
-    report(values, code == 0 ? 'w' : 'u');
+    probe_report(values, code == 0 ? 'w' : 'u');
     _exit(code); /* a driver's exit handlers prove nothing */
 }
 

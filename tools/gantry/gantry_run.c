@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_run.h"
 
 #define PAUSE_SECONDS 0.1
@@ -223,7 +224,7 @@ static int start(run_t *run, size_t chosen_count) {
 }
 
 /* Says why no card is chosen: in words, or as JSON. */
-static void tell_failure(run_t *run, outcome_t outcome, size_t before) {
+static void run_tell_failure(run_t *run, outcome_t outcome, size_t before) {
     const gantry_run_variables_t none = {.count = 0};
     if (run->json != stderr) tell_why(run, outcome, before);
     if (!run->takes_cpu)
@@ -239,7 +240,7 @@ static int choose_and_start(run_t *run) {
     const outcome_t outcome = wait_for_cards(run, &before);
     if (outcome == CHOSEN) return start(run, run->request.count);
     if (outcome == FAILED) return gantry_tool_fail_last();
-    tell_failure(run, outcome, before);
+    run_tell_failure(run, outcome, before);
     gantry_claim_release(run->claim); /* leaves the queue */
     run->claim = NULL;
     if (run->takes_cpu) return start(run, 0);
@@ -307,7 +308,7 @@ static int run_run(const gantry_command_values_t *values) {
     run.path = path;
     srand((unsigned)getpid());
     forget_automatic_list();
-    run.runtime = gantry_tool_open_runtime(values, NULL);
+    run.runtime = gantry_command_open_runtime(values, NULL);
     if (!run.runtime) {
         drop_json(&run);
         return GANTRY_TOOL_FAILED;

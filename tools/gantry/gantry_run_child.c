@@ -124,7 +124,7 @@ static void become(const char *path, char **arguments, const signals_t *signals,
     _exit(GANTRY_RUN_NOT_EXECUTABLE);
 }
 
-static int wait_for(pid_t child) {
+static int run_child_wait_for(pid_t child) {
     int status;
     while (waitpid(child, &status, 0) != child) {
         if (errno != EINTR)
@@ -152,6 +152,6 @@ int gantry_run_child(const char *path, char **arguments) {
     }
     const ssize_t length = read(ends[0], &error, sizeof error); /* ends when the program starts */
     (void)close(ends[0]);
-    const int code = wait_for(child);
+    const int code = run_child_wait_for(child);
     return length == (ssize_t)sizeof error ? refuse_program(path, error) : code;
 }

@@ -71,7 +71,7 @@ static uint32_t used_percent(const gantry_run_card_t *card) {
     return free_share < 100 ? (uint32_t)(100 - free_share) : 0;
 }
 
-static void refuse(gantry_run_card_t *card, const char *reason) {
+static void run_choose_refuse(gantry_run_card_t *card, const char *reason) {
     card->is_refused = true;
     (void)snprintf(card->reason, sizeof card->reason, "%s", reason);
 }
@@ -81,7 +81,7 @@ static void refuse_claimed(gantry_run_card_t *card, const gantry_claim_info_t *i
     (void)snprintf(reason, sizeof reason,
                    "claimed by process %" PRId64 " of user %" PRId64 " on %s: %.200s",
                    info->process, info->user, info->host, info->command);
-    refuse(card, info->process ? reason : "claimed");
+    run_choose_refuse(card, info->process ? reason : "claimed");
 }
 
 static void refuse_busy(const gantry_run_request_t *request, gantry_run_card_t *card) {
@@ -89,17 +89,17 @@ static void refuse_busy(const gantry_run_request_t *request, gantry_run_card_t *
     (void)gantry_tool_size_text(card->free_bytes, free_text);
     if (card->is_memory_known && card->free_bytes < request->min_free_bytes) {
         (void)snprintf(reason, sizeof reason, "only %s of its memory is free", free_text);
-        refuse(card, reason);
+        run_choose_refuse(card, reason);
     } else if (request->policy != GANTRY_RUN_IDLE || card->is_processor) {
         return;
     } else if (card->is_use_known && card->busy_percent > IDLE_BUSY_PERCENT) {
         (void)snprintf(reason, sizeof reason, "busy: kernels run %u %% of the time",
                        card->busy_percent);
-        refuse(card, reason);
+        run_choose_refuse(card, reason);
     } else if (used_percent(card) > IDLE_USED_SHARE) {
         (void)snprintf(reason, sizeof reason, "in use: %u %% of its memory is taken",
                        used_percent(card));
-        refuse(card, reason);
+        run_choose_refuse(card, reason);
     }
 }
 
@@ -122,7 +122,7 @@ void gantry_run_look(gantry_runtime_t *runtime, const gantry_run_request_t *requ
         if (card->never_fits) continue;
         card->is_refused = false;
         if (gantry_get_claim(runtime, card->device, &info) != GANTRY_OK)
-            refuse(card, gantry_last_message());
+            run_choose_refuse(card, gantry_last_message());
         card->is_ours = card->is_ours && info.held;
         gantry_run_read_figures(runtime, card);
         card->order = order_of(request, card);
@@ -155,7 +155,7 @@ bool gantry_run_claim(gantry_claim_t *claim, const gantry_run_request_t *request
         if (card->is_ours || gantry_claim_device(claim, card->device) == GANTRY_OK) {
             chosen[found++] = place;
         } else {
-            refuse(card, gantry_last_message());
+            run_choose_refuse(card, gantry_last_message());
         }
     }
     if (found == request->count) return true;

@@ -19,7 +19,7 @@ typedef struct list_t {
     char text[GANTRY_RUN_MOST * 64];
 } list_t;
 
-static void add(list_t *list, const char *text) {
+static void environment_add(list_t *list, const char *text) {
     const size_t used = strlen(list->text);
     (void)snprintf(list->text + used, sizeof list->text - used, "%s%s", used ? "," : "", text);
 }
@@ -87,11 +87,11 @@ bool gantry_run_set_environment(gantry_runtime_t *runtime, const gantry_run_card
     for (size_t i = 0; i < chosen_count; ++i) {
         const gantry_device_details_t *details = &cards[chosen[i]].details;
         char place[24];
-        add(&all, details->uuid);
-        if (is_nvidia(details)) add(&nvidia, details->uuid);
+        environment_add(&all, details->uuid);
+        if (is_nvidia(details)) environment_add(&nvidia, details->uuid);
         (void)snprintf(place, sizeof place, "%zu",
                        is_amd(details) ? place_in_platform(runtime, details) : 0);
-        if (is_amd(details)) add(&amd, place);
+        if (is_amd(details)) environment_add(&amd, place);
     }
     if (!gantry_run_set_variable(variables, "GANTRY_RUN_DEVICES",
                                  chosen_count ? all.text : "cpu") ||

@@ -25,13 +25,14 @@ static void add_card(gantry_json_t *json, const gantry_run_card_t *card, const c
     gantry_json_end(json);
 }
 
-static bool is_chosen(const gantry_run_report_t *report, size_t card) {
+static bool run_json_is_chosen(const gantry_run_report_t *report, size_t card) {
     for (size_t i = 0; i < report->chosen_count; ++i)
         if (report->chosen[i] == card) return true;
     return false;
 }
 
-static const char *reason_of(const gantry_run_report_t *report, const gantry_run_card_t *card) {
+static const char *run_json_reason_of(const gantry_run_report_t *report,
+                                      const gantry_run_card_t *card) {
     if (*card->reason) return card->reason;
     return report->chosen_count ? "the policy puts the chosen ones first"
                                 : "it would serve, but too few do";
@@ -48,8 +49,8 @@ static void add_cards(gantry_json_t *json, const gantry_run_report_t *report) {
     gantry_json_end(json);
     gantry_json_array(json, "other_devices");
     for (size_t i = 0; i < report->count; ++i)
-        if (!is_chosen(report, i))
-            add_card(json, &report->cards[i], reason_of(report, &report->cards[i]));
+        if (!run_json_is_chosen(report, i))
+            add_card(json, &report->cards[i], run_json_reason_of(report, &report->cards[i]));
     gantry_json_end(json);
 }
 

@@ -22,7 +22,7 @@
 
 /* ---- the loader ---- */
 
-static bool has_bytes(const char *path, const char *text) {
+static bool run_layer_has_bytes(const char *path, const char *text) {
     struct stat info;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     bool has = false;
@@ -45,7 +45,7 @@ static bool loader_has_layers(gantry_run_layer_t *layer) {
     if (!function || !dladdr(function, &info)) {
         (void)snprintf(layer->reason, sizeof layer->reason, "no OpenCL loader is found");
     } else {
-        has = has_bytes(info.dli_fname, LAYERS);
+        has = run_layer_has_bytes(info.dli_fname, LAYERS);
         if (!has)
             (void)snprintf(layer->reason, sizeof layer->reason,
                            "the OpenCL loader %.300s has no layers; ocl-icd 2.3 has",
@@ -85,12 +85,12 @@ static bool find_layer(gantry_run_layer_t *layer) {
 
 /* ---- the names of cards ---- */
 
-static void append(char *out, size_t out_bytes, const char *text) {
+static void run_layer_append(char *out, size_t out_bytes, const char *text) {
     const size_t used = strlen(out);
     (void)snprintf(out + used, out_bytes - used, "%s%s", used ? ";" : "", text);
 }
 
-static unsigned long place_of(const gantry_device_details_t *details) {
+static unsigned long run_layer_place_of(const gantry_device_details_t *details) {
     return strtoul(details->alias + strcspn(details->alias, ":") + 1, NULL, 10);
 }
 
@@ -99,7 +99,7 @@ static bool is_opencl(const gantry_device_details_t *details) {
 }
 
 /* The number of the card among the OpenCL devices of its name. */
-static size_t number_of(gantry_runtime_t *runtime, const gantry_device_details_t *card) {
+static size_t run_layer_number_of(gantry_runtime_t *runtime, const gantry_device_details_t *card) {
     const gantry_physical_device_t *views[4 * GANTRY_RUN_MOST];
     size_t count = 0, number = 0;
     if (gantry_list_device_views(runtime, 4 * GANTRY_RUN_MOST, views, &count) != GANTRY_OK)
@@ -109,7 +109,7 @@ static size_t number_of(gantry_runtime_t *runtime, const gantry_device_details_t
         if (gantry_get_device_details(runtime, views[i], &view) != GANTRY_OK) continue;
         number += is_opencl(&view) && strcmp(view.platform, card->platform) == 0 &&
                   strcmp(view.hardware_name, card->hardware_name) == 0 &&
-                  place_of(&view) < place_of(card);
+                  run_layer_place_of(&view) < run_layer_place_of(card);
     }
     return number;
 }
@@ -124,8 +124,8 @@ static int platform_length(const char *platform) {
 }
 
 /* A part of a card has its card's PCI address, so its UUID names it. */
-static void add_card(gantry_runtime_t *runtime, const gantry_device_details_t *card,
-                     gantry_run_layer_t *layer) {
+static void run_layer_add_card(gantry_runtime_t *runtime, const gantry_device_details_t *card,
+                               gantry_run_layer_t *layer) {
     char name[512];
     if (strncmp(card->uuid, "MIG-", 4) == 0) {
         (void)snprintf(name, sizeof name, "uuid=GPU-%s", card->uuid + 4);
@@ -133,12 +133,12 @@ static void add_card(gantry_runtime_t *runtime, const gantry_device_details_t *c
         (void)snprintf(name, sizeof name, "pci=%s", card->pci_address);
     } else if (is_opencl(card)) {
         (void)snprintf(name, sizeof name, "name=%.*s/%.200s/%zu", platform_length(card->platform),
-                       card->platform, card->hardware_name, number_of(runtime, card));
+                       card->platform, card->hardware_name, run_layer_number_of(runtime, card));
         for (char *c = name; *c != '\0'; ++c) *c = *c == ';' ? '_' : *c;
     } else {
         (void)snprintf(name, sizeof name, "none"); /* OpenCL has no such device */
     }
-    append(layer->devices, sizeof layer->devices, name);
+    run_layer_append(layer->devices, sizeof layer->devices, name);
 }
 
 /* Whether OpenCL shows a GPU, or a processor that is presented as one. */
@@ -164,7 +164,7 @@ static bool has_opencl_gpu(gantry_runtime_t *runtime, bool *out_is_processor) {
 
 /* ---- the variables ---- */
 
-static bool is_in_list(const char *list, const char *path) {
+static bool run_layer_is_in_list(const char *list, const char *path) {
     const size_t length = strlen(path);
     for (const char *at = list; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
         if (strncmp(at, path, length) == 0 && (at[length] == ':' || at[length] == '\0'))
@@ -180,7 +180,7 @@ static bool set_layers(gantry_run_layer_t *layer, gantry_run_variables_t *variab
     if (has_others && strlen(before) >= 4096)
         return gantry_tool_fail("run: " LAYERS " has %zu bytes; 4095 are accepted",
                                 strlen(before)) == GANTRY_TOOL_OK;
-    if (has_others && is_in_list(before, layer->path)) {
+    if (has_others && run_layer_is_in_list(before, layer->path)) {
         (void)snprintf(list, sizeof list, "%s", before);
     } else {
         (void)snprintf(list, sizeof list, "%s%s%s", has_others ? before : "", has_others ? ":" : "",
@@ -200,9 +200,10 @@ bool gantry_run_set_layer(gantry_runtime_t *runtime, const gantry_run_card_t *ca
         (void)snprintf(layer->reason, sizeof layer->reason, "OpenCL shows no GPU here");
         return true;
     }
-    for (size_t i = 0; i < chosen_count; ++i) add_card(runtime, &cards[chosen[i]].details, layer);
+    for (size_t i = 0; i < chosen_count; ++i)
+        run_layer_add_card(runtime, &cards[chosen[i]].details, layer);
     if (chosen_count == 0)
-        append(layer->devices, sizeof layer->devices, has_processors ? "none" : "cpu");
+        run_layer_append(layer->devices, sizeof layer->devices, has_processors ? "none" : "cpu");
     if (!find_layer(layer) || !loader_has_layers(layer)) return true;
     return set_layers(layer, variables);
 }

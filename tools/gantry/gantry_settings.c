@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 static const char *source_name(gantry_setting_source_t source) {
@@ -12,7 +13,8 @@ static const char *source_name(gantry_setting_source_t source) {
 }
 
 /* The listed devices, or NULL. The caller frees the array. */
-static const gantry_physical_device_t **list_devices(gantry_runtime_t *runtime, size_t *out_count) {
+static const gantry_physical_device_t **settings_list_devices(gantry_runtime_t *runtime,
+                                                              size_t *out_count) {
     *out_count = 0;
     if (gantry_list_physical_devices(runtime, NULL, 0, NULL, out_count) != GANTRY_OK) return NULL;
     const gantry_physical_device_t **devices = calloc(*out_count + 1, sizeof *devices);
@@ -23,7 +25,8 @@ static const gantry_physical_device_t **list_devices(gantry_runtime_t *runtime, 
     return NULL;
 }
 
-static const char *name_of(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+static const char *settings_name_of(gantry_runtime_t *runtime,
+                                    const gantry_physical_device_t *device) {
     gantry_device_details_t details = {.struct_size = sizeof details};
     return device && gantry_get_device_details(runtime, device, &details) == GANTRY_OK
                ? details.name
@@ -62,15 +65,15 @@ static void add_setting(gantry_json_t *json, const char *name, const char *devic
 
 /* ---- both ---- */
 
-static bool tell(gantry_runtime_t *runtime, const char *name,
-                 const gantry_physical_device_t *device, gantry_json_t *json,
-                 bool *out_per_device) {
+static bool settings_tell(gantry_runtime_t *runtime, const char *name,
+                          const gantry_physical_device_t *device, gantry_json_t *json,
+                          bool *out_per_device) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
     if (gantry_get_setting(runtime, name, device, &setting) != GANTRY_OK) {
         (void)gantry_tool_fail_last();
         return false;
     }
-    const char *text = name_of(runtime, device);
+    const char *text = settings_name_of(runtime, device);
     if (json) {
         add_setting(json, name, text, &setting);
     } else {
@@ -82,13 +85,13 @@ static bool tell(gantry_runtime_t *runtime, const char *name,
 
 static bool tell_all(gantry_runtime_t *runtime, gantry_json_t *json) {
     size_t count;
-    const gantry_physical_device_t **devices = list_devices(runtime, &count);
+    const gantry_physical_device_t **devices = settings_list_devices(runtime, &count);
     bool good = devices;
     for (size_t i = 0; good && i < gantry_setting_count(); ++i) {
         bool per_device = false;
-        good = tell(runtime, gantry_setting_name(i), NULL, json, &per_device);
+        good = settings_tell(runtime, gantry_setting_name(i), NULL, json, &per_device);
         for (size_t d = 0; good && per_device && d < count; ++d)
-            good = tell(runtime, gantry_setting_name(i), devices[d], json, &per_device);
+            good = settings_tell(runtime, gantry_setting_name(i), devices[d], json, &per_device);
     }
     free(devices);
     return good;

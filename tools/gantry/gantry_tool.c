@@ -32,13 +32,6 @@ void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
     if (level >= GANTRY_LEVEL_WARNING || *prints_all) (void)fprintf(stderr, "%s\n", shown);
 }
 
-static bool has_option(const gantry_command_t *command, const char *name) {
-    for (size_t i = 0; i < gantry_command_option_count(command); ++i) {
-        if (strcmp(command->options[i].name, name) == 0) return true;
-    }
-    return false;
-}
-
 int gantry_tool_begin_drivers(void) {
     (void)fflush(stdout);
     const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -72,15 +65,4 @@ gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *opt
     if (status == GANTRY_OK) return runtime;
     (void)gantry_tool_fail_last();
     return NULL;
-}
-
-gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
-                                           const gantry_runtime_options_t *options) {
-    gantry_runtime_options_t own = {.struct_size = sizeof own};
-    if (options) own = *options;
-    if (has_option(values->command, "opencl-cpu-as-gpu") &&
-        gantry_command_has(values, "opencl-cpu-as-gpu"))
-        own.opencl_cpu_as_gpu = GANTRY_ON;
-    return gantry_tool_create_runtime(
-        &own, has_option(values->command, "verbose") && gantry_command_has(values, "verbose"));
 }

@@ -12,8 +12,6 @@
 
 #include <gantry/gantry.h>
 
-#include "gantry_command.h"
-
 /* The exit codes of every command. docs/command.md lists them, and those of `gantry run`. */
 #define GANTRY_TOOL_OK 0
 #define GANTRY_TOOL_FAILED 1
@@ -57,9 +55,6 @@ void gantry_tool_end_drivers(int kept);
  * runtime by gantry_runtime_release. */
 gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
                                              bool is_verbose);
-/* The same, with --verbose and --opencl-cpu-as-gpu if the command has them. NULL: no options. */
-gantry_runtime_t *gantry_tool_open_runtime(const gantry_command_values_t *values,
-                                           const gantry_runtime_options_t *options);
 
 /* ---- terminals ---- */
 

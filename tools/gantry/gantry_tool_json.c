@@ -8,7 +8,7 @@
 
 void gantry_json_init(gantry_json_t *json, FILE *file) { *json = (gantry_json_t){.file = file}; }
 
-static void print_text(FILE *file, const char *text);
+static void json_print_text(FILE *file, const char *text);
 
 /* The comma and the line break before an item, and its key. */
 static void begin_item(gantry_json_t *json, const char *key) {
@@ -17,7 +17,7 @@ static void begin_item(gantry_json_t *json, const char *key) {
         (void)fprintf(json->file, "%s\n%*s", json->has_item & bit ? "," : "", 2 * json->depth, "");
     json->has_item |= bit;
     if (!key) return;
-    print_text(json->file, key);
+    json_print_text(json->file, key);
     (void)fputs(": ", json->file);
 }
 
@@ -43,7 +43,7 @@ void gantry_json_end(gantry_json_t *json) {
     if (json->depth == 0) (void)fputc('\n', json->file);
 }
 
-static void print_text(FILE *file, const char *text) {
+static void json_print_text(FILE *file, const char *text) {
     (void)fputc('"', file);
     for (const char *at = text; *at;) {
         const int length = gantry_tool_utf8_length(at);
@@ -70,7 +70,7 @@ void gantry_json_text(gantry_json_t *json, const char *key, const char *text) {
         return;
     }
     begin_item(json, key);
-    print_text(json->file, text);
+    json_print_text(json->file, text);
 }
 
 void gantry_json_number(gantry_json_t *json, const char *key, double value) {

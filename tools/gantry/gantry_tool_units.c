@@ -66,7 +66,7 @@ static const char *read_digits(const char *text, double *out) {
     return *end == '\0' ? text + length : NULL;
 }
 
-static bool equals_ignoring_case(const char *a, const char *b) {
+static bool units_equals_ignoring_case(const char *a, const char *b) {
     for (; *a && *b; ++a, ++b) {
         if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
     }
@@ -76,12 +76,14 @@ static bool equals_ignoring_case(const char *a, const char *b) {
 /* The bytes of a unit such as "GiB"; 0 if there is no such unit. */
 static double unit_bytes(const char *unit) {
     static const char letters[] = "KMGTP";
-    if (!*unit || equals_ignoring_case(unit, "B") || equals_ignoring_case(unit, "bytes")) return 1;
+    if (!*unit || units_equals_ignoring_case(unit, "B") ||
+        units_equals_ignoring_case(unit, "bytes"))
+        return 1;
     const char *letter = strchr(letters, toupper((unsigned char)*unit));
     if (!letter) return 0;
     const int power = (int)(letter - letters) + 1;
-    if (!unit[1] || equals_ignoring_case(unit + 1, "iB")) return pow(1024, power);
-    return equals_ignoring_case(unit + 1, "B") ? pow(1000, power) : 0;
+    if (!unit[1] || units_equals_ignoring_case(unit + 1, "iB")) return pow(1024, power);
+    return units_equals_ignoring_case(unit + 1, "B") ? pow(1000, power) : 0;
 }
 
 bool gantry_tool_parse_size(const char *text, uint64_t *out_bytes) {

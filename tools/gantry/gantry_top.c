@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 #define LEAST_INTERVAL 0.1
@@ -52,7 +53,7 @@ static int top_run(const gantry_command_values_t *values) {
     const bool is_once = is_json || gantry_command_has(values, "once") || !has_terminal();
     gantry_top_t *top = calloc(1, sizeof *top);
     if (!top) return gantry_tool_fail("memory is out");
-    top->runtime = gantry_tool_open_runtime(values, NULL);
+    top->runtime = gantry_command_open_runtime(values, NULL);
     int code = GANTRY_TOOL_FAILED;
     if (top->runtime) code = is_once ? print_once(top, is_json) : gantry_top_watch(top, interval);
     gantry_runtime_release(top->runtime);

@@ -85,7 +85,7 @@ static void add_processes(gantry_json_t *json, const gantry_top_device_t *device
     gantry_json_end(json);
 }
 
-static void add_device(gantry_json_t *json, const gantry_top_device_t *device) {
+static void top_json_add_device(gantry_json_t *json, const gantry_top_device_t *device) {
     const gantry_device_details_t *details = &device->details;
     gantry_json_object(json, NULL);
     gantry_json_text(json, "device", device->name);
@@ -133,7 +133,7 @@ void gantry_top_print_json(const gantry_top_t *top) {
     gantry_json_text(&json, "gantry", gantry_version());
     gantry_json_text(&json, "time", now);
     gantry_json_array(&json, "devices");
-    for (size_t i = 0; i < top->device_count; ++i) add_device(&json, &top->devices[i]);
+    for (size_t i = 0; i < top->device_count; ++i) top_json_add_device(&json, &top->devices[i]);
     gantry_json_end(&json);
     gantry_json_array(&json, "programs");
     for (size_t i = 0; i < top->program_count; ++i) add_program(&json, &top->programs[i]);

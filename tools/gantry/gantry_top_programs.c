@@ -23,7 +23,7 @@
 #define MOST_FILE_BYTES (64 * 1024)
 
 /* Copies printable ASCII only, because the text may be of another user's making. */
-static void copy_text(char *out, size_t out_bytes, const char *text) {
+static void top_programs_copy_text(char *out, size_t out_bytes, const char *text) {
     size_t length = 0;
     for (; text[length] != '\0' && length + 1 < out_bytes; ++length)
         out[length] = text[length] >= ' ' && text[length] <= '~' ? text[length] : '?';
@@ -57,9 +57,9 @@ void gantry_top_describe(uint32_t pid, char *out_name, size_t name_bytes, char *
     (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", pid);
     if (read_start(path, text, sizeof text) == 0 || stat(path, &info) != 0) return;
     text[strcspn(text, "\n")] = '\0';
-    copy_text(out_name, name_bytes, text);
+    top_programs_copy_text(out_name, name_bytes, text);
     const struct passwd *user = getpwuid(info.st_uid);
-    if (user) copy_text(out_user, user_bytes, user->pw_name);
+    if (user) top_programs_copy_text(out_user, user_bytes, user->pw_name);
     if (!user) (void)snprintf(out_user, user_bytes, "%ld", (long)info.st_uid);
 }
 
@@ -84,30 +84,31 @@ static double start_of(uint32_t pid, uid_t user) {
 
 /* ---- one file ---- */
 
-static double number_of(const cJSON *object, const char *name) {
+static double top_programs_number_of(const cJSON *object, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     return cJSON_IsNumber(item) && item->valuedouble >= 0.0 && item->valuedouble < 1e18
                ? item->valuedouble
                : 0.0;
 }
 
-static void copy_field(char *out, size_t out_bytes, const cJSON *object, const char *name) {
+static void top_programs_copy_field(char *out, size_t out_bytes, const cJSON *object,
+                                    const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    copy_text(out, out_bytes, cJSON_IsString(item) ? item->valuestring : "");
+    top_programs_copy_text(out, out_bytes, cJSON_IsString(item) ? item->valuestring : "");
 }
 
 static void read_pool(const cJSON *item, gantry_top_pool_t *out) {
     char name[64];
-    copy_field(name, sizeof name, item, "device");
+    top_programs_copy_field(name, sizeof name, item, "device");
     const char *prefix = "/device:";
     const bool has_prefix = strncmp(name, prefix, strlen(prefix)) == 0;
     (void)snprintf(out->device, sizeof out->device, "%.31s",
                    has_prefix ? name + strlen(prefix) : name);
-    copy_field(out->uuid, sizeof out->uuid, item, "uuid");
-    out->in_use_bytes = (uint64_t)number_of(item, "in_use_bytes");
-    out->pool_bytes = (uint64_t)number_of(item, "pool_bytes");
-    out->peak_bytes = (uint64_t)number_of(item, "peak_bytes");
-    out->limit_bytes = (uint64_t)number_of(item, "limit_bytes");
+    top_programs_copy_field(out->uuid, sizeof out->uuid, item, "uuid");
+    out->in_use_bytes = (uint64_t)top_programs_number_of(item, "in_use_bytes");
+    out->pool_bytes = (uint64_t)top_programs_number_of(item, "pool_bytes");
+    out->peak_bytes = (uint64_t)top_programs_number_of(item, "peak_bytes");
+    out->limit_bytes = (uint64_t)top_programs_number_of(item, "limit_bytes");
 }
 
 /* A tick of 10 ms more: the start of a process is rounded down to one. */
@@ -117,8 +118,8 @@ static bool is_alive(uint32_t pid, uid_t user, double written, double now) {
 }
 
 static bool read_program(const cJSON *root, uid_t user, gantry_top_program_t *out) {
-    const double written = number_of(root, "boot_ms") * 1e-3, now = boot_seconds();
-    const double pid = number_of(root, "pid");
+    const double written = top_programs_number_of(root, "boot_ms") * 1e-3, now = boot_seconds();
+    const double pid = top_programs_number_of(root, "pid");
     if (pid < 1.0 || pid > 4294967295.0 || !is_alive((uint32_t)pid, user, written, now))
         return false;
     out->pid = (uint32_t)pid;
@@ -133,7 +134,7 @@ static bool read_program(const cJSON *root, uid_t user, gantry_top_program_t *ou
     return true;
 }
 
-static bool read_file(const char *path, gantry_top_program_t *out) {
+static bool top_programs_read_file(const char *path, gantry_top_program_t *out) {
     struct stat info;
     if (lstat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > MOST_FILE_BYTES)
         return false;
@@ -167,7 +168,7 @@ void gantry_top_read_programs(gantry_top_t *top, const char *folder) {
         if (!is_status_name(entry->d_name) ||
             (size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= sizeof path)
             continue;
-        if (read_file(path, &top->programs[top->program_count])) ++top->program_count;
+        if (top_programs_read_file(path, &top->programs[top->program_count])) ++top->program_count;
     }
     if (directory) (void)closedir(directory);
     qsort(top->programs, top->program_count, sizeof top->programs[0], compare_pids);

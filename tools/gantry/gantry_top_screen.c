@@ -68,7 +68,7 @@ void gantry_top_screen_size(size_t *out_columns, size_t *out_lines) {
     *out_lines = is_known && size.ws_row > 0 ? size.ws_row : 24;
 }
 
-static bool write_all(const char *bytes, size_t count) {
+static bool top_screen_write_all(const char *bytes, size_t count) {
     while (count > 0) {
         const ssize_t done = write(STDOUT_FILENO, bytes, count);
         if (done < 0 && errno != EINTR && errno != EAGAIN) return false;
@@ -86,11 +86,11 @@ static bool screen_enter(screen_t *screen) {
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-    return write_all(ENTER, strlen(ENTER));
+    return top_screen_write_all(ENTER, strlen(ENTER));
 }
 
 static void screen_leave(const screen_t *screen) {
-    (void)write_all(LEAVE, strlen(LEAVE));
+    (void)top_screen_write_all(LEAVE, strlen(LEAVE));
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &screen->kept);
 }
 
@@ -119,7 +119,7 @@ static bool screen_draw(screen_t *screen) {
         if (i + 1 < shown) screen_put(screen, "\r\n");
     }
     if (shown < lines) screen_put(screen, "\r\n\x1b[J");
-    return write_all(screen->out, screen->out_length);
+    return top_screen_write_all(screen->out, screen->out_length);
 }
 
 /* ---- the loop ---- */

@@ -44,8 +44,8 @@ static void add_line(gantry_top_frame_t *frame, gantry_top_style_t style, const 
 }
 
 /* count columns, and one more cell with the rest of the line. */
-static void add_row(gantry_top_frame_t *frame, gantry_top_style_t style, const column_t *columns,
-                    size_t count, const row_t *row) {
+static void top_text_add_row(gantry_top_frame_t *frame, gantry_top_style_t style,
+                             const column_t *columns, size_t count, const row_t *row) {
     char text[GANTRY_TOP_COLUMNS + 1] = "";
     size_t used = 0, i = 0;
     for (; i < count; ++i) {
@@ -66,7 +66,7 @@ static void add_header(gantry_top_frame_t *frame, const column_t *columns, size_
     for (size_t i = 0; i < count; ++i)
         (void)snprintf(row.cells[i], CELL_BYTES, "%s", columns[i].title);
     (void)snprintf(row.cells[count], CELL_BYTES, "%s", rest);
-    add_row(frame, GANTRY_TOP_HEADER, columns, count, &row);
+    top_text_add_row(frame, GANTRY_TOP_HEADER, columns, count, &row);
 }
 
 /* "1023K", "12.3G", "141G": at most 5 characters. */
@@ -119,7 +119,7 @@ static void write_claim(char *out, const gantry_tool_claim_t *claim) {
     (void)snprintf(out, CELL_BYTES, "%s", is_held ? claim->user : gantry_tool_claim_state(claim));
 }
 
-static void fill_device(const gantry_top_device_t *device, row_t *out) {
+static void top_text_fill_device(const gantry_top_device_t *device, row_t *out) {
     const gantry_device_telemetry_t *figures = &device->figures;
     for (size_t i = 0; i < DEVICE_CELLS; ++i) write_dash(out->cells[i]);
     (void)snprintf(out->cells[CELL_DEVICE], CELL_BYTES, "%s", device->name);
@@ -142,7 +142,7 @@ static void fill_device(const gantry_top_device_t *device, row_t *out) {
     if (knows(figures, GANTRY_TELEMETRY_ECC_MODE)) write_ecc(out->cells[CELL_ECC], figures);
 }
 
-static void add_slowed(gantry_top_frame_t *frame, const gantry_top_device_t *device) {
+static void top_text_add_slowed(gantry_top_frame_t *frame, const gantry_top_device_t *device) {
     static const struct {
         uint32_t bit;
         const char *text;
@@ -168,9 +168,9 @@ static void add_devices(gantry_top_frame_t *frame, const gantry_top_t *top) {
     for (size_t i = 0; i < top->device_count; ++i) {
         const gantry_top_device_t *device = &top->devices[i];
         row_t row = {{""}};
-        fill_device(device, &row);
-        add_row(frame, GANTRY_TOP_PLAIN, device_columns, DEVICE_CELLS, &row);
-        add_slowed(frame, device);
+        top_text_fill_device(device, &row);
+        top_text_add_row(frame, GANTRY_TOP_PLAIN, device_columns, DEVICE_CELLS, &row);
+        top_text_add_slowed(frame, device);
         if (device->figures.ecc_uncorrected > 0)
             add_line(frame, GANTRY_TOP_WARNING, "         memory errors that ECC did not correct");
         if (!device->is_cpu && *device->figures.reason &&
@@ -226,11 +226,11 @@ static void add_claims(gantry_top_frame_t *frame, const gantry_top_t *top) {
         }
         has_header = true;
         fill_claim(&top->devices[i], &row);
-        add_row(frame, GANTRY_TOP_PLAIN, columns, 4, &row);
+        top_text_add_row(frame, GANTRY_TOP_PLAIN, columns, 4, &row);
     }
 }
 
-static void add_processes(gantry_top_frame_t *frame, const gantry_top_t *top) {
+static void top_text_add_processes(gantry_top_frame_t *frame, const gantry_top_t *top) {
     static const column_t columns[] = {
         {"PID", 8, false}, {"DEVICE", 8, true}, {"MEMORY", 6, false}, {"USER", 10, true}};
     bool has_header = false;
@@ -250,7 +250,7 @@ static void add_processes(gantry_top_frame_t *frame, const gantry_top_t *top) {
             (void)snprintf(row.cells[3], CELL_BYTES, "%s", *process->user ? process->user : "-");
             (void)snprintf(row.cells[4], CELL_BYTES, "%s%s", *process->name ? process->name : "?",
                            process->is_graphics ? " (graphics)" : "");
-            add_row(frame, GANTRY_TOP_PLAIN, columns, 4, &row);
+            top_text_add_row(frame, GANTRY_TOP_PLAIN, columns, 4, &row);
         }
     }
 }
@@ -276,7 +276,7 @@ static void add_pools(gantry_top_frame_t *frame, const gantry_top_t *top) {
             write_age(row.cells[6], program->age_seconds);
             (void)snprintf(row.cells[7], CELL_BYTES, "%s", program->user);
             (void)snprintf(row.cells[8], CELL_BYTES, "%s", program->name);
-            add_row(frame, GANTRY_TOP_PLAIN, columns, 8, &row);
+            top_text_add_row(frame, GANTRY_TOP_PLAIN, columns, 8, &row);
         }
     }
 }
@@ -304,6 +304,6 @@ void gantry_top_compose(const gantry_top_t *top, double interval_seconds, size_t
     add_title(out_frame, top, interval_seconds);
     add_devices(out_frame, top);
     add_claims(out_frame, top);
-    add_processes(out_frame, top);
+    top_text_add_processes(out_frame, top);
     add_pools(out_frame, top);
 }

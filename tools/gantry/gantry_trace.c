@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry trace: shows a file that GANTRY_TRACE wrote, as tables, JSON or a page. */
+#include "gantry_command.h"
 #include "gantry_tool.h"
 #include "gantry_trace_report.h"
 

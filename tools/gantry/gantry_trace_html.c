@@ -57,7 +57,7 @@ static void write_tracks(const gantry_trace_t *trace, FILE *file) {
 }
 
 /* Eight numbers for an event, times from the beginning of the trace. */
-static void write_events(const gantry_trace_t *trace, FILE *file) {
+static void trace_html_write_events(const gantry_trace_t *trace, FILE *file) {
     (void)fputs(",\"events\":[", file);
     for (size_t i = 0; i < trace->event_count; ++i) {
         const gantry_trace_event_t *event = &trace->events[i];
@@ -92,7 +92,7 @@ static void write_page(const gantry_trace_report_t *report, const char *json, FI
     }
     (void)fputc(']', file);
     write_tracks(trace, file);
-    write_events(trace, file);
+    trace_html_write_events(trace, file);
     (void)fputc('}', file);
     (void)fputs(gantry_trace_page + before + (sizeof mark - 1), file);
 }

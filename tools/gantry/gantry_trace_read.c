@@ -84,7 +84,7 @@ static bool grow_table(gantry_trace_t *trace) {
 }
 
 /* The position of the text; UINT32_MAX: no memory. */
-static uint32_t text_of(gantry_trace_t *trace, const char *text) {
+static uint32_t trace_read_text_of(gantry_trace_t *trace, const char *text) {
     if (trace->text_count * 2 >= trace->text_table_size && !grow_table(trace)) return UINT32_MAX;
     size_t at = hash_of(text) & (trace->text_table_size - 1);
     for (; trace->text_table[at]; at = (at + 1) & (trace->text_table_size - 1))
@@ -114,14 +114,15 @@ void gantry_trace_free(gantry_trace_t *trace) {
 /* ---- one event ---- */
 
 /* Reads text members; a member of another type is "". */
-static bool read_text(scan_t *scan, const cJSON *object, const char *name, uint32_t *out_text) {
+static bool trace_read_text(scan_t *scan, const cJSON *object, const char *name,
+                            uint32_t *out_text) {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
-    *out_text = text_of(scan->trace, cJSON_IsString(member) ? member->valuestring : "");
+    *out_text = trace_read_text_of(scan->trace, cJSON_IsString(member) ? member->valuestring : "");
     return *out_text != UINT32_MAX || line_fail(scan, "no memory for its texts");
 }
 
-static bool read_number(scan_t *scan, const cJSON *object, const char *name, double least,
-                        double most, double *out_number) {
+static bool trace_read_number(scan_t *scan, const cJSON *object, const char *name, double least,
+                              double most, double *out_number) {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
     char what[128];
     *out_number = cJSON_IsNumber(member) ? member->valuedouble : 0;
@@ -163,27 +164,27 @@ static bool find_track(scan_t *scan, uint32_t process, double tid, uint32_t *out
     return true;
 }
 
-static bool read_program(scan_t *scan, const cJSON *args) {
+static bool trace_read_program(scan_t *scan, const cJSON *args) {
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(args, "process");
     scan->trace->process = cJSON_IsNumber(number) ? number->valuedouble : 0;
-    return read_text(scan, args, "version", &scan->trace->version) &&
-           read_text(scan, args, "name", &scan->trace->program);
+    return trace_read_text(scan, args, "version", &scan->trace->version) &&
+           trace_read_text(scan, args, "name", &scan->trace->program);
 }
 
 static bool read_metadata(scan_t *scan, const char *name, const cJSON *args, uint32_t process,
                           uint32_t track) {
     gantry_trace_process_t *at = &scan->trace->processes[process];
     if (strcmp(name, "thread_name") == 0)
-        return read_text(scan, args, "name", &scan->trace->tracks[track].name);
+        return trace_read_text(scan, args, "name", &scan->trace->tracks[track].name);
     if (strcmp(name, "process_name") != 0) return true;
-    if (!read_text(scan, args, "name", &at->name)) return false;
-    if (cJSON_GetObjectItemCaseSensitive(args, "clock")) return read_program(scan, args);
+    if (!trace_read_text(scan, args, "name", &at->name)) return false;
+    if (cJSON_GetObjectItemCaseSensitive(args, "clock")) return trace_read_program(scan, args);
     if (!cJSON_GetObjectItemCaseSensitive(args, "backend")) return true;
     at->device = at->name;
-    return read_text(scan, args, "alias", &at->alias) &&
-           read_text(scan, args, "hardware", &at->hardware) &&
-           read_text(scan, args, "backend", &at->backend) &&
-           read_text(scan, args, "times", &at->times);
+    return trace_read_text(scan, args, "alias", &at->alias) &&
+           trace_read_text(scan, args, "hardware", &at->hardware) &&
+           trace_read_text(scan, args, "backend", &at->backend) &&
+           trace_read_text(scan, args, "times", &at->times);
 }
 
 /* Extends the time that the file covers. */
@@ -193,7 +194,7 @@ static void cover(gantry_trace_t *trace, int64_t begin_ns, int64_t end_ns) {
     if (is_first || end_ns > trace->end_ns) trace->end_ns = end_ns;
 }
 
-static uint64_t bytes_of(const cJSON *args, const char *name) {
+static uint64_t trace_read_bytes_of(const cJSON *args, const char *name) {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(args, name);
     const bool is_good =
         cJSON_IsNumber(member) && member->valuedouble >= 0 && member->valuedouble < 9e15;
@@ -207,7 +208,7 @@ static bool read_level(scan_t *scan, const cJSON *args, uint32_t process, int64_
         return line_fail(scan, "no memory for it");
     cover(trace, at_ns, at_ns);
     trace->levels[trace->level_count++] =
-        (gantry_trace_level_t){at_ns, bytes_of(args, "bytes"), process};
+        (gantry_trace_level_t){at_ns, trace_read_bytes_of(args, "bytes"), process};
     return true;
 }
 
@@ -216,19 +217,19 @@ static bool read_slice(scan_t *scan, const cJSON *event, const cJSON *args, uint
     gantry_trace_t *trace = scan->trace;
     gantry_trace_event_t slice = {.begin_ns = begin_ns, .track = track};
     double duration;
-    if (!read_number(scan, event, "dur", 0, MOST_TIME_US, &duration)) return false;
+    if (!trace_read_number(scan, event, "dur", 0, MOST_TIME_US, &duration)) return false;
     slice.duration_ns = llround(duration * 1e3);
-    slice.bytes = bytes_of(args, "bytes");
-    const bool is_read = read_text(scan, event, "name", &slice.name) &&
-                         read_text(scan, event, "cat", &slice.category) &&
-                         read_text(scan, args, "device", &slice.device) &&
-                         read_text(scan, args, "part_of", &slice.part_of) &&
-                         read_text(scan, args, "node", &slice.node) &&
-                         read_text(scan, args, "requested", &slice.requested) &&
-                         read_text(scan, args, "reason", &slice.reason) &&
-                         read_text(scan, args, "refused", &slice.refused) &&
-                         read_text(scan, args, "refusal", &slice.refusal) &&
-                         read_text(scan, args, "times", &slice.times);
+    slice.bytes = trace_read_bytes_of(args, "bytes");
+    const bool is_read = trace_read_text(scan, event, "name", &slice.name) &&
+                         trace_read_text(scan, event, "cat", &slice.category) &&
+                         trace_read_text(scan, args, "device", &slice.device) &&
+                         trace_read_text(scan, args, "part_of", &slice.part_of) &&
+                         trace_read_text(scan, args, "node", &slice.node) &&
+                         trace_read_text(scan, args, "requested", &slice.requested) &&
+                         trace_read_text(scan, args, "reason", &slice.reason) &&
+                         trace_read_text(scan, args, "refused", &slice.refused) &&
+                         trace_read_text(scan, args, "refusal", &slice.refusal) &&
+                         trace_read_text(scan, args, "times", &slice.times);
     if (!is_read) return false;
     if (trace->event_count >= MOST_EVENTS) return line_fail(scan, "the file has too many events");
     if (!gantry_trace_grow(&trace->events, trace->event_count, &trace->event_room,
@@ -252,13 +253,13 @@ static bool read_event(scan_t *scan, const cJSON *event) {
     if (!cJSON_IsString(name)) return line_fail(scan, "the event has no \"name\"");
     double pid, tid = 0, at;
     uint32_t process = 0, track = 0;
-    if (!read_number(scan, event, "pid", -1e15, 1e15, &pid)) return false;
+    if (!trace_read_number(scan, event, "pid", -1e15, 1e15, &pid)) return false;
     if (cJSON_GetObjectItemCaseSensitive(event, "tid") &&
-        !read_number(scan, event, "tid", -1e19, 1e19, &tid))
+        !trace_read_number(scan, event, "tid", -1e19, 1e19, &tid))
         return false;
     if (!find_process(scan, pid, &process) || !find_track(scan, process, tid, &track)) return false;
     if (kind == 'M') return read_metadata(scan, name->valuestring, args, process, track);
-    if (!read_number(scan, event, "ts", -MOST_TIME_US, MOST_TIME_US, &at)) return false;
+    if (!trace_read_number(scan, event, "ts", -MOST_TIME_US, MOST_TIME_US, &at)) return false;
     const int64_t at_ns = llround(at * 1e3);
     return kind == 'C' ? read_level(scan, args, process, at_ns)
                        : read_slice(scan, event, args, track, at_ns);
@@ -416,7 +417,7 @@ bool gantry_trace_read(const char *path, gantry_trace_t *trace) {
     FILE *file = fopen(path, "rb");
     if (!file) return trace_fail(trace, "%s", strerror(errno));
     scan_t *scan = calloc(1, sizeof *scan);
-    bool is_read = scan && text_of(trace, "") == GANTRY_TRACE_NO_TEXT;
+    bool is_read = scan && trace_read_text_of(trace, "") == GANTRY_TRACE_NO_TEXT;
     if (!is_read) (void)trace_fail(trace, "no memory");
     if (is_read) {
         scan->file = file;

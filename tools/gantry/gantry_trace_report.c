@@ -97,7 +97,7 @@ static bool add_device_event(gantry_trace_report_t *report, const gantry_trace_e
     return add_item(is_copy ? &report->copies : &report->ops, &item);
 }
 
-static bool make_rows(gantry_trace_report_t *report) {
+static bool trace_report_make_rows(gantry_trace_report_t *report) {
     const gantry_trace_t *trace = report->trace;
     for (size_t i = 0; i < trace->event_count; ++i) {
         const gantry_trace_event_t *event = &trace->events[i];
@@ -196,8 +196,8 @@ static void find_most_bytes(const gantry_trace_t *trace, gantry_trace_device_t *
 }
 
 /* One device's works, in the order of their beginning; *out_count is their number. */
-static bool add_device(gantry_trace_report_t *report, const work_t *works, size_t left,
-                       size_t most_gaps, size_t *out_count) {
+static bool trace_report_add_device(gantry_trace_report_t *report, const work_t *works, size_t left,
+                                    size_t most_gaps, size_t *out_count) {
     const size_t first_gap = report->gap_count;
     gantry_trace_device_t device = {.process = works[0].process, .begin_ns = works[0].begin_ns};
     size_t count = 0;
@@ -238,7 +238,7 @@ static bool make_devices(gantry_trace_report_t *report, size_t most_gaps) {
     if (count > 0) qsort(works, count, sizeof *works, compare_works);
     bool is_made = true;
     for (size_t i = 0; i < count && is_made; i += taken)
-        is_made = add_device(report, works + i, count - i, most_gaps, &taken);
+        is_made = trace_report_add_device(report, works + i, count - i, most_gaps, &taken);
     free(works);
     return is_made;
 }
@@ -246,7 +246,7 @@ static bool make_devices(gantry_trace_report_t *report, size_t most_gaps) {
 bool gantry_trace_report_make(const gantry_trace_t *trace, size_t most_gaps,
                               gantry_trace_report_t *report) {
     *report = (gantry_trace_report_t){.trace = trace};
-    return make_rows(report) && make_devices(report, most_gaps);
+    return trace_report_make_rows(report) && make_devices(report, most_gaps);
 }
 
 void gantry_trace_report_free(gantry_trace_report_t *report) {

@@ -37,7 +37,7 @@ static double percent(int64_t part, int64_t whole) {
     return whole > 0 ? (double)part * 100 / (double)whole : 0;
 }
 
-static void print_head(const gantry_trace_report_t *report) {
+static void trace_text_print_head(const gantry_trace_report_t *report) {
     const gantry_trace_t *trace = report->trace;
     (void)printf("%zu events in %.3f ms", trace->event_count, ms(trace->end_ns - trace->begin_ns));
     if (trace->version != GANTRY_TRACE_NO_TEXT) {
@@ -141,7 +141,7 @@ static void print_fallbacks(const gantry_trace_report_t *report, size_t most) {
 }
 
 void gantry_trace_print_text(const gantry_trace_report_t *report, size_t most_rows) {
-    print_head(report);
+    trace_text_print_head(report);
     print_ops(report, most_rows);
     print_devices(report);
     print_gaps(report);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gantry_command.h"
 #include "gantry_tool.h"
 
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
@@ -113,7 +114,8 @@ static const struct {
              {"cublaslt.matmul.float32", "cuda", "GPU", tune_cublas},
              {"crossover", NULL, NULL, tune_crossover}};
 
-static bool fits(const options_t *options, const gantry_device_details_t *details, size_t kind) {
+static bool tune_fits(const options_t *options, const gantry_device_details_t *details,
+                      size_t kind) {
     if (kinds[kind].backend && strcmp(details->backend, kinds[kind].backend) != 0) return false;
     if (options->what && !begin_alike(options->what, kinds[kind].what)) return false;
     bool by_name = options->what && strncmp(options->what, "clblast", 7) == 0;
@@ -129,8 +131,8 @@ static bool is_known_record(const char *what) {
 }
 
 /* Whether a task has a device of the same name, which shares its records. */
-static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t count,
-                     const gantry_physical_device_t *device) {
+static bool tune_is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t count,
+                          const gantry_physical_device_t *device) {
     char name[256], other[256];
     if (gantry_get_tuning_name(runtime, device, name, sizeof name, NULL) != GANTRY_OK) return true;
     for (size_t i = 0; i < count; ++i) {
@@ -154,9 +156,9 @@ static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options,
         gantry_device_details_t details = {.struct_size = sizeof details};
         if (gantry_get_device_details(runtime, views[i], &details) != GANTRY_OK) continue;
         if (device && views[i] != device) continue;
-        if (is_known(runtime, tasks, count, views[i])) continue;
+        if (tune_is_known(runtime, tasks, count, views[i])) continue;
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && count < MOST_TASKS; ++k) {
-            if (fits(options, &details, k))
+            if (tune_fits(options, &details, k))
                 tasks[count++] = (task_t){views[i], details, kinds[k].run};
         }
     }
@@ -259,7 +261,7 @@ static int list_or_reset(gantry_runtime_t *runtime, const options_t *options,
 
 /* ---- the command ---- */
 
-static int run(gantry_runtime_t *runtime, const options_t *options) {
+static int tune_run_kinds(gantry_runtime_t *runtime, const options_t *options) {
     const gantry_physical_device_t *device = NULL;
     if (options->device &&
         gantry_find_physical_device(runtime, options->device, &device) != GANTRY_OK) {
@@ -281,7 +283,7 @@ static int run_as_json(gantry_runtime_t *runtime, options_t *options) {
     gantry_json_object(&json, NULL);
     gantry_json_array(&json, "records");
     options->json = &json;
-    const int code = run(runtime, options);
+    const int code = tune_run_kinds(runtime, options);
     gantry_json_end(&json);
     gantry_json_bool(&json, "interrupted", code == INTERRUPTED);
     gantry_json_end(&json);
@@ -331,13 +333,13 @@ static int tune_run(const gantry_command_values_t *values) {
     gantry_runtime_options_t runtime_options = {
         .struct_size = sizeof runtime_options,
         .opencl_cpu_as_gpu = GANTRY_OFF /* a device's type decides which product it uses */};
-    gantry_runtime_t *runtime = gantry_tool_open_runtime(values, &runtime_options);
+    gantry_runtime_t *runtime = gantry_command_open_runtime(values, &runtime_options);
     if (!runtime) return GANTRY_TOOL_FAILED;
     struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     const int code = gantry_command_has(values, "json") ? run_as_json(runtime, &options)
-                                                        : run(runtime, &options);
+                                                        : tune_run_kinds(runtime, &options);
     gantry_runtime_release(runtime);
     return code;
 }

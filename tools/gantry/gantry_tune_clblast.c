@@ -27,7 +27,7 @@ typedef struct search_t {
 } search_t;
 
 /* The GFLOP/s of products of n x n with these parameters (NULL: the defaults); 0 if they fail. */
-static double measure(search_t *search, const char *set, int least_indirect, int n) {
+static double tune_clblast_measure(search_t *search, const char *set, int least_indirect, int n) {
     static const char *const settings[] = {"GANTRY_OPENCL_MATMUL=clblast",
                                            "GANTRY_OPENCL_CLBLAST_PARAMETERS=", NULL};
     char routine[48];
@@ -54,7 +54,7 @@ static double measure(search_t *search, const char *set, int least_indirect, int
 
 /* The largest side within LONGEST_SECONDS; 0 if no product works. */
 static int find_side(search_t *search) {
-    double gflops = measure(search, NULL, 0, LEAST_SIDE);
+    double gflops = tune_clblast_measure(search, NULL, 0, LEAST_SIDE);
     int side = LEAST_SIDE;
     if (!(gflops > 0)) return 0;
     while (side < MOST_SIDE && 16e-9 * side * side * side / gflops < LONGEST_SECONDS) side *= 2;
@@ -63,16 +63,16 @@ static int find_side(search_t *search) {
 
 /* Measures all sets and keeps the best one so far as soon as it is known. Returns its index, or -1
  * if all failed or none is better than the default. */
-static int try_all(search_t *search) {
+static int tune_clblast_try_all(search_t *search) {
     int best = -1;
-    double best_gflops = measure(search, NULL, 0, search->side);
+    double best_gflops = tune_clblast_measure(search, NULL, 0, search->side);
     if (best_gflops > 0) printf("%10.1f GFLOP/s  default, n %d\n", best_gflops, search->side);
     for (size_t i = 0; i < SETS && !tune_interrupted; ++i) {
         if (tune_is_over(search->tune)) {
             printf("  time is up: %zu of %zu sets were tried\n", i, SETS);
             break;
         }
-        double gflops = measure(search, sets[i], 1, search->side);
+        double gflops = tune_clblast_measure(search, sets[i], 1, search->side);
         if (tune_interrupted) break;
         if (gflops > 0) printf("%10.1f GFLOP/s  %s\n", gflops, sets[i]);
         if (!(gflops > 0)) printf("    failed          %s\n", sets[i]);
@@ -93,7 +93,8 @@ static void find_least_indirect(search_t *search, const char *set) {
     char values[48];
     int n = LEAST_SIDE / 2;
     while (n < search->side && !tune_is_over(search->tune)) {
-        double tiled = measure(search, set, 1, n), direct = measure(search, set, ALWAYS_DIRECT, n);
+        double tiled = tune_clblast_measure(search, set, 1, n),
+               direct = tune_clblast_measure(search, set, ALWAYS_DIRECT, n);
         printf("  n %d: tiled %.1f, direct %.1f GFLOP/s\n", n, tiled, direct);
         if (tiled > direct) {
             (void)snprintf(values, sizeof values, "XGEMM_MIN_INDIRECT_SIZE=%d", n);
@@ -133,7 +134,7 @@ void tune_clblast(tune_t *tune) {
     /* the rest of the time is for find_least_indirect */
     if (now < deadline) tune->deadline_ns = now + (deadline - now) / 4 * 3;
     search.side = find_side(&search);
-    int best = search.side > 0 ? try_all(&search) : -1;
+    int best = search.side > 0 ? tune_clblast_try_all(&search) : -1;
     tune->failed += search.side == 0 && !tune_interrupted;
     tune->deadline_ns = deadline;
     if (best >= 0 && !tune_interrupted) find_least_indirect(&search, sets[best]);

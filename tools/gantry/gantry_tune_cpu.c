@@ -86,7 +86,7 @@ static void open_all(contest_t *contest, int class, tune_matrices_t *matrices,
     }
 }
 
-static void run_round(contest_t *contest, int class, bool is_in[SERVERS], int round) {
+static void tune_cpu_run_round(contest_t *contest, int class, bool is_in[SERVERS], int round) {
     for (size_t s = 0; s < classes[class].count; ++s) {
         for (int turn = 0; turn < SERVERS; ++turn) {
             int i = (turn + round) % SERVERS;
@@ -98,7 +98,7 @@ static void run_round(contest_t *contest, int class, bool is_in[SERVERS], int ro
 }
 
 /* The order is oneDNN, our own loops, OpenBLAS. A later one wins only if it gains enough. */
-static int find_winner(const double gflops[SERVERS]) {
+static int tune_cpu_find_winner(const double gflops[SERVERS]) {
     static const int order[SERVERS] = {1, 0, 2};
     int best = -1;
     for (int i = 0; i < SERVERS; ++i) {
@@ -113,7 +113,7 @@ static void conclude(contest_t *contest, int class, const bool is_in[SERVERS], c
     char values[256];
     for (int i = 0; i < SERVERS; ++i)
         gflops[i] = is_in[i] ? tune_mean_gflops(contest->products[i], classes[class].count) : 0;
-    int winner = find_winner(gflops);
+    int winner = tune_cpu_find_winner(gflops);
     if (winner < 0) {
         printf("  %s: not measured: time is up\n", what);
         return;
@@ -137,7 +137,7 @@ static void measure_class(contest_t *contest, int class, const char *what) {
     open_all(contest, class, &matrices, is_in);
     for (int round = 0; round < MOST_ROUNDS && (round == 0 || !tune_is_over(contest->tune));
          ++round)
-        run_round(contest, class, is_in, round);
+        tune_cpu_run_round(contest, class, is_in, round);
     if (!tune_interrupted) conclude(contest, class, is_in, what);
     for (int i = 0; i < SERVERS; ++i) {
         for (size_t s = 0; s < TUNE_MOST_SHAPES; ++s) {

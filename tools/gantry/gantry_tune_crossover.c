@@ -181,7 +181,8 @@ static bool time_transfers(const tune_try_t *tried, transfers_t *out) {
 
 /* ---- the record ---- */
 
-static bool measure(const tune_try_t *tried, bool has_transfers, char *out, size_t out_bytes) {
+static bool tune_crossover_measure(const tune_try_t *tried, bool has_transfers, char *out,
+                                   size_t out_bytes) {
     const double large = LARGE * sizeof(float);
     const double launch = time_adds(tried, SMALL, LAUNCHES);
     const double add = launch < 0 ? -1 : time_large_adds(tried);
@@ -210,7 +211,7 @@ void tune_crossover(tune_t *tune) {
         ++tune->failed;
         return;
     }
-    if (measure(&tried, has_transfers, values, sizeof values)) {
+    if (tune_crossover_measure(&tried, has_transfers, values, sizeof values)) {
         if (!tune_interrupted) tune_save(tune, WHAT, values);
     } else if (!tune_interrupted) {
         ++tune->failed;

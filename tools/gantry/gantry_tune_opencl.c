@@ -33,7 +33,7 @@ typedef struct candidate_t {
     blocks_t blocks;
 } candidate_t;
 
-static void write_values(const blocks_t *blocks, char *out, size_t bytes) {
+static void tune_opencl_write_values(const blocks_t *blocks, char *out, size_t bytes) {
     int used = 0;
     for (int i = 0; i < SIZES; ++i)
         used += snprintf(out + used, bytes - (size_t)used, "%s%s=%d", i ? " " : "", sizes[i].name,
@@ -54,7 +54,7 @@ static bool open_candidate(candidate_t *self, tune_t *tune, const blocks_t *bloc
     const tune_record_t records[] = {{WHAT, values}, {NULL, NULL}};
     memset(self, 0, sizeof *self);
     self->blocks = *blocks;
-    write_values(blocks, values, sizeof values);
+    tune_opencl_write_values(blocks, values, sizeof values);
     bool is_good = tune_try_open(&self->tried, tune, "opencl", settings, records);
     for (size_t s = 0; is_good && s < SHAPES; ++s)
         is_good = tune_product_open(&self->products[s], &self->tried, shapes[s], matrices, true);
@@ -75,15 +75,15 @@ static bool run_in_turn(candidate_t *const *candidates, size_t count) {
     return !tune_interrupted;
 }
 
-static void show(const candidate_t *candidate, const char *note) {
+static void tune_opencl_show(const candidate_t *candidate, const char *note) {
     char values[96];
-    write_values(&candidate->blocks, values, sizeof values);
+    tune_opencl_write_values(&candidate->blocks, values, sizeof values);
     printf("%10.1f GFLOP/s  %s%s\n", tune_mean_gflops(candidate->products, SHAPES), values, note);
     (void)fflush(stdout);
 }
 
 /* Measures both, and returns the speed of other relative to best; 0 if a measurement fails. */
-static double compare(candidate_t *best, candidate_t *other) {
+static double tune_opencl_compare(candidate_t *best, candidate_t *other) {
     candidate_t *const both[] = {best, other};
     for (size_t s = 0; s < SHAPES; ++s) best->products[s].seconds = other->products[s].seconds = -1;
     if (!run_in_turn(both, 2)) return 0;
@@ -97,10 +97,10 @@ static bool try_sizes(tune_t *tune, candidate_t *best, const blocks_t *blocks,
     candidate_t other;
     char note[48];
     if (!open_candidate(&other, tune, blocks, matrices)) return false;
-    double gain = compare(best, &other);
-    bool wins = gain > TUNE_LEAST_GAIN && compare(best, &other) > TUNE_LEAST_GAIN;
+    double gain = tune_opencl_compare(best, &other);
+    bool wins = gain > TUNE_LEAST_GAIN && tune_opencl_compare(best, &other) > TUNE_LEAST_GAIN;
     (void)snprintf(note, sizeof note, ", %.2f times the best before", gain);
-    if (gain > 0) show(&other, note);
+    if (gain > 0) tune_opencl_show(&other, note);
     if (!wins) {
         close_candidate(&other);
         return false;
@@ -111,9 +111,9 @@ static bool try_sizes(tune_t *tune, candidate_t *best, const blocks_t *blocks,
     return true;
 }
 
-static void save(tune_t *tune, const candidate_t *best) {
+static void tune_opencl_save(tune_t *tune, const candidate_t *best) {
     char values[96];
-    write_values(&best->blocks, values, sizeof values);
+    tune_opencl_write_values(&best->blocks, values, sizeof values);
     tune_save(tune, WHAT, values);
 }
 
@@ -125,12 +125,12 @@ static void search(tune_t *tune, candidate_t *best, tune_matrices_t *matrices) {
             blocks.sizes[size] = sizes[size].candidates[i];
             ended = tune_is_over(tune);
             if (ended || !try_sizes(tune, best, &blocks, matrices)) continue;
-            save(tune, best);
+            tune_opencl_save(tune, best);
             is_saved = true;
         }
     }
     if (ended && !tune_interrupted) printf("  time is up: not all sizes were tried\n");
-    if (!is_saved && !tune_interrupted) save(tune, best);
+    if (!is_saved && !tune_interrupted) tune_opencl_save(tune, best);
 }
 
 void tune_opencl_blocks(tune_t *tune) {
@@ -146,7 +146,7 @@ void tune_opencl_blocks(tune_t *tune) {
     if (open_candidate(&best, tune, &blocks, &matrices)) {
         candidate_t *const alone[] = {&best};
         if (run_in_turn(alone, 1)) {
-            show(&best, ", default");
+            tune_opencl_show(&best, ", default");
             search(tune, &best, &matrices);
         }
         close_candidate(&best);

@@ -70,7 +70,7 @@ static bool agrees_with_first(const tune_matrices_t *matrices, tune_shape_t s) {
     return true;
 }
 
-static bool check_result(tune_matrices_t *matrices, tune_shape_t s, bool is_first) {
+static bool tune_product_check_result(tune_matrices_t *matrices, tune_shape_t s, bool is_first) {
     if (!samples_are_right(matrices, s)) return false;
     if (!is_first) return agrees_with_first(matrices, s);
     memcpy(matrices->first, matrices->c, (size_t)s.m * (size_t)s.n * sizeof(float));
@@ -79,7 +79,7 @@ static bool check_result(tune_matrices_t *matrices, tune_shape_t s, bool is_firs
 
 /* ---- one product ---- */
 
-static bool tell(const tune_product_t *self, const char *what) {
+static bool tune_product_tell(const tune_product_t *self, const char *what) {
     (void)fprintf(stderr, "gantry: a product of %d x %d x %d: %s\n", self->shape.m, self->shape.n,
                   self->shape.k, what);
     return false;
@@ -96,9 +96,10 @@ bool tune_product_open(tune_product_t *self, const tune_try_t *tried, tune_shape
     const gantry_tensor_t *c = gantry_matmul(scope, self->a, self->b, NULL);
     bool has_run = c && gantry_tensor_read(c, matrices->c,
                                            (size_t)s.m * (size_t)s.n * sizeof(float)) == GANTRY_OK;
-    bool is_right = has_run && check_result(matrices, s, is_first);
-    if (!has_run) (void)tell(self, c ? gantry_last_message() : gantry_scope_message(scope));
-    if (has_run && !is_right) (void)tell(self, "wrong results");
+    bool is_right = has_run && tune_product_check_result(matrices, s, is_first);
+    if (!has_run)
+        (void)tune_product_tell(self, c ? gantry_last_message() : gantry_scope_message(scope));
+    if (has_run && !is_right) (void)tune_product_tell(self, "wrong results");
     if (c) gantry_tensor_drop(scope, c);
     if (!is_right) tune_product_close(self);
     return is_right;
@@ -110,7 +111,8 @@ bool tune_product_run(tune_product_t *self) {
     for (int run = 0; run < 2 || end - start < SAMPLE_NS; ++run) {
         uint64_t begin = end;
         const gantry_tensor_t *c = gantry_matmul(self->tried->scope, self->a, self->b, NULL);
-        if (!c || gantry_tensor_wait(c) != GANTRY_OK) return tell(self, gantry_last_message());
+        if (!c || gantry_tensor_wait(c) != GANTRY_OK)
+            return tune_product_tell(self, gantry_last_message());
         gantry_tensor_drop(self->tried->scope, c);
         end = tune_now_ns();
         double seconds = 1e-9 * (double)(end - begin);

@@ -56,7 +56,7 @@ EXPORT void gantry_opencl_layer_show_all(int is_on) { shows_all = is_on != 0; }
 /* ---- the names of a device ---- */
 
 /* Whether ";names;" has ";name;". */
-static bool is_listed(const char *name) {
+static bool layer_is_listed(const char *name) {
     const size_t length = strlen(name);
     for (const char *at = shown_names; at; at = strchr(at, ';') ? strchr(at, ';') + 1 : NULL) {
         if (strncmp(at, name, length) == 0 && (at[length] == ';' || at[length] == '\0'))
@@ -103,7 +103,7 @@ static cl_uint all_platforms(cl_platform_id out[MOST_PLATFORMS]) {
 }
 
 /* The number of the device among those with its name, on platforms with its platform's name. */
-static unsigned number_of(cl_device_id device, const char *platform, const char *name) {
+static unsigned layer_number_of(cl_device_id device, const char *platform, const char *name) {
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_device_id devices[MOST_DEVICES];
     unsigned number = 0;
@@ -128,8 +128,8 @@ static bool is_listed_by_name(cl_platform_id platform, cl_device_id device) {
     device_name(device, name);
     platform_name(platform, of_platform);
     (void)snprintf(text, sizeof text, "name=%s/%s/%u", of_platform, name,
-                   number_of(device, of_platform, name));
-    return is_listed(text);
+                   layer_number_of(device, of_platform, name));
+    return layer_is_listed(text);
 }
 
 static bool is_listed_by_uuid(cl_device_id device) {
@@ -139,7 +139,7 @@ static bool is_listed_by_uuid(cl_device_id device) {
     for (size_t i = 0; i < sizeof b; ++i)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%02x",
                        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
-    return is_listed(text);
+    return layer_is_listed(text);
 }
 
 /* ---- PCI addresses ---- */
@@ -160,7 +160,7 @@ static bool has_place_of_amd(cl_device_id device, place_t *out) {
     return type == 1;
 }
 
-static bool has_number(cl_device_id device, cl_device_info what, cl_uint *out) {
+static bool layer_has_number(cl_device_id device, cl_device_info what, cl_uint *out) {
     return target->clGetDeviceInfo(device, what, sizeof *out, out, NULL) == CL_SUCCESS;
 }
 
@@ -168,9 +168,9 @@ static bool has_place(cl_device_id device, place_t *out) {
     *out = (place_t){0};
     if (target->clGetDeviceInfo(device, DEVICE_PCI_BUS_INFO, sizeof *out, out, NULL) == CL_SUCCESS)
         return true;
-    if (has_number(device, DEVICE_PCI_BUS_NV, &out->bus) &&
-        has_number(device, DEVICE_PCI_SLOT_NV, &out->device)) {
-        (void)has_number(device, DEVICE_PCI_DOMAIN_NV, &out->domain);
+    if (layer_has_number(device, DEVICE_PCI_BUS_NV, &out->bus) &&
+        layer_has_number(device, DEVICE_PCI_SLOT_NV, &out->device)) {
+        (void)layer_has_number(device, DEVICE_PCI_DOMAIN_NV, &out->domain);
         return true;
     }
     return has_place_of_amd(device, out);
@@ -182,15 +182,15 @@ static bool is_listed_by_place(cl_device_id device) {
     if (!strstr(shown_names, "pci=") || !has_place(device, &place)) return false;
     (void)snprintf(text, sizeof text, "pci=%04x:%02x:%02x.%x", place.domain & 0xffffu,
                    place.bus & 0xffu, place.device & 0x1fu, place.function & 0x7u);
-    return is_listed(text);
+    return layer_is_listed(text);
 }
 
 /* ---- what is shown ---- */
 
-static bool is_shown(cl_platform_id platform, cl_device_id device) {
+static bool layer_is_shown(cl_platform_id platform, cl_device_id device) {
     cl_device_type type = 0;
     (void)target->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    return ((type & CL_DEVICE_TYPE_CPU) && is_listed("cpu")) || is_listed_by_place(device) ||
+    return ((type & CL_DEVICE_TYPE_CPU) && layer_is_listed("cpu")) || is_listed_by_place(device) ||
            is_listed_by_uuid(device) || is_listed_by_name(platform, device);
 }
 
@@ -199,7 +199,7 @@ static cl_uint shown_devices_of(cl_platform_id platform, cl_device_type type,
     const cl_uint count = devices_of(platform, type, out);
     cl_uint shown = 0;
     for (cl_uint i = 0; i < count; ++i)
-        if (is_shown(platform, out[i])) out[shown++] = out[i];
+        if (layer_is_shown(platform, out[i])) out[shown++] = out[i];
     return shown;
 }
 

@@ -6,17 +6,17 @@
 
 #include "train/base/fail.h"
 
-static void *out_of_memory(size_t bytes) {
+static void *fail_out_of_memory(size_t bytes) {
     (void)gantry__train_fail(GANTRY_RESOURCE_EXHAUSTED,
                              "out of host memory: %zu bytes were requested", bytes);
     return NULL;
 }
 
 void *gantry__train_alloc(size_t count, size_t item_bytes) {
-    if (item_bytes > 0 && count > SIZE_MAX / item_bytes) return out_of_memory(SIZE_MAX);
+    if (item_bytes > 0 && count > SIZE_MAX / item_bytes) return fail_out_of_memory(SIZE_MAX);
     const size_t bytes = count * item_bytes;
     void *ptr = gantry__train_reallocate(NULL, bytes ? bytes : 1);
-    if (!ptr) return out_of_memory(bytes);
+    if (!ptr) return fail_out_of_memory(bytes);
     return memset(ptr, 0, bytes);
 }
 
@@ -36,9 +36,9 @@ bool gantry__train_grow(void *items_ptr, size_t count, size_t *capacity, size_t 
     const size_t wanted = *capacity ? 2 * *capacity : 8;
     void *items;
     memcpy(&items, items_ptr, sizeof items);
-    if (wanted > SIZE_MAX / item_bytes) return out_of_memory(SIZE_MAX);
+    if (wanted > SIZE_MAX / item_bytes) return fail_out_of_memory(SIZE_MAX);
     void *grown = gantry__train_reallocate(items, wanted * item_bytes);
-    if (!grown) return out_of_memory(wanted * item_bytes);
+    if (!grown) return fail_out_of_memory(wanted * item_bytes);
     memcpy(items_ptr, &grown, sizeof grown);
     *capacity = wanted;
     return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gantry_train/checkpoint.h"
+#include <gantry_train/checkpoint.h>
 
 #include <gantry/io.h>
 #include <inttypes.h>
@@ -34,7 +34,8 @@ static gantry_status_t check_kind(const gantry_checkpoint_t *checkpoint, uint64_
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "it is no safetensors file: %s", kind);
 }
 
-static gantry_status_t read_header(gantry_checkpoint_t *checkpoint, uint64_t file_bytes) {
+static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
+                                              uint64_t file_bytes) {
     unsigned char length_bytes[GANTRY__SAFETENSORS_LENGTH_BYTES];
     uint64_t length;
     GANTRY__TRAIN_TRY(check_kind(checkpoint, file_bytes));
@@ -84,7 +85,8 @@ gantry_status_t gantry_checkpoint_open(const char *path, gantry_checkpoint_t **o
     checkpoint->file = file;
     checkpoint->path = gantry__train_strdup(path);
     gantry_status_t status = checkpoint->path ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
-    if (status == GANTRY_OK) status = fail_with_path("open", path, read_header(checkpoint, size));
+    if (status == GANTRY_OK)
+        status = fail_with_path("open", path, checkpoint_read_header(checkpoint, size));
     if (status != GANTRY_OK) {
         gantry_checkpoint_release(checkpoint);
         return status;

@@ -52,7 +52,8 @@ static gantry_status_t check_path(const char *doing, const char *path) {
         path ? "empty" : "NULL");
 }
 
-static gantry_status_t check_plain(const char *doing, const char *path, mode_t mode) {
+static gantry_status_t checkpoint_file_check_plain(const char *doing, const char *path,
+                                                   mode_t mode) {
     if (S_ISREG(mode)) return GANTRY_OK;
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                               "cannot %s the checkpoint '%s': it is %s; a plain file is accepted",
@@ -85,7 +86,8 @@ gantry_status_t gantry__train_file_create(const char *path, gantry_new_file_t *o
     out->file = -1;
     out->temporary[0] = '\0';
     GANTRY__TRAIN_TRY(check_path("save", path));
-    if (stat(path, &info) == 0) GANTRY__TRAIN_TRY(check_plain("save", path, info.st_mode));
+    if (stat(path, &info) == 0)
+        GANTRY__TRAIN_TRY(checkpoint_file_check_plain("save", path, info.st_mode));
     return fail_to_save(gantry_file_begin(path, out));
 }
 
@@ -104,11 +106,13 @@ gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_
     *out_file = -1;
     *out_size = 0;
     GANTRY__TRAIN_TRY(check_path("open", path));
-    if (stat(path, &info) == 0) GANTRY__TRAIN_TRY(check_plain("open", path, info.st_mode));
+    if (stat(path, &info) == 0)
+        GANTRY__TRAIN_TRY(checkpoint_file_check_plain("open", path, info.st_mode));
     const int file = file_open(path, O_RDONLY | O_NONBLOCK);
     if (file < 0) return file_fail("open", path, errno);
-    const gantry_status_t status = fstat(file, &info) == 0 ? check_plain("open", path, info.st_mode)
-                                                           : file_fail("open", path, errno);
+    const gantry_status_t status = fstat(file, &info) == 0
+                                       ? checkpoint_file_check_plain("open", path, info.st_mode)
+                                       : file_fail("open", path, errno);
     if (status != GANTRY_OK) {
         gantry__train_file_close(file);
         return status;

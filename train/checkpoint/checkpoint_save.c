@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gantry_train/checkpoint.h"
+#include <gantry_train/checkpoint.h>
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
@@ -42,7 +42,8 @@ static gantry_status_t check_text(const char *what, size_t index, const char *te
         text ? "no UTF-8" : "NULL");
 }
 
-static gantry_status_t check_name(const gantry_checkpoint_entry_t *entry, size_t index) {
+static gantry_status_t checkpoint_save_check_name(const gantry_checkpoint_entry_t *entry,
+                                                  size_t index) {
     GANTRY__TRAIN_TRY(check_text("name of entry", index, entry->name));
     if (entry->name[0] && strcmp(entry->name, "__metadata__") != 0) return GANTRY_OK;
     return gantry__train_fail(
@@ -85,7 +86,7 @@ static gantry_status_t check_array_data(const gantry_checkpoint_entry_t *entry) 
 }
 
 /* Sets type and shape of the tensor to be saved, and takes a variable's value. */
-static gantry_status_t take_entry(saving_t *saving, size_t index) {
+static gantry_status_t checkpoint_save_take_entry(saving_t *saving, size_t index) {
     const gantry_checkpoint_entry_t *entry = &saving->entries[index];
     gantry__safetensors_tensor_t *tensor = &saving->tensors[index];
     *tensor = (gantry__safetensors_tensor_t){.name = entry->name, .source = index};
@@ -167,9 +168,9 @@ static gantry_status_t save_laid_out(const saving_t *saving, const char *path,
 static gantry_status_t save_entries(saving_t *saving, const char *path,
                                     const gantry_checkpoint_text_t *texts, size_t text_count) {
     for (size_t i = 0; i < saving->count; ++i) {
-        GANTRY__TRAIN_TRY(check_name(&saving->entries[i], i));
+        GANTRY__TRAIN_TRY(checkpoint_save_check_name(&saving->entries[i], i));
         GANTRY__TRAIN_TRY(check_source(saving, i));
-        GANTRY__TRAIN_TRY(take_entry(saving, i));
+        GANTRY__TRAIN_TRY(checkpoint_save_take_entry(saving, i));
     }
     for (size_t i = 0; i < text_count; ++i) {
         GANTRY__TRAIN_TRY(check_text("key of text", i, texts[i].key));

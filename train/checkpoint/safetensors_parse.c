@@ -109,7 +109,7 @@ size_t gantry__safetensors_utf8(const char *text, size_t left) {
     return is_long_form || is_surrogate || is_beyond ? 0 : length;
 }
 
-static void put_character(json_t *json, uint32_t code) {
+static void safetensors_parse_put_character(json_t *json, uint32_t code) {
     char *out = json->strings;
     if (code < 0x80) {
         *out++ = (char)code;
@@ -155,7 +155,7 @@ static bool take_unicode(json_t *json) {
         if (!take_hex(json, &low) || low < 0xdc00 || low > 0xdfff) return false;
         code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
     }
-    put_character(json, code);
+    safetensors_parse_put_character(json, code);
     return true;
 }
 
@@ -261,7 +261,8 @@ static gantry_status_t parse_field(json_t *json, gantry__safetensors_tensor_t *t
     return bit == HAS_SHAPE ? parse_shape(json, tensor) : parse_offsets(json, tensor);
 }
 
-static gantry_status_t check_tensor(const gantry__safetensors_tensor_t *tensor, unsigned seen) {
+static gantry_status_t safetensors_parse_check_tensor(const gantry__safetensors_tensor_t *tensor,
+                                                      unsigned seen) {
     if (seen != HAS_EVERYTHING) {
         return gantry__train_fail(GANTRY_DATA_LOSS, "tensor '" NAME_FORMAT "' has no %s",
                                   tensor->name,
@@ -300,7 +301,7 @@ static gantry_status_t parse_tensor(json_t *json, const char *name) {
         if (!more) break;
         GANTRY__TRAIN_TRY(parse_field(json, tensor, &seen));
     }
-    GANTRY__TRAIN_TRY(check_tensor(tensor, seen));
+    GANTRY__TRAIN_TRY(safetensors_parse_check_tensor(tensor, seen));
     ++out->count;
     return GANTRY_OK;
 }
@@ -354,12 +355,12 @@ static int compare_offsets(const void *left, const void *right) {
     return a->end == b->end ? 0 : a->end < b->end ? -1 : 1;
 }
 
-static int compare_names(const void *left, const void *right) {
+static int safetensors_parse_compare_names(const void *left, const void *right) {
     const gantry__safetensors_tensor_t *a = left, *b = right;
     return strcmp(a->name, b->name);
 }
 
-static int compare_keys(const void *left, const void *right) {
+static int safetensors_parse_compare_keys(const void *left, const void *right) {
     const gantry_checkpoint_text_t *a = left, *b = right;
     return strcmp(a->key, b->key);
 }
@@ -396,18 +397,21 @@ static gantry_status_t check_offsets(gantry__safetensors_t *header, uint64_t dat
                               data_bytes - at);
 }
 
-static gantry_status_t check_names(gantry__safetensors_t *header) {
+static gantry_status_t safetensors_parse_check_names(gantry__safetensors_t *header) {
     if (header->count > 1)
-        qsort(header->tensors, header->count, sizeof header->tensors[0], compare_names);
+        qsort(header->tensors, header->count, sizeof header->tensors[0],
+              safetensors_parse_compare_names);
     if (header->text_count > 1)
-        qsort(header->texts, header->text_count, sizeof header->texts[0], compare_keys);
+        qsort(header->texts, header->text_count, sizeof header->texts[0],
+              safetensors_parse_compare_keys);
     for (size_t i = 1; i < header->count; ++i) {
-        if (compare_names(&header->tensors[i - 1], &header->tensors[i]) != 0) continue;
+        if (safetensors_parse_compare_names(&header->tensors[i - 1], &header->tensors[i]) != 0)
+            continue;
         return gantry__train_fail(GANTRY_DATA_LOSS, "two tensors have the name '" NAME_FORMAT "'",
                                   header->tensors[i].name);
     }
     for (size_t i = 1; i < header->text_count; ++i) {
-        if (compare_keys(&header->texts[i - 1], &header->texts[i]) != 0) continue;
+        if (safetensors_parse_compare_keys(&header->texts[i - 1], &header->texts[i]) != 0) continue;
         return gantry__train_fail(GANTRY_DATA_LOSS, "two texts have the key '" NAME_FORMAT "'",
                                   header->texts[i].key);
     }
@@ -444,7 +448,7 @@ gantry_status_t gantry__safetensors_parse(const char *header, size_t header_byte
     json_t json = {header, header, header + header_bytes, out->strings, out};
     GANTRY__TRAIN_TRY(parse_object(&json));
     GANTRY__TRAIN_TRY(check_offsets(out, data_bytes));
-    return check_names(out);
+    return safetensors_parse_check_names(out);
 }
 
 void gantry__safetensors_deinit(gantry__safetensors_t *header) {
@@ -457,7 +461,7 @@ void gantry__safetensors_deinit(gantry__safetensors_t *header) {
 const gantry__safetensors_tensor_t *gantry__safetensors_find(const gantry__safetensors_t *header,
                                                              const char *name) {
     const gantry__safetensors_tensor_t wanted = {.name = name};
-    return header->count == 0
-               ? NULL
-               : bsearch(&wanted, header->tensors, header->count, sizeof wanted, compare_names);
+    return header->count == 0 ? NULL
+                              : bsearch(&wanted, header->tensors, header->count, sizeof wanted,
+                                        safetensors_parse_compare_names);
 }

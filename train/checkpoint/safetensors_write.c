@@ -40,7 +40,7 @@ typedef struct header_text_t {
     gantry_status_t status;
 } header_text_t;
 
-static void put_bytes(header_text_t *text, const char *bytes, size_t size) {
+static void safetensors_write_put_bytes(header_text_t *text, const char *bytes, size_t size) {
     if (text->status != GANTRY_OK) return;
     if (size > text->capacity - text->size) {
         const size_t wanted = 2 * text->capacity + size + 256;
@@ -66,26 +66,26 @@ static void put_format(header_text_t *text, const char *format, ...) {
     va_start(arguments, format);
     const int length = vsnprintf(buffer, sizeof buffer, format, arguments);
     va_end(arguments);
-    put_bytes(text, buffer, (size_t)length);
+    safetensors_write_put_bytes(text, buffer, (size_t)length);
 }
 
 static void put_string(header_text_t *text, const char *string) {
     static const char *const short_forms[] = {
         ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r",
         ['\t'] = "\\t", ['"'] = "\\\"", ['\\'] = "\\\\"};
-    put_bytes(text, "\"", 1);
+    safetensors_write_put_bytes(text, "\"", 1);
     for (; *string; ++string) {
         const unsigned char byte = (unsigned char)*string;
         const bool is_short =
             byte < sizeof short_forms / sizeof short_forms[0] && short_forms[byte];
         if (is_short)
-            put_bytes(text, short_forms[byte], 2);
+            safetensors_write_put_bytes(text, short_forms[byte], 2);
         else if (byte < ' ')
             put_format(text, "\\u%04x", byte);
         else
-            put_bytes(text, string, 1);
+            safetensors_write_put_bytes(text, string, 1);
     }
-    put_bytes(text, "\"", 1);
+    safetensors_write_put_bytes(text, "\"", 1);
 }
 
 /* ---- the header ---- */
@@ -94,12 +94,12 @@ static void put_texts(header_text_t *text, const gantry_checkpoint_text_t *texts
     if (count == 0) return;
     put_format(text, "\"__metadata__\":{");
     for (size_t i = 0; i < count; ++i) {
-        if (i > 0) put_bytes(text, ",", 1);
+        if (i > 0) safetensors_write_put_bytes(text, ",", 1);
         put_string(text, texts[i].key);
-        put_bytes(text, ":", 1);
+        safetensors_write_put_bytes(text, ":", 1);
         put_string(text, texts[i].value);
     }
-    put_bytes(text, "}", 1);
+    safetensors_write_put_bytes(text, "}", 1);
 }
 
 static void put_tensor(header_text_t *text, const gantry__safetensors_tensor_t *tensor) {
@@ -113,7 +113,8 @@ static void put_tensor(header_text_t *text, const gantry__safetensors_tensor_t *
 
 /* Writes the header's length, which is known only at the end, in front of the header. */
 static gantry_status_t put_length(header_text_t *text) {
-    while (text->status == GANTRY_OK && text->size % HEADER_ALIGNMENT != 0) put_bytes(text, " ", 1);
+    while (text->status == GANTRY_OK && text->size % HEADER_ALIGNMENT != 0)
+        safetensors_write_put_bytes(text, " ", 1);
     if (text->status != GANTRY_OK) return text->status;
     const uint64_t length = text->size - GANTRY__SAFETENSORS_LENGTH_BYTES;
     if (length > GANTRY__SAFETENSORS_HEADER_BYTES) {
@@ -131,13 +132,13 @@ gantry_status_t gantry__safetensors_write(const gantry__safetensors_tensor_t *te
                                           const gantry_checkpoint_text_t *texts, size_t text_count,
                                           char **out_bytes, size_t *out_size) {
     header_text_t text = {.status = GANTRY_OK};
-    put_bytes(&text, "\0\0\0\0\0\0\0\0{", GANTRY__SAFETENSORS_LENGTH_BYTES + 1);
+    safetensors_write_put_bytes(&text, "\0\0\0\0\0\0\0\0{", GANTRY__SAFETENSORS_LENGTH_BYTES + 1);
     put_texts(&text, texts, text_count);
     for (size_t i = 0; i < count; ++i) {
-        if (i > 0 || text_count > 0) put_bytes(&text, ",", 1);
+        if (i > 0 || text_count > 0) safetensors_write_put_bytes(&text, ",", 1);
         put_tensor(&text, &tensors[i]);
     }
-    put_bytes(&text, "}", 1);
+    safetensors_write_put_bytes(&text, "}", 1);
     const gantry_status_t status = put_length(&text);
     *out_bytes = text.bytes;
     *out_size = text.size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 
-#include "gantry_train/dataset.h"
+#include <gantry_train/dataset.h>
 
 #include <stdio.h>
 #include <string.h>

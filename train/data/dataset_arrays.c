@@ -43,8 +43,8 @@ static const gantry__train_kind_t arrays_kind = {.name = "from_arrays",
 
 /* ---- checks ---- */
 
-static gantry_status_t check_count(const char *call, const void *list, const char *things,
-                                   size_t count) {
+static gantry_status_t dataset_arrays_check_count(const char *call, const void *list,
+                                                  const char *things, size_t count) {
     if (count == 0 || count > GANTRY_MAX_COMPONENTS) {
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: %zu %s are given; 1 to %d are accepted", call, count, things,
@@ -127,7 +127,8 @@ static arrays_t *arrays_make(void) {
 
 gantry_dataset_t *gantry_dataset_from_arrays(const gantry_array_t *arrays, size_t count,
                                              bool copy) {
-    if (check_count("gantry_dataset_from_arrays", arrays, "arrays", count) != GANTRY_OK)
+    if (dataset_arrays_check_count("gantry_dataset_from_arrays", arrays, "arrays", count) !=
+        GANTRY_OK)
         return NULL;
     arrays_t *self = arrays_make();
     if (!self) return NULL;
@@ -149,7 +150,8 @@ static gantry_array_t part_of(const gantry_array_t *array, size_t bytes, int64_t
 }
 
 /* Splits by Keras's rule: the last part of the rows is the validation's. */
-static gantry_status_t find_split(double validation_split, int64_t rows, int64_t *out_first) {
+static gantry_status_t dataset_arrays_find_split(double validation_split, int64_t rows,
+                                                 int64_t *out_first) {
     static const char call[] = "gantry_arrays_split";
     if (!(validation_split > 0 && validation_split < 1))
         return gantry__train_fail(
@@ -170,7 +172,7 @@ gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_arrays_split";
     gantry_array_t train[GANTRY_MAX_COMPONENTS], validation[GANTRY_MAX_COMPONENTS];
-    GANTRY__TRAIN_TRY(check_count(call, arrays, "arrays", count));
+    GANTRY__TRAIN_TRY(dataset_arrays_check_count(call, arrays, "arrays", count));
     if (!out_train || !out_validation)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: %s is NULL; room for %zu arrays is accepted", call,
@@ -181,7 +183,7 @@ gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
         GANTRY__TRAIN_TRY(check_rows(call, arrays, i));
         const int64_t rows = arrays[i].shape.dims[0];
         int64_t first = 0;
-        GANTRY__TRAIN_TRY(find_split(validation_split, rows, &first));
+        GANTRY__TRAIN_TRY(dataset_arrays_find_split(validation_split, rows, &first));
         train[i] = part_of(&arrays[i], bytes, 0, first);
         validation[i] = part_of(&arrays[i], bytes, first, rows - first);
     }
@@ -236,7 +238,8 @@ gantry_dataset_t *gantry_dataset_from_npy(gantry_scope_t *scope, const char *con
         return NULL;
     }
     arrays_t *self = NULL;
-    gantry_status_t status = check_count("gantry_dataset_from_npy", paths, "paths", count);
+    gantry_status_t status =
+        dataset_arrays_check_count("gantry_dataset_from_npy", paths, "paths", count);
     if (status == GANTRY_OK) {
         self = arrays_make();
         status = self ? load_on_cpu(scope, paths, count, self) : GANTRY_RESOURCE_EXHAUSTED;

@@ -72,7 +72,7 @@ static gantry_status_t give_shape(gantry_element_t *out, size_t component, int64
 }
 
 /* Returns whether a batch of so many elements, at the input's end, must be left out. */
-static bool is_left_out(const batch_stage_t *self, size_t count) {
+static bool dataset_batch_is_left_out(const batch_stage_t *self, size_t count) {
     const batch_t *batch = batch_of(self);
     return batch->drops_remainder ? (int64_t)count < batch->size : count == 0;
 }
@@ -99,8 +99,8 @@ static bool rows_are_consecutive(const int64_t *rows, size_t count) {
     return true;
 }
 
-static void gather(const unsigned char *from, size_t row_bytes, const int64_t *rows, size_t count,
-                   unsigned char *to) {
+static void dataset_batch_gather(const unsigned char *from, size_t row_bytes, const int64_t *rows,
+                                 size_t count, unsigned char *to) {
     if (row_bytes == 4) {
         for (size_t i = 0; i < count; ++i) memcpy(to + 4 * i, from + 4 * (size_t)rows[i], 4);
     } else if (row_bytes == 8) {
@@ -126,7 +126,7 @@ static gantry_status_t gather_component(batch_stage_t *self, size_t component, s
     }
     gantry__train_buffer_t *buffer = &out->buffers[component];
     GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(buffer, bytes, 0));
-    if (bytes > 0) gather(data, row_bytes, self->rows, count, buffer->bytes);
+    if (bytes > 0) dataset_batch_gather(data, row_bytes, self->rows, count, buffer->bytes);
     out->components[component].data = buffer->bytes;
     return GANTRY_OK;
 }
@@ -135,7 +135,7 @@ static gantry_status_t batch_rows(batch_stage_t *self, gantry_element_t *out, si
                                   bool *out_end) {
     const gantry__train_rows_t *source = self->base.dataset->input->rows;
     GANTRY__TRAIN_TRY(pull_rows(self, out_count, out_end));
-    if (is_left_out(self, *out_count)) return GANTRY_OK;
+    if (dataset_batch_is_left_out(self, *out_count)) return GANTRY_OK;
     const bool consecutive = rows_are_consecutive(self->rows, *out_count);
     GANTRY__TRAIN_TRY(gantry__train_element_resize(out, source->count));
     for (size_t i = 0; i < source->count; ++i)
@@ -224,7 +224,7 @@ static gantry_status_t batch_elements(batch_stage_t *self, gantry_element_t *out
         GANTRY__TRAIN_TRY(add_element(self, (*out_count)++, out));
         ++self->element_index;
     }
-    if (is_left_out(self, *out_count)) return GANTRY_OK;
+    if (dataset_batch_is_left_out(self, *out_count)) return GANTRY_OK;
     if (self->refusal != GANTRY_OK) return gantry_fail(self->refusal, self->text);
     for (size_t i = 0; i < out->count; ++i) {
         out->components[i].shape.dims[0] = (int64_t)*out_count;
@@ -242,7 +242,7 @@ static gantry_status_t batch_next(gantry__train_stage_t *stage, gantry__train_it
     bool input_ends;
     GANTRY__TRAIN_TRY((stage->dataset->input->rows ? batch_rows : batch_elements)(
         self, item->element, &count, &input_ends));
-    *out_end = is_left_out(self, count);
+    *out_end = dataset_batch_is_left_out(self, count);
     return GANTRY_OK;
 }
 

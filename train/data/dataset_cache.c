@@ -39,7 +39,7 @@ static void record_deinit(record_t *record) {
     *record = (record_t){.count = 0};
 }
 
-static bool is_filled(cache_t *cache) {
+static bool dataset_cache_is_filled(cache_t *cache) {
     gantry__train_lock(&cache->lock);
     const bool is_complete = cache->is_complete;
     gantry__train_unlock(&cache->lock);
@@ -48,7 +48,7 @@ static bool is_filled(cache_t *cache) {
 
 static gantry_status_t cache_open(gantry__train_stage_t *stage) {
     cache_t *cache = (cache_t *)stage->dataset;
-    if (is_filled(cache)) {
+    if (dataset_cache_is_filled(cache)) {
         ((cache_stage_t *)stage)->replays = &cache->record;
         return GANTRY_OK;
     }
@@ -119,7 +119,7 @@ static const gantry__train_kind_t cache_kind = {.name = "cache",
                                                 .deinit = cache_deinit};
 
 bool gantry__train_is_filled_cache(gantry_dataset_t *dataset) {
-    return dataset->kind == &cache_kind && is_filled((cache_t *)dataset);
+    return dataset->kind == &cache_kind && dataset_cache_is_filled((cache_t *)dataset);
 }
 
 gantry_dataset_t *gantry_dataset_cache(gantry_dataset_t *input) {

@@ -27,7 +27,8 @@ static gantry_status_t zip_open(gantry__train_stage_t *stage) {
 }
 
 /* Appends the components; the buffers change places, so that none is copied. */
-static gantry_status_t append(gantry_element_t *out, gantry_element_t *from, const char *name) {
+static gantry_status_t dataset_join_append(gantry_element_t *out, gantry_element_t *from,
+                                           const char *name) {
     const size_t first = out->count;
     if (first + from->count > GANTRY_MAX_COMPONENTS)
         return gantry__train_fail(
@@ -57,7 +58,9 @@ static gantry_status_t zip_next(gantry__train_stage_t *stage, gantry__train_item
         return GANTRY_OK;
     }
     GANTRY__TRAIN_TRY(gantry__train_stage_element(self->second, &self->element, out_end));
-    return *out_end ? GANTRY_OK : append(item->element, &self->element, stage->dataset->kind->name);
+    return *out_end
+               ? GANTRY_OK
+               : dataset_join_append(item->element, &self->element, stage->dataset->kind->name);
 }
 
 static const gantry__train_kind_t zip_kind = {.name = "zip",
@@ -153,7 +156,8 @@ gantry_dataset_t *gantry_dataset_enumerate(gantry_dataset_t *input, int64_t star
 
 /* ---- concatenate ---- */
 
-static gantry_status_t check_types(const join_stage_t *self, const gantry_element_t *element) {
+static gantry_status_t dataset_join_check_types(const join_stage_t *self,
+                                                const gantry_element_t *element) {
     if (self->count == 0) return GANTRY_OK;
     if (element->count != self->count)
         return gantry__train_fail(
@@ -176,7 +180,7 @@ static gantry_status_t part_next(join_stage_t *self, gantry__train_stage_t *part
     if (self->base.dataset->rows) return gantry__train_stage_next(part, item, out_end);
     GANTRY__TRAIN_TRY(gantry__train_stage_element(part, item->element, out_end));
     if (*out_end) return GANTRY_OK;
-    if (part == self->second) return check_types(self, item->element);
+    if (part == self->second) return dataset_join_check_types(self, item->element);
     self->count = item->element->count;
     for (size_t i = 0; i < self->count; ++i) self->types[i] = item->element->components[i].dtype;
     return GANTRY_OK;

@@ -22,7 +22,7 @@ typedef struct counted_stage_t {
     bool gave_item; /* in the present repetition */
 } counted_stage_t;
 
-static int64_t count_of(const gantry__train_stage_t *stage) {
+static int64_t dataset_order_count_of(const gantry__train_stage_t *stage) {
     return ((const counted_t *)stage->dataset)->count;
 }
 
@@ -45,7 +45,7 @@ static gantry_dataset_t *counted_make(const gantry__train_kind_t *kind, gantry_d
 static gantry_status_t take_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                  bool *out_end) {
     counted_stage_t *self = (counted_stage_t *)stage;
-    *out_end = self->done == count_of(stage);
+    *out_end = self->done == dataset_order_count_of(stage);
     if (*out_end) return GANTRY_OK;
     ++self->done;
     return gantry__train_stage_next(stage->input, item, out_end);
@@ -65,8 +65,8 @@ gantry_dataset_t *gantry_dataset_take(gantry_dataset_t *input, int64_t count) {
 static gantry_status_t skip_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                  bool *out_end) {
     counted_stage_t *self = (counted_stage_t *)stage;
-    *out_end = count_of(stage) < 0;
-    while (!*out_end && self->done < count_of(stage)) {
+    *out_end = dataset_order_count_of(stage) < 0;
+    while (!*out_end && self->done < dataset_order_count_of(stage)) {
         gantry__train_item_t ignored = {.element = &self->skipped};
         GANTRY__TRAIN_TRY(gantry__train_stage_next(stage->input, &ignored, out_end));
         ++self->done;
@@ -98,7 +98,7 @@ static gantry_status_t repeat_next(gantry__train_stage_t *stage, gantry__train_i
     counted_stage_t *self = (counted_stage_t *)stage;
     for (;;) {
         if (!stage->input) {
-            *out_end = self->done == count_of(stage);
+            *out_end = self->done == dataset_order_count_of(stage);
             if (*out_end) return GANTRY_OK;
             GANTRY__TRAIN_TRY(
                 gantry__train_stage_open(stage->dataset->input, stage->pass, &stage->input));

@@ -44,7 +44,7 @@ static const padded_t *padded_of(const padded_stage_t *self) {
 
 /* Writes an element of the type. It returns false if the type does not hold the value; all types
  * hold 0. */
-static bool put_value(gantry_dtype_t dtype, double value, unsigned char out[16]) {
+static bool dataset_padded_put_value(gantry_dtype_t dtype, double value, unsigned char out[16]) {
     const float narrow = (float)value;
     memset(out, 0, 16);
     if (value <= 0 && value >= 0) return true;
@@ -67,7 +67,7 @@ static gantry_status_t find_value(const padded_stage_t *self, size_t component,
                                   gantry_dtype_t dtype, unsigned char out[16]) {
     const padded_t *padded = padded_of(self);
     const double value = padded->value_count > 0 ? padded->values[component] : 0;
-    if (put_value(dtype, value, out)) return GANTRY_OK;
+    if (dataset_padded_put_value(dtype, value, out)) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
         "gantry_dataset_padded_batch: component %zu has type %s and the padding value %g; a value of its type is accepted",
@@ -76,7 +76,7 @@ static gantry_status_t find_value(const padded_stage_t *self, size_t component,
 
 /* ---- pulling ---- */
 
-static gantry_status_t check_count(const padded_stage_t *self, size_t at) {
+static gantry_status_t dataset_padded_check_count(const padded_stage_t *self, size_t at) {
     const padded_t *padded = padded_of(self);
     const size_t given = padded->shape_count ? padded->shape_count : padded->value_count,
                  count = self->elements[at].count, first = self->elements[0].count;
@@ -119,8 +119,9 @@ static gantry_status_t pull_elements(padded_stage_t *self, bool *out_end) {
 
 /* ---- shapes ---- */
 
-static gantry_status_t refuse(const padded_stage_t *self, size_t component, size_t at,
-                              const gantry_shape_t *wanted, gantry_dtype_t dtype) {
+static gantry_status_t dataset_padded_refuse(const padded_stage_t *self, size_t component,
+                                             size_t at, const gantry_shape_t *wanted,
+                                             gantry_dtype_t dtype) {
     const gantry_array_t *array = &self->elements[at].components[component];
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
@@ -146,19 +147,19 @@ static gantry_status_t find_shape(const padded_stage_t *self, size_t component,
     for (size_t i = 0; i < self->count; ++i) {
         const gantry_array_t *array = &self->elements[i].components[component];
         if (array->dtype != first->dtype || array->shape.rank != wanted.rank)
-            return refuse(self, component, i, &wanted, first->dtype);
+            return dataset_padded_refuse(self, component, i, &wanted, first->dtype);
         for (int32_t d = 0; d < wanted.rank; ++d) {
             if (array->shape.dims[d] <= out_shape->dims[d]) continue;
             if (is_given && wanted.dims[d] >= 0)
-                return refuse(self, component, i, &wanted, first->dtype);
+                return dataset_padded_refuse(self, component, i, &wanted, first->dtype);
             out_shape->dims[d] = array->shape.dims[d];
         }
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t give_shape(const padded_stage_t *self, gantry_element_t *out,
-                                  size_t component, size_t *out_bytes) {
+static gantry_status_t dataset_padded_give_shape(const padded_stage_t *self, gantry_element_t *out,
+                                                 size_t component, size_t *out_bytes) {
     gantry_array_t *array = &out->components[component];
     gantry_shape_t shape;
     GANTRY__TRAIN_TRY(find_shape(self, component, &shape));
@@ -218,7 +219,7 @@ static gantry_status_t pad_component(padded_stage_t *self, gantry_element_t *out
     gantry__train_buffer_t *buffer = &out->buffers[component];
     unsigned char value[16];
     size_t bytes;
-    GANTRY__TRAIN_TRY(give_shape(self, out, component, &bytes));
+    GANTRY__TRAIN_TRY(dataset_padded_give_shape(self, out, component, &bytes));
     GANTRY__TRAIN_TRY(find_value(self, component, array->dtype, value));
     GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(buffer, bytes, 0));
     const size_t item = gantry_dtype_size(array->dtype);
@@ -243,7 +244,7 @@ static gantry_status_t padded_next(gantry__train_stage_t *stage, gantry__train_i
     GANTRY__TRAIN_TRY(pull_elements(self, &input_ends));
     *out_end = padded->drops_remainder ? (int64_t)self->count < padded->size : self->count == 0;
     if (*out_end) return GANTRY_OK; /* a remainder that is dropped is not checked */
-    for (size_t i = 0; i < self->count; ++i) GANTRY__TRAIN_TRY(check_count(self, i));
+    for (size_t i = 0; i < self->count; ++i) GANTRY__TRAIN_TRY(dataset_padded_check_count(self, i));
     const size_t components = self->elements[0].count;
     GANTRY__TRAIN_TRY(gantry__train_element_resize(item->element, components));
     for (size_t i = 0; i < components; ++i)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gantry_train/dataset.h"
+#include <gantry_train/dataset.h>
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/data/element.h"
@@ -68,8 +68,8 @@ static size_t put_float32(const float *in, size_t count, gantry_dtype_t dtype, v
     return count;
 }
 
-static size_t put_elements(const gantry_array_t *sequence, size_t from, size_t count,
-                           gantry_dtype_t dtype, void *out) {
+static size_t pad_sequences_put_elements(const gantry_array_t *sequence, size_t from, size_t count,
+                                         gantry_dtype_t dtype, void *out) {
     if (count == 0) return 0;
     switch (sequence->dtype) {
         case GANTRY_INT32:
@@ -167,8 +167,8 @@ static gantry_status_t pad_one(const padding_t *padding, const gantry_array_t *s
     const window_t window = window_of(padding, (size_t)sequence->shape.dims[0]);
     const size_t behind = window.to + window.count;
     put_value(padding, window.to, row);
-    const size_t done =
-        put_elements(sequence, window.from, window.count, padding->dtype, row + window.to * item);
+    const size_t done = pad_sequences_put_elements(sequence, window.from, window.count,
+                                                   padding->dtype, row + window.to * item);
     if (done < window.count) return fail_element(padding, sequence, index, window.from + done);
     put_value(padding, padding->maxlen - behind, row + behind * item);
     return GANTRY_OK;

@@ -120,8 +120,10 @@ static const gantry_tensor_t *make_ones(gantry_scope_t *scope, const gantry_init
     return gantry_ones(scope, dtype, shape);
 }
 
-static const gantry_tensor_t *make_constant(gantry_scope_t *scope, const gantry_initializer_t *from,
-                                            gantry_dtype_t dtype, gantry_shape_t shape) {
+static const gantry_tensor_t *initializer_make_constant(gantry_scope_t *scope,
+                                                        const gantry_initializer_t *from,
+                                                        gantry_dtype_t dtype,
+                                                        gantry_shape_t shape) {
     const bool is_whole = nearbyint(from->value) == from->value;
     const double value = is_whole ? from->value : (double)(float)from->value;
     return gantry_fill(scope, shape, gantry__train_constant(scope, dtype, value));
@@ -166,7 +168,7 @@ static const struct {
 } init_rows[] = {
     [GANTRY_INIT_ZEROS] = {"zeros", make_zeros, false, 0, GANTRY_MAX_RANK},
     [GANTRY_INIT_ONES] = {"ones", make_ones, false, 0, GANTRY_MAX_RANK},
-    [GANTRY_INIT_CONSTANT] = {"constant", make_constant, false, 0, GANTRY_MAX_RANK},
+    [GANTRY_INIT_CONSTANT] = {"constant", initializer_make_constant, false, 0, GANTRY_MAX_RANK},
     [GANTRY_INIT_RANDOM_UNIFORM] = {"random_uniform", make_random_uniform, true, 0,
                                     GANTRY_MAX_RANK},
     [GANTRY_INIT_RANDOM_NORMAL] = {"random_normal", make_random_normal, true, 0, GANTRY_MAX_RANK},

@@ -82,7 +82,7 @@ static void qr_form_q(const qr_t *qr) {
 
 /* ---- from and to tensors ---- */
 
-static double number_at(const void *data, gantry_dtype_t dtype, size_t i) {
+static double orthogonal_number_at(const void *data, gantry_dtype_t dtype, size_t i) {
     return dtype == GANTRY_FLOAT32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
 }
 
@@ -111,7 +111,7 @@ static gantry_status_t qr_draw(gantry_runtime_t *runtime, int64_t seed0, int64_t
     }
     for (size_t i = 0; i < qr->m; ++i) {
         for (size_t j = 0; j < qr->n; ++j)
-            qr_column(qr, j)[i] = number_at(data, dtype, i * qr->n + j);
+            qr_column(qr, j)[i] = orthogonal_number_at(data, dtype, i * qr->n + j);
     }
     return gantry_scope_end(scope);
 }

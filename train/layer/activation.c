@@ -54,12 +54,12 @@ static const struct {
     [GANTRY_LOG_SIGMOID] = {"log_sigmoid", log_sigmoid},
 };
 
-static bool is_known(gantry_activation_t activation) {
+static bool activation_is_known(gantry_activation_t activation) {
     return (size_t)activation < sizeof activations / sizeof activations[0];
 }
 
 const char *gantry_activation_name(gantry_activation_t activation) {
-    return is_known(activation) ? activations[activation].name : "";
+    return activation_is_known(activation) ? activations[activation].name : "";
 }
 
 const gantry_tensor_t *gantry_activate(gantry_scope_t *scope, gantry_activation_t activation,
@@ -70,7 +70,7 @@ const gantry_tensor_t *gantry_activate(gantry_scope_t *scope, gantry_activation_
                                       "one from gantry_scope_begin");
         return NULL;
     }
-    if (!is_known(activation)) {
+    if (!activation_is_known(activation)) {
         (void)gantry__train_refuse(scope,
                                    "gantry_activate: the activation is %d; 0 to %zu are accepted",
                                    (int)activation, sizeof activations / sizeof activations[0] - 1);

@@ -11,7 +11,7 @@
 /* Members from passes_masks on were added later. */
 #define FIRST_KIND_BYTES offsetof(gantry_layer_kind_t, passes_masks)
 
-static gantry_status_t check_kind(const gantry_layer_kind_t *kind) {
+static gantry_status_t layer_check_kind(const gantry_layer_kind_t *kind) {
     if (!kind || kind->struct_size < FIRST_KIND_BYTES || kind->struct_size > sizeof *kind)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -25,7 +25,7 @@ static gantry_status_t check_kind(const gantry_layer_kind_t *kind) {
 }
 
 gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user, const char *name) {
-    if (check_kind(kind) != GANTRY_OK) return NULL;
+    if (layer_check_kind(kind) != GANTRY_OK) return NULL;
     gantry_layer_t *layer = gantry__train_alloc(1, sizeof *layer);
     if (!layer) return NULL;
     if (name && !(layer->name = gantry__train_strdup(name))) {

@@ -26,16 +26,16 @@ static size_t role_count(const attention_t *a, size_t input_count) {
     return input_count - (a->takes_mask && input_count > 0 ? 1 : 0);
 }
 
-static size_t input_of(size_t input_count, size_t role) {
+static size_t attention_input_of(size_t input_count, size_t role) {
     if (role < input_count) return role;
     return input_count - 1;
 }
 
 /* ---- weights: kernel and bias of query, key, value and output ---- */
 
-static gantry_status_t add_pair(gantry_layer_t *layer, const attention_t *a, const char *kernel,
-                                gantry_shape_t kernel_shape, const char *bias,
-                                gantry_shape_t bias_shape) {
+static gantry_status_t attention_add_pair(gantry_layer_t *layer, const attention_t *a,
+                                          const char *kernel, gantry_shape_t kernel_shape,
+                                          const char *bias, gantry_shape_t bias_shape) {
     static const gantry_initializer_t zeros = {.struct_size = sizeof zeros};
     GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, kernel, kernel_shape, &a->kernel, true));
     if (!a->has_bias) return GANTRY_OK;
@@ -61,8 +61,8 @@ static gantry_status_t check_mask(const attention_t *a, const gantry_shape_t *ma
         text, wanted, (long long)a->heads);
 }
 
-static gantry_status_t check_inputs(const attention_t *a, const gantry_shape_t *inputs,
-                                    size_t all_count) {
+static gantry_status_t attention_check_inputs(const attention_t *a, const gantry_shape_t *inputs,
+                                              size_t all_count) {
     const size_t input_count = role_count(a, all_count);
     if (input_count < 1 || input_count > 3)
         return gantry__train_fail(
@@ -71,8 +71,8 @@ static gantry_status_t check_inputs(const attention_t *a, const gantry_shape_t *
                           : "1 to 3 are accepted: query, value, key");
     for (size_t i = 0; i < input_count; ++i)
         GANTRY__TRAIN_TRY(gantry__layer_check_rank("MultiHeadAttention", inputs + i, 1, 3, 3));
-    const int64_t values = inputs[input_of(input_count, VALUE)].dims[1],
-                  keys = inputs[input_of(input_count, KEY)].dims[1];
+    const int64_t values = inputs[attention_input_of(input_count, VALUE)].dims[1],
+                  keys = inputs[attention_input_of(input_count, KEY)].dims[1];
     if (values != keys)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -119,21 +119,23 @@ static gantry_status_t attention_build(gantry_layer_t *layer, const gantry_shape
                                        size_t all_count, void *user) {
     const attention_t *a = user;
     const size_t input_count = role_count(a, all_count);
-    GANTRY__TRAIN_TRY(check_inputs(a, inputs, all_count));
-    const int64_t query = inputs[QUERY].dims[2], key = inputs[input_of(input_count, KEY)].dims[2],
-                  value = inputs[input_of(input_count, VALUE)].dims[2];
+    GANTRY__TRAIN_TRY(attention_check_inputs(a, inputs, all_count));
+    const int64_t query = inputs[QUERY].dims[2],
+                  key = inputs[attention_input_of(input_count, KEY)].dims[2],
+                  value = inputs[attention_input_of(input_count, VALUE)].dims[2];
     const gantry_shape_t key_bias = GANTRY_SHAPE(a->heads, a->key_dim),
                          value_bias = GANTRY_SHAPE(a->heads, a->value_dim);
-    GANTRY__TRAIN_TRY(add_pair(layer, a, "query/kernel", GANTRY_SHAPE(query, a->heads, a->key_dim),
-                               "query/bias", key_bias));
-    GANTRY__TRAIN_TRY(add_pair(layer, a, "key/kernel", GANTRY_SHAPE(key, a->heads, a->key_dim),
-                               "key/bias", key_bias));
-    GANTRY__TRAIN_TRY(add_pair(layer, a, "value/kernel",
-                               GANTRY_SHAPE(value, a->heads, a->value_dim), "value/bias",
-                               value_bias));
-    GANTRY__TRAIN_TRY(add_pair(layer, a, "attention_output/kernel",
-                               GANTRY_SHAPE(a->heads, a->value_dim, query), "attention_output/bias",
-                               GANTRY_SHAPE(query)));
+    GANTRY__TRAIN_TRY(attention_add_pair(layer, a, "query/kernel",
+                                         GANTRY_SHAPE(query, a->heads, a->key_dim), "query/bias",
+                                         key_bias));
+    GANTRY__TRAIN_TRY(attention_add_pair(
+        layer, a, "key/kernel", GANTRY_SHAPE(key, a->heads, a->key_dim), "key/bias", key_bias));
+    GANTRY__TRAIN_TRY(attention_add_pair(layer, a, "value/kernel",
+                                         GANTRY_SHAPE(value, a->heads, a->value_dim), "value/bias",
+                                         value_bias));
+    GANTRY__TRAIN_TRY(attention_add_pair(layer, a, "attention_output/kernel",
+                                         GANTRY_SHAPE(a->heads, a->value_dim, query),
+                                         "attention_output/bias", GANTRY_SHAPE(query)));
     refine_kernels(layer, a);
     return GANTRY_OK;
 }
@@ -205,8 +207,8 @@ static tensor *find_seen(const gantry_layer_call_t *call, const attention_t *a, 
     gantry_scope_t *s = call->scope;
     tensor *const *masks = call->masks;
     const size_t count = role_count(a, call->input_count);
-    tensor *seen =
-        see_both(s, mask_at(s, masks[QUERY], 2), mask_at(s, masks[input_of(count, VALUE)], 3));
+    tensor *seen = see_both(s, mask_at(s, masks[QUERY], 2),
+                            mask_at(s, masks[attention_input_of(count, VALUE)], 3));
     if (count > KEY) seen = see_both(s, seen, mask_at(s, masks[KEY], 3));
     if (a->takes_mask) seen = see_both(s, seen, given_mask(s, call->inputs[count]));
     return a->is_causal ? see_both(s, seen, see_earlier(s, scores)) : seen;
@@ -244,8 +246,8 @@ static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     const gantry_shape_t shape = *gantry_tensor_shape(query);
     const int64_t width = a->heads * a->value_dim;
     tensor *q = to_heads(call, query, 0, a->heads, a->key_dim);
-    tensor *k = to_heads(call, x[input_of(count, KEY)], 1, a->heads, a->key_dim);
-    tensor *v = to_heads(call, x[input_of(count, VALUE)], 2, a->heads, a->value_dim);
+    tensor *k = to_heads(call, x[attention_input_of(count, KEY)], 1, a->heads, a->key_dim);
+    tensor *v = to_heads(call, x[attention_input_of(count, VALUE)], 2, a->heads, a->value_dim);
     if (gantry_scope_status(s) != GANTRY_OK) return NULL;
     tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
     tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);

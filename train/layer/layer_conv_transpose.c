@@ -32,7 +32,7 @@ static gantry_status_t transpose2d_build(gantry_layer_t *layer, const gantry_sha
 
 /* Rows or columns of the output, i of the window's dimensions, from n of the input: a convolution
  * of the output has n again. */
-static bool grow(const gantry__kernel_t *k, int32_t rank, size_t i, int64_t *size) {
+static bool conv_transpose_grow(const gantry__kernel_t *k, int32_t rank, size_t i, int64_t *size) {
     const int64_t stride = k->strides[i], spread = (k->sizes[i] - 1) * k->dilations[i] + 1;
     return gantry__layer_grow(rank == 1 ? "Conv1DTranspose" : "Conv2DTranspose", stride,
                               k->is_same || spread < stride ? 0 : spread - stride, size);
@@ -46,7 +46,7 @@ static tensor *transpose_call(const gantry_layer_call_t *call, const gantry__ker
     if (!x) return NULL;
     gantry_shape_t shape = *gantry_tensor_shape(x);
     for (size_t i = 0; i < (size_t)rank; ++i) {
-        if (grow(k, rank, i, &shape.dims[rank == 1 ? 2 : i + 1])) continue;
+        if (conv_transpose_grow(k, rank, i, &shape.dims[rank == 1 ? 2 : i + 1])) continue;
         (void)gantry__train_hand_on(s, GANTRY_INVALID_ARGUMENT);
         return NULL;
     }

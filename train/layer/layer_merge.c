@@ -57,7 +57,7 @@ static tensor *merge_fold(const gantry_layer_call_t *call,
     return y;
 }
 
-static tensor *add_call(const gantry_layer_call_t *call, void *user) {
+static tensor *merge_add_call(const gantry_layer_call_t *call, void *user) {
     (void)user;
     return merge_fold(call, gantry_add);
 }
@@ -70,7 +70,7 @@ static tensor *subtract_call(const gantry_layer_call_t *call, void *user) {
 static tensor *average_call(const gantry_layer_call_t *call, void *user) {
     const double count = (double)call->input_count;
     if (!gantry__layer_has_floats(call, "Average")) return NULL;
-    tensor *sum = add_call(call, user);
+    tensor *sum = merge_add_call(call, user);
     if (!sum) return NULL;
     return gantry_div(call->scope, sum,
                       gantry__train_constant(call->scope, gantry_tensor_dtype(sum), count));
@@ -132,7 +132,7 @@ static gantry_status_t subtract_build(gantry_layer_t *layer, const gantry_shape_
 
 gantry_layer_t *gantry_add_layer(const char *name) {
     static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Add", .build = merge_build, .call = add_call};
+        .struct_size = sizeof kind, .name = "Add", .build = merge_build, .call = merge_add_call};
     return gantry_layer_create(&kind, NULL, name);
 }
 

@@ -58,8 +58,8 @@ static tensor *avg_pool2d_call(const gantry_layer_call_t *call, void *user) {
                              &p->window);
 }
 
-static bool check_size(const char *name, const char *of, int64_t size, int64_t strides,
-                       int64_t given_strides) {
+static bool pool_check_size(const char *name, const char *of, int64_t size, int64_t strides,
+                            int64_t given_strides) {
     if (size > 0 && strides > 0) return true;
     (void)gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
@@ -68,9 +68,10 @@ static bool check_size(const char *name, const char *of, int64_t size, int64_t s
     return false;
 }
 
-static gantry_layer_t *make_pool(const char *name,
-                                 tensor *(*call)(const gantry_layer_call_t *call, void *user),
-                                 int32_t rank, int64_t size, const gantry_pool_options_t *options) {
+static gantry_layer_t *pool_layer_make(const char *name,
+                                       tensor *(*call)(const gantry_layer_call_t *call, void *user),
+                                       int32_t rank, int64_t size,
+                                       const gantry_pool_options_t *options) {
     const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
                                       .name = name,
                                       .build = pool_build,
@@ -88,8 +89,8 @@ static gantry_layer_t *make_pool(const char *name,
                   column_strides = o.column_strides ? o.column_strides
                                    : o.strides      ? o.strides
                                                     : columns;
-    if (!check_size(name, "", size, strides, o.strides) ||
-        !check_size(name, "columns of ", columns, column_strides, o.column_strides))
+    if (!pool_check_size(name, "", size, strides, o.strides) ||
+        !pool_check_size(name, "columns of ", columns, column_strides, o.column_strides))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(pool_t), o.name);
     if (layer)
@@ -103,19 +104,19 @@ static gantry_layer_t *make_pool(const char *name,
 }
 
 gantry_layer_t *gantry_max_pool1d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
-    return make_pool("MaxPooling1D", max_pool1d_call, 3, pool_size, options);
+    return pool_layer_make("MaxPooling1D", max_pool1d_call, 3, pool_size, options);
 }
 
 gantry_layer_t *gantry_avg_pool1d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
-    return make_pool("AveragePooling1D", avg_pool1d_call, 3, pool_size, options);
+    return pool_layer_make("AveragePooling1D", avg_pool1d_call, 3, pool_size, options);
 }
 
 gantry_layer_t *gantry_max_pool2d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
-    return make_pool("MaxPooling2D", max_pool2d_call, 4, pool_size, options);
+    return pool_layer_make("MaxPooling2D", max_pool2d_call, 4, pool_size, options);
 }
 
 gantry_layer_t *gantry_avg_pool2d_layer(int64_t pool_size, const gantry_pool_options_t *options) {
-    return make_pool("AveragePooling2D", avg_pool2d_call, 4, pool_size, options);
+    return pool_layer_make("AveragePooling2D", avg_pool2d_call, 4, pool_size, options);
 }
 
 /* ---- over all of a sample ---- */

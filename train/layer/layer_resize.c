@@ -23,7 +23,7 @@ static gantry_status_t repeat_build(gantry_layer_t *layer, const gantry_shape_t 
 }
 
 /* Adds a dimension after each one that is repeated, broadcasts it, and then makes one of both. */
-static tensor *repeat(gantry_scope_t *s, tensor *x, const repeat_t *r) {
+static tensor *resize_repeat(gantry_scope_t *s, tensor *x, const repeat_t *r) {
     const gantry_shape_t *from = gantry_tensor_shape(x);
     gantry_shape_t apart = {.rank = 0}, wide = {.rank = 0}, to = *from;
     for (int32_t d = 0; d < from->rank; ++d) {
@@ -42,7 +42,7 @@ static tensor *repeat(gantry_scope_t *s, tensor *x, const repeat_t *r) {
 }
 
 static tensor *repeat_call(const gantry_layer_call_t *call, void *user) {
-    return repeat(call->scope, call->inputs[0], user);
+    return resize_repeat(call->scope, call->inputs[0], user);
 }
 
 static tensor *repeat_vector_call(const gantry_layer_call_t *call, void *user) {

@@ -144,8 +144,8 @@ static bool take_unroll(const char *kind, gantry_choice_t unroll) {
     return false;
 }
 
-static bool take_options(const char *kind, const gantry_recurrent_options_t *options,
-                         recurrent_t *k, const char **out_name) {
+static bool rnn_take_options(const char *kind, const gantry_recurrent_options_t *options,
+                             recurrent_t *k, const char **out_name) {
     gantry_recurrent_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_recurrent_options_t") !=
         GANTRY_OK)
@@ -185,7 +185,7 @@ static gantry_layer_t *make_rnn(const char *name, recurrent_t k,
                                  (long long)k.units);
         return NULL;
     }
-    if (!take_options(name, options, &k, &layer_name)) return NULL;
+    if (!rnn_take_options(name, options, &k, &layer_name)) return NULL;
     if (k.resets_before) k.step = gantry__rnn_gru_step_reset_before;
     if (k.returns_state) kind.output_count = 1 + gantry__rnn_states(&k);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof k, layer_name);

@@ -9,7 +9,6 @@
 #define GANTRY_TRAIN_LAYER_STATE_H
 
 #include <gantry_train/layer.h>
-#include <gantry_train/numerics.h>
 
 #include "train/layer/regularizer.h"
 
@@ -70,8 +69,9 @@ const gantry_tensor_t *gantry__layer_call(const gantry_layer_t *layer,
 /* Returns the states that the layer of a call keeps; NULL if it keeps none, or while its model is
  * being built. */
 gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call);
-/* Returns the check of the step that calls the layer; NULL if the step is not checked. */
-gantry_numerics_t *gantry__layer_numerics(const gantry_layer_call_t *call);
+/* Fills in an observer that checks the numbers of ops for the step that calls the layer; returns
+ * NULL if the step checks none. */
+gantry_observer_t *gantry__layer_observer(const gantry_layer_call_t *call, gantry_observer_t *out);
 /* Gives a reference back; the last one ends the layer. NULL does no harm. */
 void gantry__layer_unref(gantry_layer_t *layer);
 /* Takes back what build added, so that the layer is built anew. The layer must not have

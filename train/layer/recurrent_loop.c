@@ -51,7 +51,7 @@ typedef struct form_t {
 
 static void *form_user(const gantry__recurrent_t *k, int form) { return (void *)&k->forms[form]; }
 
-static form_t form_of(const void *user) {
+static form_t recurrent_loop_form_of(const void *user) {
     const unsigned char *place = user;
     const void *kind = place - *place - offsetof(gantry__recurrent_t, forms);
     return (form_t){.kind = kind,
@@ -127,7 +127,8 @@ static tensor *last_segment(gantry_scope_t *scope, tensor *x) {
 }
 
 /* all, with value in this row. */
-static tensor *put_row(gantry_scope_t *scope, tensor *all, tensor *row, tensor *value) {
+static tensor *recurrent_loop_put_row(gantry_scope_t *scope, tensor *all, tensor *row,
+                                      tensor *value) {
     return gantry_tensor_scatter_update(scope, all, gantry_reshape(scope, row, GANTRY_SHAPE(1, 1)),
                                         gantry_expand_dims(scope, value, 0));
 }
@@ -148,7 +149,7 @@ static tensor *make_kept(gantry_scope_t *scope, tensor *x, int64_t units) {
 }
 
 /* The segment of x that is number `row` of the run. */
-static tensor *place_of(const recurrence_t *r, tensor *x, tensor *row) {
+static tensor *recurrent_loop_place_of(const recurrence_t *r, tensor *x, tensor *row) {
     if (!r->kind->goes_backwards) return row;
     return gantry_sub(r->scope, last_segment(r->scope, x), row);
 }
@@ -177,7 +178,7 @@ static tensor *run_segment(recurrence_t *r, const operands_t *o, tensor *x, tens
 
 static void forward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                             void *user) {
-    const form_t f = form_of(user);
+    const form_t f = recurrent_loop_form_of(user);
     tensor *x = inputs[1 + 2 * f.states + f.kind->returns_sequences];
     outputs[0] = gantry_less(scope, inputs[0], segments_of(scope, x));
 }
@@ -185,18 +186,20 @@ static void forward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor
 static void forward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                          void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    const form_t f = form_of(user);
+    const form_t f = recurrent_loop_form_of(user);
     const size_t kept = 1 + f.states, y = kept + f.states, rest = y + f.kind->returns_sequences;
     recurrence_t r = {.kind = f.kind, .scope = scope};
     const operands_t o = take_operands(&r, &f, inputs + rest);
     outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i32(scope, 1));
     for (size_t s = 0; s < f.states; ++s)
-        outputs[kept + s] = put_row(scope, inputs[kept + s], inputs[0], inputs[1 + s]);
+        outputs[kept + s] =
+            recurrent_loop_put_row(scope, inputs[kept + s], inputs[0], inputs[1 + s]);
     set_states(&r, &f, inputs + 1);
-    tensor *place = place_of(&r, o.x, inputs[0]);
+    tensor *place = recurrent_loop_place_of(&r, o.x, inputs[0]);
     tensor *all = run_segment(&r, &o, gantry_gather(scope, o.x, place, 0), place);
     get_states(&r, outputs + 1);
-    if (f.kind->returns_sequences) outputs[y] = put_row(scope, inputs[y], inputs[0], all);
+    if (f.kind->returns_sequences)
+        outputs[y] = recurrent_loop_put_row(scope, inputs[y], inputs[0], all);
     copy_values(inputs + rest, o.count, outputs + rest);
 }
 
@@ -204,7 +207,7 @@ static void forward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **
  * kept states, and the outputs of all steps if they are returned. */
 static void run_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                         void *user) {
-    const form_t f = form_of(user);
+    const form_t f = recurrent_loop_form_of(user);
     recurrence_t r = {.kind = f.kind, .scope = scope};
     const operands_t o = take_operands(&r, &f, inputs + f.states);
     tensor *values[MOST_VALUES];
@@ -241,13 +244,13 @@ static back_t find_back(const form_t *f, size_t weights) {
     return b;
 }
 
-static size_t count_weights(const form_t *f) {
+static size_t recurrent_loop_count_weights(const form_t *f) {
     recurrence_t r = {.kind = f->kind};
     return list_places(&r, f).weights;
 }
 
-static void backward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                             void *user) {
+static void recurrent_loop_backward_goes_on(gantry_scope_t *scope, tensor *const *inputs,
+                                            tensor **outputs, void *user) {
     (void)user;
     outputs[0] = gantry_greater_equal(scope, inputs[0], gantry_scalar_i32(scope, 0));
 }
@@ -266,11 +269,11 @@ static gantry_status_t segment_watch(segment_t *g, gantry_tape_t *tape, tensor *
     return source ? gantry_tape_watch(tape, source) : GANTRY_OK; /* NULL: the scope has failed */
 }
 
-static gantry_status_t differentiate(segment_t *g, recurrence_t *r, const form_t *f,
-                                     const operands_t *o, const back_t *b, tensor *const *inputs,
-                                     gantry_tape_t *tape) {
+static gantry_status_t recurrent_loop_differentiate(segment_t *g, recurrence_t *r, const form_t *f,
+                                                    const operands_t *o, const back_t *b,
+                                                    tensor *const *inputs, gantry_tape_t *tape) {
     gantry_scope_t *scope = r->scope;
-    tensor *row = inputs[0], *place = place_of(r, o->x, row),
+    tensor *row = inputs[0], *place = recurrent_loop_place_of(r, o->x, row),
            *states[GANTRY__RNN_MOST_STATES] = {NULL}, *targets[1 + GANTRY__RNN_MOST_STATES],
            *dtargets[1 + GANTRY__RNN_MOST_STATES];
     size_t count = f->states;
@@ -338,8 +341,8 @@ static void set_before(const segment_t *g, gantry_scope_t *scope, const form_t *
             d = gantry_add(scope, d, gantry_gather(scope, inputs[b->injected + s], inputs[0], 0));
         outputs[b->states + s] = d;
     }
-    outputs[b->dx] = put_row(scope, inputs[b->dx], inputs[0],
-                             or_zeros(scope, g->gradients[0], g->sources[0].tensor));
+    outputs[b->dx] = recurrent_loop_put_row(scope, inputs[b->dx], inputs[0],
+                                            or_zeros(scope, g->gradients[0], g->sources[0].tensor));
     for (size_t i = 0; i < o->places.weights; ++i) {
         tensor *sum = inputs[b->weights + i];
         outputs[b->weights + i] = g->dweights[i] ? gantry_add(scope, sum, g->dweights[i]) : sum;
@@ -350,15 +353,15 @@ static void set_before(const segment_t *g, gantry_scope_t *scope, const form_t *
 static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    const form_t f = form_of(user);
-    const back_t b = find_back(&f, count_weights(&f));
+    const form_t f = recurrent_loop_form_of(user);
+    const back_t b = find_back(&f, recurrent_loop_count_weights(&f));
     recurrence_t r = {.kind = f.kind, .scope = scope};
     const operands_t o = take_operands(&r, &f, inputs + b.operands);
     segment_t g = {.source_count = 0};
     gantry_tape_t *tape =
         gantry_tape_begin(scope, &(gantry_tape_options_t){.watches_named_variables = true});
     if (!tape) return;
-    const gantry_status_t status = differentiate(&g, &r, &f, &o, &b, inputs, tape);
+    const gantry_status_t status = recurrent_loop_differentiate(&g, &r, &f, &o, &b, inputs, tape);
     gantry_tape_end(tape);
     if (gantry__train_hand_on(scope, status) != GANTRY_OK) return;
     find_dweights(&g, &r, &f, &o);
@@ -392,7 +395,7 @@ static tensor *order_rows(gantry_scope_t *scope, const form_t *f, tensor *dx) {
 
 static void run_backward(gantry_scope_t *scope, tensor *const *inputs, tensor *const *outputs,
                          tensor *const *dy, tensor **dx, void *user) {
-    form_t f = form_of(user);
+    form_t f = recurrent_loop_form_of(user);
     recurrence_t r = {.kind = f.kind, .scope = scope};
     const operands_t o = take_operands(&r, &f, inputs + f.states);
     for (size_t s = 0; s < f.states; ++s) f.injects |= dy[f.states + s] != NULL;
@@ -401,8 +404,8 @@ static void run_backward(gantry_scope_t *scope, tensor *const *inputs, tensor *c
     const size_t count = begin_back(scope, &f, &b, &o, inputs, outputs, dy, values);
     const int form = *(const unsigned char *)user | (f.injects ? GANTRY__LOOP_INJECTS : 0);
     if (gantry_scope_status(scope) != GANTRY_OK ||
-        gantry_while(scope, backward_goes_on, backward_step, form_user(f.kind, form), values, count,
-                     NULL, values) != GANTRY_OK)
+        gantry_while(scope, recurrent_loop_backward_goes_on, backward_step, form_user(f.kind, form),
+                     values, count, NULL, values) != GANTRY_OK)
         return;
     copy_values(values + b.states, f.states, dx);
     dx[f.states] = order_rows(scope, &f, values[b.dx]);
@@ -415,12 +418,13 @@ tensor *gantry__rnn_loop(recurrence_t *r, tensor *x, tensor *mask) {
     const int form =
         (mask ? GANTRY__LOOP_HAS_MASK : 0) | (r->drops[0] ? GANTRY__LOOP_HAS_DROPS : 0);
     void *user = form_user(r->kind, form);
-    const form_t f = form_of(user);
+    const form_t f = recurrent_loop_form_of(user);
     const size_t made = 2 * f.states + r->kind->returns_sequences;
     tensor *inputs[MOST_VALUES], *outputs[MOST_VALUES];
     get_states(r, inputs);
     const size_t count = f.states + put_operands(r, &f, x, mask, inputs + f.states);
-    if (gantry__custom_gradient(r->scope, gantry__layer_numerics(r->call), run_forward,
+    gantry_observer_t inside;
+    if (gantry__custom_gradient(r->scope, gantry__layer_observer(r->call, &inside), run_forward,
                                 run_backward, user, inputs, count, outputs, made) != GANTRY_OK)
         return NULL;
     set_states(r, &f, outputs);

@@ -117,7 +117,7 @@ static tensor *project_input(const recurrence_t *r, tensor *x, int32_t axis) {
 
 /* ---- one step ---- */
 
-static void advance(recurrence_t *r, tensor *x, tensor *mask) {
+static void recurrent_run_advance(recurrence_t *r, tensor *x, tensor *mask) {
     tensor *h = r->h, *c = r->c;
     r->kind->step(r, x);
     if (!mask) return;
@@ -132,7 +132,7 @@ gantry_status_t gantry__rnn_segment(recurrence_t *r, tensor *x, tensor *mask, te
     if (mask) GANTRY__TRAIN_TRY(gantry_unpack(r->scope, mask, 0, masks, steps));
     for (size_t i = 0; i < steps; ++i) {
         const size_t at = r->kind->goes_backwards ? steps - 1 - i : i;
-        advance(r, parts[at], mask ? masks[at] : NULL);
+        recurrent_run_advance(r, parts[at], mask ? masks[at] : NULL);
         outputs[i] = r->h;
     }
     return gantry_scope_status(r->scope);
@@ -181,7 +181,7 @@ static tensor *zero_state(const recurrence_t *r, tensor *first) {
 }
 
 /* Begins a run; `first` must be the first of the projected steps. */
-static void begin(recurrence_t *r, const gantry__rnn_start_t *start, tensor *first) {
+static void recurrent_run_begin(recurrence_t *r, const gantry__rnn_start_t *start, tensor *first) {
     const gantry__recurrent_t *k = r->kind;
     gantry_variable_t *const *kept = kept_states(r, start);
     const bool has_c = gantry__rnn_states(k) > 1;
@@ -224,10 +224,10 @@ static tensor *unroll_into(recurrence_t *r, const gantry__rnn_start_t *start, te
     if (cut_steps(r->scope, project_input(r, r->call->inputs[0], 1), parts, steps) != GANTRY_OK ||
         (mask && cut_steps(r->scope, mask, masks, steps) != GANTRY_OK))
         return NULL;
-    begin(r, start, parts[0]);
+    recurrent_run_begin(r, start, parts[0]);
     for (size_t i = 0; i < steps && gantry_scope_status(r->scope) == GANTRY_OK; ++i) {
         const size_t at = r->kind->goes_backwards ? steps - 1 - i : i;
-        advance(r, parts[at], mask ? masks[at] : NULL);
+        recurrent_run_advance(r, parts[at], mask ? masks[at] : NULL);
         outputs[i] = r->h;
     }
     if (!r->kind->returns_sequences || gantry_scope_status(r->scope) != GANTRY_OK) return r->h;
@@ -312,7 +312,7 @@ static tensor *run_looped(recurrence_t *r, const gantry__rnn_start_t *start) {
     tensor *mask = mask_of(r, start);
     tensor *x = project_input(r, gantry_transpose(s, r->call->inputs[0], swap), 0);
     if (mask) mask = gantry_transpose(s, mask, swap);
-    begin(r, start, NULL);
+    recurrent_run_begin(r, start, NULL);
     if (gantry_scope_status(s) != GANTRY_OK) return NULL;
     tensor *y = run_segments(r, x, mask);
     return r->kind->returns_sequences ? gantry_transpose(s, y, swap) : r->h;

@@ -16,7 +16,7 @@
 
 /* ---- an update ---- */
 
-static const gantry_tensor_t *flat(gantry_scope_t *scope, const gantry_tensor_t *x) {
+static const gantry_tensor_t *metric_auc_flat(gantry_scope_t *scope, const gantry_tensor_t *x) {
     if (!x || gantry_tensor_shape(x)->rank == 1) return x;
     return gantry_reshape(scope, x, GANTRY_SHAPE(-1));
 }
@@ -28,7 +28,8 @@ static const gantry_tensor_t *auc_buckets(const gantry_metric_t *metric, gantry_
     const gantry_tensor_t *one = gantry__train_constant(scope, metric->dtype, 1);
     const gantry_tensor_t *steps =
         gantry__train_constant(scope, metric->dtype, metric->thresholds - 1);
-    const gantry_tensor_t *p = gantry_clip_by_value(scope, flat(scope, predictions), zero, one);
+    const gantry_tensor_t *p =
+        gantry_clip_by_value(scope, metric_auc_flat(scope, predictions), zero, one);
     const gantry_tensor_t *place =
         gantry_sub(scope, gantry_ceil(scope, gantry_mul(scope, p, steps)), one);
     return gantry_cast(scope, gantry_relu(scope, place), GANTRY_INT32);
@@ -37,8 +38,8 @@ static const gantry_tensor_t *auc_buckets(const gantry_metric_t *metric, gantry_
 /* 1 for labels that are not 0. */
 static const gantry_tensor_t *auc_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
                                             const gantry_tensor_t *labels) {
-    return flat(scope,
-                gantry_cast(scope, gantry__train_cast(scope, labels, GANTRY_BOOL), metric->dtype));
+    return metric_auc_flat(
+        scope, gantry_cast(scope, gantry__train_cast(scope, labels, GANTRY_BOOL), metric->dtype));
 }
 
 static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
@@ -54,7 +55,8 @@ static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
     const gantry_tensor_t *no =
         gantry_sub(scope, gantry__train_constant(scope, metric->dtype, 1), yes);
     if (weights) {
-        weights = flat(scope, gantry__train_metric_weights(metric, scope, weights, predictions));
+        weights = metric_auc_flat(
+            scope, gantry__train_metric_weights(metric, scope, weights, predictions));
         yes = gantry_mul(scope, yes, weights);
         no = gantry_mul(scope, no, weights);
     }

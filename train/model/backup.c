@@ -67,7 +67,7 @@ typedef struct texts_t {
     size_t count;
 } texts_t;
 
-static void add_text(texts_t *t, const char *key, const char *value) {
+static void backup_add_text(texts_t *t, const char *key, const char *value) {
     t->list[t->count++] = (gantry_checkpoint_text_t){key, value};
 }
 
@@ -78,10 +78,10 @@ static void add_position(texts_t *t, const gantry__position_t *position) {
     for (size_t i = 0; i < position->iteration_count; ++i)
         used += (size_t)snprintf(t->iterations + used, sizeof t->iterations - used, "%s%" PRIu64,
                                  i ? "," : "", position->iterations[i]);
-    add_text(t, "format", "gantry");
-    add_text(t, "epoch", t->epoch);
-    add_text(t, "step", t->step);
-    add_text(t, "iterations", t->iterations);
+    backup_add_text(t, "format", "gantry");
+    backup_add_text(t, "epoch", t->epoch);
+    backup_add_text(t, "step", t->step);
+    backup_add_text(t, "iterations", t->iterations);
 }
 
 static gantry_status_t add_states(texts_t *t, const gantry_fit_options_t *o) {
@@ -95,7 +95,7 @@ static gantry_status_t add_states(texts_t *t, const gantry_fit_options_t *o) {
             callback->get_state(t->states[i], GANTRY_CALLBACK_STATE_BYTES, callback->user),
             "gantry_model_fit: get_state of callback %zu", i));
         t->states[i][GANTRY_CALLBACK_STATE_BYTES - 1] = '\0';
-        add_text(t, t->keys[i], t->states[i]);
+        backup_add_text(t, t->keys[i], t->states[i]);
     }
     return GANTRY_OK;
 }
@@ -123,8 +123,8 @@ static gantry_status_t save_alone(gantry_model_t *model, const gantry_fit_option
 
 /* ---- several processes ---- */
 
-static gantry_status_t agree(gantry_model_t *model, const gantry__position_t *position,
-                             gantry_status_t status) {
+static gantry_status_t backup_agree(gantry_model_t *model, const gantry__position_t *position,
+                                    gantry_status_t status) {
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_BACKUP, .status = status};
     if (position) call.values[0] = (uint64_t)position->epoch;
     if (position) call.values[1] = (uint64_t)position->step;
@@ -143,13 +143,13 @@ gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_opti
     if (position->step > 0) GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
     if (gantry__worker_writes(model->worker)) status = save_alone(model, o, position);
     if (position->step > 0 && status == GANTRY_OK) status = gantry__worker_part_metrics(model);
-    return agree(model, position, status);
+    return backup_agree(model, position, status);
 }
 
 /* ---- reading ---- */
 
-static gantry_status_t read_number(const gantry_checkpoint_t *file, const char *path,
-                                   const char *key, int64_t *out) {
+static gantry_status_t backup_read_number(const gantry_checkpoint_t *file, const char *path,
+                                          const char *key, int64_t *out) {
     const char *text = gantry_checkpoint_text(file, key);
     char *end = NULL;
     *out = text ? strtoll(text, &end, 10) : -1;
@@ -179,8 +179,8 @@ static gantry_status_t read_iterations(const gantry_checkpoint_t *file, const ch
 
 static gantry_status_t read_position(const gantry_checkpoint_t *file, const char *path,
                                      gantry__position_t *position) {
-    GANTRY__TRAIN_TRY(read_number(file, path, "epoch", &position->epoch));
-    GANTRY__TRAIN_TRY(read_number(file, path, "step", &position->step));
+    GANTRY__TRAIN_TRY(backup_read_number(file, path, "epoch", &position->epoch));
+    GANTRY__TRAIN_TRY(backup_read_number(file, path, "step", &position->step));
     return read_iterations(file, path, position);
 }
 
@@ -203,14 +203,15 @@ gantry_status_t gantry__backup_open(gantry_model_t *model, const gantry_fit_opti
     if (gantry__worker_writes(model->worker)) status = open_alone(o, position, out_file);
     *out_exists = *out_file;
     if (!model->worker) return status;
-    GANTRY__TRAIN_TRY(agree(model, NULL, status));
+    GANTRY__TRAIN_TRY(backup_agree(model, NULL, status));
     GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
     return share_bytes(model, position, sizeof *position);
 }
 
 /* The text of a callback, which rank 0 has read. */
-static gantry_status_t read_state(gantry_model_t *model, const gantry_checkpoint_t *file, size_t i,
-                                  char out[GANTRY_CALLBACK_STATE_BYTES], bool *out_exists) {
+static gantry_status_t backup_read_state(gantry_model_t *model, const gantry_checkpoint_t *file,
+                                         size_t i, char out[GANTRY_CALLBACK_STATE_BYTES],
+                                         bool *out_exists) {
     char key[KEY_BYTES];
     (void)snprintf(key, sizeof key, "callback/%zu", i);
     const char *text = file ? gantry_checkpoint_text(file, key) : NULL;
@@ -224,13 +225,13 @@ static gantry_status_t read_state(gantry_model_t *model, const gantry_checkpoint
 
 /* Sets the states of the callbacks. Of several processes, one whose callback fails must still take
  * part, because the others wait for it. */
-static gantry_status_t set_states(gantry_model_t *model, const gantry_fit_options_t *o,
-                                  const gantry_checkpoint_t *file) {
+static gantry_status_t backup_set_states(gantry_model_t *model, const gantry_fit_options_t *o,
+                                         const gantry_checkpoint_t *file) {
     gantry_status_t status = GANTRY_OK;
     for (size_t i = 0; i < o->callback_count && (status == GANTRY_OK || model->worker); ++i) {
         char text[GANTRY_CALLBACK_STATE_BYTES];
         bool exists;
-        GANTRY__TRAIN_TRY(read_state(model, file, i, text, &exists));
+        GANTRY__TRAIN_TRY(backup_read_state(model, file, i, text, &exists));
         if (!exists || status != GANTRY_OK || !has_state(o->callbacks[i])) continue;
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
@@ -246,8 +247,8 @@ gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_o
     gantry_status_t status = GANTRY_OK;
     model->holds_averages = false; /* unless a callback says so */
     if (file) status = gantry__model_load_from(model, o->backup, file, position->step > 0);
-    if (!model->worker) return status == GANTRY_OK ? set_states(model, o, file) : status;
+    if (!model->worker) return status == GANTRY_OK ? backup_set_states(model, o, file) : status;
     GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file, status));
     GANTRY__TRAIN_TRY(gantry__worker_share_draws(model));
-    return agree(model, position, set_states(model, o, file));
+    return backup_agree(model, position, backup_set_states(model, o, file));
 }

@@ -63,7 +63,7 @@ static gantry_shape_t build_shape(gantry_shape_t shape, int64_t open) {
 static gantry_status_t note_op(gantry_scope_t *scope, const gantry_observation_t *told,
                                void *user) {
     const gantry__model_run_t *run = user;
-    gantry__value_t *value = &run->model->values[run->value];
+    gantry__model_value_t *value = &run->model->values[run->value];
     uint64_t sum = gantry__bytes_checksum(value->ops, told->op, strlen(told->op));
     (void)scope;
     for (size_t i = 0; i < told->attr_count; ++i) {
@@ -118,7 +118,7 @@ static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *ru
     gantry_input_spec_t *specs = gantry__train_alloc(count, sizeof *specs);
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) {
-        const gantry__value_t *value = &model->values[i < inputs ? i : i - inputs];
+        const gantry__model_value_t *value = &model->values[i < inputs ? i : i - inputs];
         specs[i] =
             (gantry_input_spec_t){.dtype = value->dtype,
                                   .shape = build_shape(value->shape, i < inputs ? open : 2 * open)};

@@ -62,8 +62,8 @@ static gantry_status_t weigh_samples(gantry__class_weights_t *c, const gantry_mo
     return GANTRY_OK;
 }
 
-static gantry_status_t check_batch(const gantry_model_t *model, const gantry_array_t *batch,
-                                   size_t count) {
+static gantry_status_t class_weights_check_batch(const gantry_model_t *model,
+                                                 const gantry_array_t *batch, size_t count) {
     const size_t labels = model->input_count;
     if (model->label_count > 1)
         return gantry__train_fail(
@@ -90,7 +90,7 @@ gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gant
                                           const gantry_array_t **batch, size_t *count) {
     const size_t labels = model->input_count;
     if (!c->weights) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(check_batch(model, *batch, *count));
+    GANTRY__TRAIN_TRY(class_weights_check_batch(model, *batch, *count));
     if (*count <= labels) return GANTRY_OK;
     const int64_t rows = (*batch)[labels].shape.dims[0];
     if (rows > c->room) {

@@ -40,7 +40,7 @@ static gantry_compile_output_t common_part(const gantry_compile_options_t *o) {
 }
 
 /* The size of the first struct of the list must be that of all. */
-static gantry_status_t read_list(wanted_t *w) {
+static gantry_status_t compile_read_list(wanted_t *w) {
     const gantry_compile_options_t *o = &w->options;
     const uint32_t given = o->outputs->struct_size,
                    size = given ? given : (uint32_t)sizeof *o->outputs;
@@ -62,7 +62,7 @@ static gantry_status_t read_list(wanted_t *w) {
 }
 
 static gantry_status_t read_wanted(const gantry_model_t *model, wanted_t *w) {
-    if (w->options.outputs) return read_list(w);
+    if (w->options.outputs) return compile_read_list(w);
     w->output_count = model && model->output_count > 0 ? model->output_count : 1;
     for (size_t i = 0; i < w->output_count; ++i)
         w->outputs[i] = (gantry_compile_output_t){.loss = w->options.loss,
@@ -93,7 +93,7 @@ static bool has_metrics(const gantry_compile_output_t *output) {
     return output->metric_count + output->weighted_metric_count > 0;
 }
 
-static gantry_status_t check_outputs(const gantry_model_t *model, const wanted_t *w) {
+static gantry_status_t compile_check_outputs(const gantry_model_t *model, const wanted_t *w) {
     const size_t has = model->output_count > 0 ? model->output_count : 1;
     bool has_loss = false;
     if (w->output_count != has)
@@ -156,7 +156,7 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_compile: the optimizer is that of another model; one of its own is accepted for model %s",
             model->name);
-    GANTRY__TRAIN_TRY(check_outputs(model, w));
+    GANTRY__TRAIN_TRY(compile_check_outputs(model, w));
     return check_weights(&w->options, w->output_count);
 }
 
@@ -225,7 +225,7 @@ static gantry_status_t name_judge(judges_t *j, gantry__judge_t *judge) {
 }
 
 /* The mean of a loss. */
-static gantry_status_t add_loss(judges_t *j, bool is_of_target, size_t target) {
+static gantry_status_t compile_add_loss(judges_t *j, bool is_of_target, size_t target) {
     const gantry_metric_options_t options = {
         .struct_size = sizeof options, .name = "loss", .dtype = j->model->dtype};
     judges_t named = *j;
@@ -245,10 +245,10 @@ static gantry_status_t add_loss(judges_t *j, bool is_of_target, size_t target) {
 
 static gantry_status_t add_losses(judges_t *j, const gantry__target_t *targets, size_t count) {
     size_t losses = 0;
-    GANTRY__TRAIN_TRY(add_loss(j, false, 0));
+    GANTRY__TRAIN_TRY(compile_add_loss(j, false, 0));
     for (size_t i = 0; i < count; ++i) losses += targets[i].loss != 0;
     for (size_t i = 0; i < count && losses > 1; ++i) {
-        if (targets[i].loss != 0) GANTRY__TRAIN_TRY(add_loss(j, true, i));
+        if (targets[i].loss != 0) GANTRY__TRAIN_TRY(compile_add_loss(j, true, i));
     }
     return GANTRY_OK;
 }
@@ -382,7 +382,7 @@ void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *opti
 
 /* Notes a refusal until the next call, which may have all that this one lacks. A built model keeps
  * its weights, and what it was compiled for. */
-static void note_refusal(gantry_model_t *model, gantry_status_t status) {
+static void compile_note_refusal(gantry_model_t *model, gantry_status_t status) {
     gantry__train_free(model->refusal);
     model->refusal = NULL;
     if (status == GANTRY_OK || model->is_built) return;
@@ -414,7 +414,7 @@ gantry_status_t gantry_model_compile(gantry_model_t *model,
     GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof w.options, &w.options, sizeof w.options,
                                             "gantry_model_compile: options"));
     const gantry_status_t status = model_compile(model, &w);
-    if (model) note_refusal(model, status);
+    if (model) compile_note_refusal(model, status);
     if (status == GANTRY_OK) return GANTRY_OK;
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     release_given(&w);

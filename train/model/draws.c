@@ -10,7 +10,7 @@ enum { ROW = 2 + GANTRY_RANDOM_STATE_WORDS };
 /* A number advances the counter by 256: a step has room for 2^32 of them. */
 #define STEP_BITS 40
 
-static gantry_status_t make_list(gantry_model_t *model) {
+static gantry_status_t draws_make_list(gantry_model_t *model) {
     if (model->generators) return GANTRY_OK;
     model->generators =
         gantry__train_alloc(model->value_count * model->replica_count, sizeof *model->generators);
@@ -38,7 +38,7 @@ gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call) {
     if (!call || !call->run) return NULL;
     gantry_model_t *model = call->run->model;
     const size_t index = call->run->value * model->replica_count + call->run->replica;
-    gantry_status_t status = make_list(model);
+    gantry_status_t status = draws_make_list(model);
     if (status == GANTRY_OK && !model->generators[index])
         status = make_generator(model, index, &model->generators[index]);
     return gantry__train_hand_on(call->scope, status) == GANTRY_OK ? model->generators[index]
@@ -100,7 +100,7 @@ gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_arra
     return GANTRY_OK;
 }
 
-static gantry_status_t set_row(gantry_model_t *model, const int64_t *row) {
+static gantry_status_t draws_set_row(gantry_model_t *model, const int64_t *row) {
     uint64_t state[GANTRY_RANDOM_STATE_WORDS];
     if (row[0] < 0 || (uint64_t)row[0] >= model->value_count || row[1] < 0 ||
         (uint64_t)row[1] >= model->replica_count)
@@ -114,7 +114,7 @@ static gantry_status_t set_row(gantry_model_t *model, const int64_t *row) {
 }
 
 static gantry_status_t set_rows(gantry_model_t *model, const int64_t *rows, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(set_row(model, rows + i * ROW));
+    for (int64_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(draws_set_row(model, rows + i * ROW));
     return GANTRY_OK;
 }
 
@@ -130,7 +130,7 @@ gantry_status_t gantry__model_load_draws(gantry_model_t *model,
     const int64_t count = shape.rank == 2 ? shape.dims[0] : 0;
     const size_t bytes = (size_t)count * ROW * sizeof(int64_t);
     const gantry_shape_t accepted = GANTRY_SHAPE(count, ROW);
-    GANTRY__TRAIN_TRY(make_list(model));
+    GANTRY__TRAIN_TRY(draws_make_list(model));
     int64_t *rows = gantry__train_alloc((size_t)count * ROW, sizeof *rows);
     if (!rows) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_checkpoint_read(checkpoint, GANTRY__DRAWS_NAME, GANTRY_INT64,

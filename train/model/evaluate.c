@@ -26,7 +26,8 @@ gantry_status_t gantry__model_reset_metrics(gantry_model_t *model) {
     return gantry_scope_end(scope);
 }
 
-static gantry_status_t read_one(gantry_metric_t *metric, gantry_scope_t *scope, double *out) {
+static gantry_status_t evaluate_read_one(gantry_metric_t *metric, gantry_scope_t *scope,
+                                         double *out) {
     const gantry_tensor_t *result =
         gantry_cast(scope, gantry_metric_result(metric, scope), GANTRY_FLOAT64);
     return result ? gantry_tensor_read(result, out, sizeof *out) : gantry_scope_status(scope);
@@ -37,7 +38,7 @@ static gantry_status_t read_metrics(gantry_model_t *model, double *out_values, s
     if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status = GANTRY_OK;
     for (size_t i = 0; i < count && status == GANTRY_OK; ++i)
-        status = read_one(model->judges[i].metric, scope, &out_values[i]);
+        status = evaluate_read_one(model->judges[i].metric, scope, &out_values[i]);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);
 }
@@ -158,17 +159,17 @@ typedef struct predictions_t {
     size_t count;
 } predictions_t;
 
-static gantry_status_t take_output(predicted_t *output, const gantry_tensor_t *result) {
+static gantry_status_t evaluate_take_output(predicted_t *output, const gantry_tensor_t *result) {
     const size_t bytes = gantry_tensor_bytes(result), at = output->needed;
     output->needed += bytes;
     if (output->needed > output->room) return GANTRY_OK;
     return gantry_tensor_read(result, output->out + at, bytes);
 }
 
-static gantry_status_t take_outputs(const gantry_tensor_t *const *results, void *user) {
+static gantry_status_t evaluate_take_outputs(const gantry_tensor_t *const *results, void *user) {
     const predictions_t *p = user;
     for (size_t i = 0; i < p->count; ++i)
-        GANTRY__TRAIN_TRY(take_output(&p->outputs[i], results[i]));
+        GANTRY__TRAIN_TRY(evaluate_take_output(&p->outputs[i], results[i]));
     return GANTRY_OK;
 }
 
@@ -186,7 +187,8 @@ static gantry_status_t predict(gantry_model_t *model, gantry_dataset_t *batches,
                                const char *call) {
     predictions_t predictions = {.outputs = outputs, .count = count};
     GANTRY__TRAIN_TRY(check_output_count(model, count, call));
-    GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_PREDICT, batches, take_outputs, &predictions));
+    GANTRY__TRAIN_TRY(
+        run_over(model, GANTRY__STEP_PREDICT, batches, evaluate_take_outputs, &predictions));
     for (size_t i = 0; i < count && out_needed; ++i) out_needed[i] = outputs[i].needed;
     for (size_t i = 0; i < count; ++i) {
         if (outputs[i].out && outputs[i].needed > outputs[i].room)

@@ -146,7 +146,7 @@ static gantry_status_t call_train(fit_t *fit, bool begins) {
 
 /* Prepares the first step. All variables must be made here, because none can be made while a
  * function is traced. */
-static gantry_status_t prepare(fit_t *fit, const gantry_array_t *batch, size_t count) {
+static gantry_status_t fit_prepare(fit_t *fit, const gantry_array_t *batch, size_t count) {
     gantry_model_t *model = fit->model;
     const bool was_built = model->is_built;
     if (model->steps[GANTRY__STEP_TRAIN]) return GANTRY_OK;
@@ -223,7 +223,7 @@ static gantry_status_t finish_step(fit_t *fit, int64_t step) {
 }
 
 /* Checks a data set that ends at this step. */
-static gantry_status_t check_end(const fit_t *fit, int64_t step, int64_t done) {
+static gantry_status_t fit_check_end(const fit_t *fit, int64_t step, int64_t done) {
     if (step < done)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -253,7 +253,7 @@ static gantry_status_t next_batch(fit_t *fit, int64_t step, const gantry_array_t
 }
 
 /* Runs the steps of an epoch, of which the first `done` were taken before. */
-static gantry_status_t run_steps(fit_t *fit, int64_t done) {
+static gantry_status_t fit_run_steps(fit_t *fit, int64_t done) {
     const gantry_array_t *batch;
     const int64_t most = fit->options.steps_per_epoch;
     size_t count;
@@ -264,9 +264,9 @@ static gantry_status_t run_steps(fit_t *fit, int64_t done) {
         fit->is_interrupted = !fit->model->worker && gantry__model_is_stopped(fit->model);
         if (fit->is_interrupted) return GANTRY_OK;
         GANTRY__TRAIN_TRY(next_batch(fit, step, &batch, &count, &end));
-        if (end) return check_end(fit, step, done);
+        if (end) return fit_check_end(fit, step, done);
         if (step < done) continue;
-        GANTRY__TRAIN_TRY(prepare(fit, batch, count));
+        GANTRY__TRAIN_TRY(fit_prepare(fit, batch, count));
         GANTRY__TRAIN_TRY(
             gantry__class_weights_add(&fit->class_weights, fit->model, &batch, &count));
         GANTRY__TRAIN_TRY(take_step(fit, batch, count));
@@ -287,12 +287,13 @@ static gantry_status_t prepare_ahead(fit_t *fit) {
     bool end = false;
     GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &iterator));
     gantry_status_t status = gantry_dataset_iterator_next(iterator, &batch, &count, &end);
-    if (status == GANTRY_OK) status = end ? check_end(fit, 0, 0) : prepare(fit, batch, count);
+    if (status == GANTRY_OK)
+        status = end ? fit_check_end(fit, 0, 0) : fit_prepare(fit, batch, count);
     gantry_dataset_iterator_release(iterator);
     return status;
 }
 
-static gantry_status_t restore(fit_t *fit) {
+static gantry_status_t fit_restore(fit_t *fit) {
     gantry_status_t status =
         gantry__backup_restore(fit->model, &fit->options, &fit->position, fit->resumed);
     gantry_checkpoint_release(fit->resumed);
@@ -311,7 +312,7 @@ static gantry_status_t begin_resumed(fit_t *fit) {
     fit->options.initial_epoch = fit->position.epoch;
     GANTRY__TRAIN_TRY(prepare_ahead(fit));
     GANTRY__TRAIN_TRY(gantry__backup_set_iterations(&fit->position, fit->batches, &fit->options));
-    return fit->position.step > 0 ? GANTRY_OK : restore(fit);
+    return fit->position.step > 0 ? GANTRY_OK : fit_restore(fit);
 }
 
 static int64_t count_steps(const fit_t *fit) {
@@ -332,7 +333,7 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
     fit->progress.step = fit->position.step;
     GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
-    return fit->is_resumed ? restore(fit) : GANTRY_OK;
+    return fit->is_resumed ? fit_restore(fit) : GANTRY_OK;
 }
 
 static gantry_status_t end_interrupted(fit_t *fit) {
@@ -437,7 +438,7 @@ static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
 
 static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
     GANTRY__TRAIN_TRY(begin_epoch(fit, epoch));
-    gantry_status_t status = run_steps(fit, fit->position.step);
+    gantry_status_t status = fit_run_steps(fit, fit->position.step);
     if (fit->options.steps_per_epoch == 0) end_iteration(fit);
     return status != GANTRY_OK || fit->is_interrupted ? status : end_epoch(fit, epoch);
 }

@@ -31,7 +31,7 @@ static size_t find_width(const gantry__fit_progress_t *progress) {
     return USUAL_COLUMNS;
 }
 
-static void write_text(const gantry__fit_progress_t *progress, const char *text) {
+static void fit_progress_write_text(const gantry__fit_progress_t *progress, const char *text) {
     GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     progress->write(text, progress->user);
 }
@@ -45,7 +45,7 @@ void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch,
     gantry__progress_begin(&progress->bar, progress->steps, progress->is_terminal, progress->shown);
     if (!progress->write) return;
     (void)snprintf(text, sizeof text, "Epoch %lld/%lld\n", (long long)epoch + 1, (long long)epochs);
-    write_text(progress, text);
+    fit_progress_write_text(progress, text);
 }
 
 bool gantry__fit_progress_is_due(gantry__fit_progress_t *progress) {
@@ -74,5 +74,5 @@ void gantry__fit_progress_show(gantry__fit_progress_t *progress, const char *con
     progress->bar.width = find_width(progress);
     if (gantry__progress_update(&progress->bar, progress->step, gantry__train_clock(), sorted,
                                 count, is_last, text, sizeof text) > 0)
-        write_text(progress, text);
+        fit_progress_write_text(progress, text);
 }

@@ -52,13 +52,14 @@ static size_t count_given_names(const gantry_model_t *model, const char *kind) {
 
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 static bool is_big(char c) { return c >= 'A' && c <= 'Z'; }
-static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+static bool members_is_small(char c) { return c >= 'a' && c <= 'z'; }
 
 /* "BatchNormalization" becomes batch_normalization, "MaxPooling1D" max_pooling1d, as in Keras. */
 static void snake_case(const char *name, char *out, size_t room) {
     size_t used = 0;
     for (size_t i = 0; name[i] && used + 2 < room; ++i) {
-        if (i > 0 && is_big(name[i]) && (is_small(name[i + 1]) || is_small(name[i - 1])))
+        if (i > 0 && is_big(name[i]) &&
+            (members_is_small(name[i + 1]) || members_is_small(name[i - 1])))
             out[used++] = '_';
         out[used++] = small(name[i]);
     }

@@ -58,7 +58,8 @@ static gantry_status_t copy_strategy(gantry_model_t *model, const gantry_model_o
     return GANTRY_OK;
 }
 
-static gantry_status_t take_options(gantry_model_t *model, const gantry_model_options_t *options) {
+static gantry_status_t model_take_options(gantry_model_t *model,
+                                          const gantry_model_options_t *options) {
     gantry_model_options_t o;
     GANTRY__TRAIN_TRY(
         gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
@@ -85,8 +86,8 @@ static gantry_status_t take_options(gantry_model_t *model, const gantry_model_op
     return copy_strategy(model, &o);
 }
 
-static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_options_t *options,
-                             bool is_sequential) {
+static gantry_model_t *model_begin(gantry_runtime_t *runtime, const gantry_model_options_t *options,
+                                   bool is_sequential) {
     if (!runtime) {
         (void)gantry__train_fail_null(NULL,
                                       is_sequential ? "gantry_sequential" : "gantry_functional",
@@ -99,22 +100,22 @@ static gantry_model_t *begin(gantry_runtime_t *runtime, const gantry_model_optio
     model->runtime = runtime;
     model->is_sequential = is_sequential;
     model->keeper = gantry_scope_begin(runtime, NULL);
-    if (model->keeper && take_options(model, options) == GANTRY_OK) return model;
+    if (model->keeper && model_take_options(model, options) == GANTRY_OK) return model;
     gantry_model_release(model);
     return NULL;
 }
 
 gantry_model_t *gantry_sequential(gantry_runtime_t *runtime,
                                   const gantry_model_options_t *options) {
-    return begin(runtime, options, true);
+    return model_begin(runtime, options, true);
 }
 
 gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
                                   const gantry_model_options_t *options) {
-    return begin(runtime, options, false);
+    return model_begin(runtime, options, false);
 }
 
-static void release_variables(gantry_model_t *model) {
+static void model_release_variables(gantry_model_t *model) {
     for (size_t i = 0; i < model->variable_count; ++i) gantry__train_free(model->variables[i].name);
     gantry__train_free(model->variables);
 }
@@ -125,7 +126,7 @@ void gantry_model_release(gantry_model_t *model) {
         gantry_function_release(model->steps[i]);
     gantry__model_set_optimizer(model, NULL);
     gantry__model_release_targets(model);
-    release_variables(model);
+    model_release_variables(model);
     gantry__model_release_draws(model);
     gantry__model_release_members(model);
     gantry__nested_release(model);
@@ -145,7 +146,7 @@ void gantry_model_release(gantry_model_t *model) {
 
 /* ---- values ---- */
 
-static gantry_status_t add_value(gantry_model_t *model, const gantry__value_t *value) {
+static gantry_status_t add_value(gantry_model_t *model, const gantry__model_value_t *value) {
     if (!gantry__train_grow(&model->values, model->value_count, &model->value_capacity,
                             sizeof *model->values))
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -153,8 +154,8 @@ static gantry_status_t add_value(gantry_model_t *model, const gantry__value_t *v
     return GANTRY_OK;
 }
 
-static gantry_status_t add_input(gantry_model_t *model, gantry_dtype_t dtype,
-                                 const gantry_shape_t *sample) {
+static gantry_status_t model_add_input(gantry_model_t *model, gantry_dtype_t dtype,
+                                       const gantry_shape_t *sample) {
     if (model->input_count != model->value_count)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION, "model %s: inputs come before layers",
                                   model->name);
@@ -163,7 +164,8 @@ static gantry_status_t add_input(gantry_model_t *model, gantry_dtype_t dtype,
             GANTRY_INVALID_ARGUMENT,
             "model %s: an input has type %s and rank %d; a type and ranks from 0 to %d are accepted",
             model->name, gantry_dtype_name(dtype), sample->rank, GANTRY_MAX_RANK - 1);
-    gantry__value_t value = {.dtype = dtype, .shape = {.rank = sample->rank + 1, .dims = {-1}}};
+    gantry__model_value_t value = {.dtype = dtype,
+                                   .shape = {.rank = sample->rank + 1, .dims = {-1}}};
     for (int32_t d = 0; d < sample->rank; ++d) {
         if (sample->dims[d] < -1)
             return gantry__train_fail(
@@ -196,7 +198,7 @@ static gantry_status_t check_values(const gantry_model_t *model, const char *cal
 
 gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_t *member,
                                     const int32_t *values, size_t count) {
-    gantry__value_t value = {.member = member, .input_count = count};
+    gantry__model_value_t value = {.member = member, .input_count = count};
     GANTRY__TRAIN_TRY(check_values(model, "gantry_model_apply", values, count));
     value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
     if (!value.inputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -204,7 +206,7 @@ gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_
     gantry_status_t status = add_value(model, &value);
     if (status != GANTRY_OK) gantry__train_free(value.inputs);
     for (size_t i = 1; i < gantry__layer_outputs(member->layer) && status == GANTRY_OK; ++i)
-        status = add_value(model, &(gantry__value_t){.member = member, .part = i});
+        status = add_value(model, &(gantry__model_value_t){.member = member, .part = i});
     return status;
 }
 
@@ -244,7 +246,7 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
 
 int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_shape_t sample) {
     gantry_status_t status = gantry__model_check_open(model, "gantry_model_input");
-    if (status == GANTRY_OK) status = add_input(model, dtype, &sample);
+    if (status == GANTRY_OK) status = model_add_input(model, dtype, &sample);
     if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
     if (model) (void)gantry__model_fail(model, status);
     return -1;
@@ -280,7 +282,8 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     return -1;
 }
 
-static gantry_status_t set_outputs(gantry_model_t *model, const int32_t *values, size_t count) {
+static gantry_status_t model_set_outputs(gantry_model_t *model, const int32_t *values,
+                                         size_t count) {
     GANTRY__TRAIN_TRY(check_values(model, "gantry_model_set_outputs", values, count));
     if (count > GANTRY_MAX_COMPONENTS)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -301,7 +304,7 @@ static gantry_status_t set_outputs(gantry_model_t *model, const int32_t *values,
 gantry_status_t gantry_model_set_outputs(gantry_model_t *model, const int32_t *values,
                                          size_t count) {
     GANTRY__TRAIN_TRY(gantry__model_check_open(model, "gantry_model_set_outputs"));
-    return gantry__model_fail(model, set_outputs(model, values, count));
+    return gantry__model_fail(model, model_set_outputs(model, values, count));
 }
 
 gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value) {
@@ -312,7 +315,7 @@ gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value) {
 
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample) {
-    GANTRY__TRAIN_TRY(add_input(model, dtype, sample));
+    GANTRY__TRAIN_TRY(model_add_input(model, dtype, sample));
     for (size_t i = 0; i < model->member_count; ++i) {
         const int32_t last = (int32_t)model->value_count - 1;
         const size_t outputs = gantry__layer_outputs(model->members[i]->layer);

@@ -27,7 +27,7 @@ typedef struct gantry__member_t {
 } gantry__member_t;
 
 /* A value: an input, or the output of a layer. */
-typedef struct gantry__value_t {
+typedef struct gantry__model_value_t {
     const gantry__member_t *member; /* NULL: an input */
     int32_t *inputs;
     size_t input_count;
@@ -36,7 +36,7 @@ typedef struct gantry__value_t {
     size_t part;          /* of its layer's outputs; parts follow part 0, and have no inputs */
     size_t nested_call;   /* 1 + the application of a block that made it; 0: none did */
     uint64_t ops;         /* with a worker: a checksum of the ops that made it in the build */
-} gantry__value_t;
+} gantry__model_value_t;
 
 /* A model that is a layer of another one: nested.c. */
 typedef struct gantry__nested_t {
@@ -123,7 +123,7 @@ struct gantry_model_t {
     size_t nested_count, nested_capacity;
     gantry__nested_call_t *nested_calls;
     size_t nested_call_count, nested_call_capacity;
-    gantry__value_t *values;
+    gantry__model_value_t *values;
     size_t value_count, value_capacity, input_count; /* inputs come first */
     int32_t outputs[GANTRY_MAX_COMPONENTS];
     size_t output_count; /* 0: the last value, which a build makes the output */

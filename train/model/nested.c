@@ -82,7 +82,8 @@ static gantry_status_t take_layers(gantry_model_t *model, const gantry_model_t *
     return GANTRY_OK;
 }
 
-static gantry_status_t take_block(gantry_model_t *model, gantry_model_t *block, const char *call) {
+static gantry_status_t nested_take_block(gantry_model_t *model, gantry_model_t *block,
+                                         const char *call) {
     gantry__nested_t nested = {.model = block};
     GANTRY__TRAIN_TRY(check_block(model, block, call));
     if (!gantry__train_grow(&model->nested, model->nested_count, &model->nested_capacity,
@@ -116,7 +117,7 @@ static gantry_status_t apply_chain(gantry_model_t *model, const gantry_model_t *
 /* map has the model's value for each value of the block. */
 static gantry_status_t apply_value(gantry_model_t *model, const gantry_model_t *block, size_t v,
                                    int32_t *map, int32_t *inputs) {
-    const gantry__value_t *value = &block->values[v];
+    const gantry__model_value_t *value = &block->values[v];
     if (value->part > 0) return GANTRY_OK;
     for (size_t i = 0; i < value->input_count; ++i) inputs[i] = map[value->inputs[i]];
     const gantry_layer_t *layer = value->member->layer;
@@ -198,11 +199,11 @@ static gantry_status_t begin_block(gantry_model_t *model, gantry_model_t *block,
     if (!block) return gantry__train_fail_null(NULL, call, "block", "one");
     GANTRY__TRAIN_TRY(gantry__model_check_open(model, call));
     if (is_again && find_nested(model, block) < model->nested_count) return GANTRY_OK;
-    return take_block(model, block, call);
+    return nested_take_block(model, block, call);
 }
 
 /* Refuses arrays of values that are NULL. */
-static gantry_status_t check_given(const int32_t *values, const int32_t *out_values) {
+static gantry_status_t nested_check_given(const int32_t *values, const int32_t *out_values) {
     if (values && out_values) return GANTRY_OK;
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                               "gantry_model_apply_model: %s is NULL; an array is accepted",
@@ -248,7 +249,7 @@ gantry_status_t gantry_model_apply_model(gantry_model_t *model, gantry_model_t *
                                          const int32_t *values, size_t count, int32_t *out_values,
                                          size_t output_count) {
     for (size_t i = 0; out_values && i < output_count; ++i) out_values[i] = -1;
-    gantry_status_t status = check_given(values, out_values);
+    gantry_status_t status = nested_check_given(values, out_values);
     if (status == GANTRY_OK) status = begin_block(model, block, "gantry_model_apply_model", true);
     if (status == GANTRY_OK)
         status = apply_block(model, block, values, count, out_values, output_count);

@@ -62,7 +62,7 @@ static void say_place(const gantry_shape_t *shape, int64_t index, char *out, siz
     }
 }
 
-static gantry_status_t check_words(const gantry_model_t *model, const gantry__value_t *value,
+static gantry_status_t check_words(const gantry_model_t *model, const gantry__model_value_t *value,
                                    const gantry_array_t *batch) {
     const gantry_layer_t *layer = value->member ? value->member->layer : NULL;
     if (!layer || !layer->takes_indices || value->inputs[0] >= (int32_t)model->input_count)

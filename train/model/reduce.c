@@ -30,7 +30,7 @@ typedef const gantry_tensor_t tensor;
 #define UNIT 64
 
 /* A scope on a replica's device for few ops, one result of which is kept. */
-static gantry_scope_t *begin_on(gantry__step_call_t *c, size_t replica) {
+static gantry_scope_t *reduce_begin_on(gantry__step_call_t *c, size_t replica) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, replica);
     if (!scope) (void)gantry__train_no_inner(c->scope);
     return scope;
@@ -42,12 +42,12 @@ static tensor *end_with(gantry__step_call_t *c, gantry_scope_t *scope, tensor *r
 
 /* ---- buckets ---- */
 
-static const gantry_shape_t *shape_of(const gantry__step_call_t *c, size_t trained) {
+static const gantry_shape_t *reduce_shape_of(const gantry__step_call_t *c, size_t trained) {
     return gantry_variable_shape(c->replicas[0].sources[trained].variable);
 }
 
 static int64_t size_of(const gantry__step_call_t *c, size_t trained) {
-    return gantry_shape_elements(shape_of(c, trained));
+    return gantry_shape_elements(reduce_shape_of(c, trained));
 }
 
 /* Fills bucket_ends from order, in which large gradients move before the open bucket. */
@@ -108,7 +108,7 @@ static walk_t walk_over(const gantry__step_call_t *c, const gantry__replica_t *r
 
 /* ---- backward ---- */
 
-static void begin_backward(gantry__step_call_t *c, gantry__replica_t *replica) {
+static void reduce_begin_backward(gantry__step_call_t *c, gantry__replica_t *replica) {
     if (!replica->tape || !replica->loss || gantry_scope_status(replica->scope) != GANTRY_OK)
         return;
     gantry__step_note(c, gantry__backprop_begin(replica->tape, replica->loss, replica->sources,
@@ -121,7 +121,7 @@ static void begin_backward(gantry__step_call_t *c, gantry__replica_t *replica) {
 /* Returns the gradients of a bucket, one after another; NULL if there is none. */
 static tensor *join_bucket(gantry__step_call_t *c, gantry__replica_t *replica, size_t bucket) {
     walk_t walk = walk_over(c, replica, bucket);
-    gantry_scope_t *scope = begin_on(c, replica->run.replica);
+    gantry_scope_t *scope = reduce_begin_on(c, replica->run.replica);
     size_t count = 0;
     if (!scope) return NULL;
     while (walk_on(c, &walk)) {
@@ -135,7 +135,7 @@ static tensor *join_bucket(gantry__step_call_t *c, gantry__replica_t *replica, s
 }
 
 /* The backward pass as far as a bucket. */
-static void run_backward(gantry__step_call_t *c, gantry__replica_t *replica, size_t bucket) {
+static void reduce_run_backward(gantry__step_call_t *c, gantry__replica_t *replica, size_t bucket) {
     if (!replica->backprop) return;
     gantry__numerics_set_tape(c->model->numerics, replica->tape);
     for (size_t i = bucket ? c->bucket_ends[bucket - 1] : 0; i < c->bucket_ends[bucket]; ++i) {
@@ -150,15 +150,15 @@ static void run_backward(gantry__step_call_t *c, gantry__replica_t *replica, siz
 
 /* ---- all-reduce ---- */
 
-static void split(gantry__step_call_t *c, size_t replica, size_t bucket, tensor *sum) {
+static void reduce_split(gantry__step_call_t *c, size_t replica, size_t bucket, tensor *sum) {
     walk_t walk = walk_over(c, &c->replicas[0], bucket);
-    gantry_scope_t *scope = begin_on(c, replica);
+    gantry_scope_t *scope = reduce_begin_on(c, replica);
     if (!scope) return;
     while (walk_on(c, &walk)) {
         const int64_t size = size_of(c, walk.variable);
         tensor *part = walk.is_joined ? gantry_slice(scope, sum, &walk.begin, &size) : sum;
-        c->reduced[replica * c->trained_count + walk.variable] =
-            gantry_scope_keep(scope, gantry_reshape(scope, part, *shape_of(c, walk.variable)));
+        c->reduced[replica * c->trained_count + walk.variable] = gantry_scope_keep(
+            scope, gantry_reshape(scope, part, *reduce_shape_of(c, walk.variable)));
     }
     gantry__step_note(c, gantry_scope_end(scope));
 }
@@ -176,7 +176,7 @@ static void reduce_bucket(gantry__step_call_t *c, size_t bucket) {
     }
     for (size_t r = 0; r < c->replica_count; ++r) c->list[r] = c->replicas[r].joined[bucket];
     if (c->list[0]) gantry__all_reduce(&call, c->list, sums);
-    for (size_t r = 0; r < call.sum_count && sums[r]; ++r) split(c, r, bucket, sums[r]);
+    for (size_t r = 0; r < call.sum_count && sums[r]; ++r) reduce_split(c, r, bucket, sums[r]);
     gantry__train_free((void *)sums);
 }
 
@@ -208,7 +208,7 @@ static bool has_unlike_devices(const gantry__step_call_t *c) {
 
 static void run_in_one_piece(gantry__step_call_t *c, gantry__replica_t *replica) {
     for (size_t b = 0; b < c->bucket_count && !gantry__step_has_failed(c); ++b)
-        run_backward(c, replica, b);
+        reduce_run_backward(c, replica, b);
     gantry__step_end_replica(c, replica);
 }
 
@@ -217,12 +217,12 @@ void gantry__step_train_replicas(gantry__step_call_t *c) {
     const bool is_mixed = has_unlike_devices(c);
     for (size_t t = 0; t < count && !gantry__step_has_failed(c); ++t) {
         gantry__step_begin_replica(c, replica_at(c, t));
-        begin_backward(c, replica_at(c, t));
+        reduce_begin_backward(c, replica_at(c, t));
         if (c->bucket_count <= 1 || is_mixed) run_in_one_piece(c, replica_at(c, t));
     }
     for (size_t b = 0; b < c->bucket_count && !gantry__step_has_failed(c); ++b) {
         for (size_t t = 0; t < count && !gantry__step_has_failed(c); ++t)
-            run_backward(c, replica_at(c, t), b);
+            reduce_run_backward(c, replica_at(c, t), b);
         if (b > 0 && !gantry__step_has_failed(c)) reduce_bucket(c, b - 1);
     }
     if (c->bucket_count > 0 && !gantry__step_has_failed(c)) reduce_bucket(c, c->bucket_count - 1);
@@ -235,7 +235,7 @@ void gantry__step_train_replicas(gantry__step_call_t *c) {
 /* ---- variables that are not trained ---- */
 
 const gantry_tensor_t *gantry__step_mean_update(gantry__step_call_t *c, size_t variable) {
-    gantry_scope_t *scope = begin_on(c, 0);
+    gantry_scope_t *scope = reduce_begin_on(c, 0);
     tensor *mean = NULL;
     if (!scope) return NULL;
     if (c->replica_count == 1)

@@ -17,8 +17,8 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- given weights ---- */
 
-static gantry_status_t check_weights(const gantry_model_t *model, const double *weights,
-                                     size_t count) {
+static gantry_status_t replica_weights_check(const gantry_model_t *model, const double *weights,
+                                             size_t count) {
     if (count != model->replica_count)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "model %s: %zu weights of replicas; it has %zu replicas",
@@ -39,7 +39,7 @@ gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const do
     double *kept = NULL;
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_replica_weights"));
     if (weights) {
-        GANTRY__TRAIN_TRY(check_weights(model, weights, count));
+        GANTRY__TRAIN_TRY(replica_weights_check(model, weights, count));
         kept = gantry__train_alloc(count, sizeof *kept);
         if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
         memcpy(kept, weights, count * sizeof *kept);
@@ -116,9 +116,10 @@ static gantry_status_t time_replica_call(gantry_scope_t *scope, gantry_function_
 }
 
 /* The shortest of some calls; the first one opens devices and compiles. */
-static gantry_status_t time_calls(const measured_t *measured, gantry_scope_t *scope,
-                                  gantry_function_t *function, const gantry_array_t *batch,
-                                  size_t count, double *out_seconds) {
+static gantry_status_t replica_weights_time_calls(const measured_t *measured, gantry_scope_t *scope,
+                                                  gantry_function_t *function,
+                                                  const gantry_array_t *batch, size_t count,
+                                                  double *out_seconds) {
     const size_t result_count = count_results(measured->model);
     tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
     double seconds;
@@ -158,7 +159,7 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
                               count + shares, results, NULL, &function);
     *out_seconds = 0;
     if (status == GANTRY_OK)
-        status = time_calls(&measured, scope, function, batch, count, out_seconds);
+        status = replica_weights_time_calls(&measured, scope, function, batch, count, out_seconds);
     gantry_function_release(function);
     (void)gantry__train_hand_on(scope, status);
     return gantry_scope_end(scope);

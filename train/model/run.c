@@ -74,7 +74,7 @@ static void regularize_outputs(gantry__model_run_t *run, size_t v) {
  * that the call before left. */
 static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t **weights,
                        const gantry_tensor_t **updates) {
-    const gantry__value_t *value = &run->model->values[v];
+    const gantry__model_value_t *value = &run->model->values[v];
     const gantry_layer_t *layer = value->member->layer;
     const gantry_layer_call_t call = {.scope = run->scope,
                                       .inputs = run->layer_inputs,
@@ -111,7 +111,7 @@ static gantry_shape_t as_open(const gantry_tensor_t *tensor, const gantry_tensor
     return shape;
 }
 
-static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__value_t *value) {
+static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__model_value_t *value) {
     gantry_layer_t *layer = value->member->layer;
     if (layer->is_built || !layer->kind.build) return GANTRY_OK;
     gantry_shape_t *shapes = gantry__train_alloc(value->input_count, sizeof *shapes);
@@ -129,8 +129,8 @@ static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__value
 }
 
 /* Zeros for each weight; the caller frees the arrays. */
-static gantry_status_t make_zeros(gantry__model_run_t *run, gantry_layer_t *layer,
-                                  const gantry_tensor_t ***out_weights) {
+static gantry_status_t run_make_zeros(gantry__model_run_t *run, gantry_layer_t *layer,
+                                      const gantry_tensor_t ***out_weights) {
     *out_weights = gantry__train_alloc(2 * layer->weight_count + 1, sizeof **out_weights);
     if (!*out_weights) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < layer->weight_count; ++i)
@@ -139,12 +139,12 @@ static gantry_status_t make_zeros(gantry__model_run_t *run, gantry_layer_t *laye
 }
 
 static void build_value(gantry__model_run_t *run, size_t v) {
-    gantry__value_t *value = &run->model->values[v];
+    gantry__model_value_t *value = &run->model->values[v];
     gantry_layer_t *layer = value->member->layer;
     const gantry_tensor_t **weights = NULL;
     gantry_status_t status = build_layer(run, value);
     if (status == GANTRY_OK) status = gantry__layer_check_rules(layer);
-    if (status == GANTRY_OK) status = make_zeros(run, layer, &weights);
+    if (status == GANTRY_OK) status = run_make_zeros(run, layer, &weights);
     if (status == GANTRY_OK) call_layer(run, v, weights, weights + layer->weight_count);
     if (run->twin && run->values[v]) {
         call_layer(run->twin, v, weights, weights + layer->weight_count);
@@ -179,7 +179,7 @@ static void say_sizes(const gantry__model_run_t *run, const char *text, char *ou
     }
 }
 
-static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
+static void say_layer(gantry__model_run_t *run, const gantry__model_value_t *value) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES], sizes[128];
     const gantry_status_t status = gantry_scope_status(run->scope);
     if (status == GANTRY_OK) {
@@ -194,8 +194,8 @@ static void say_layer(gantry__model_run_t *run, const gantry__value_t *value) {
     (void)gantry_scope_fail(run->scope, status, text);
 }
 
-static void take_inputs(gantry__model_run_t *run, size_t v) {
-    const gantry__value_t *value = &run->model->values[v];
+static void run_take_inputs(gantry__model_run_t *run, size_t v) {
+    const gantry__model_value_t *value = &run->model->values[v];
     run->value = v;
     for (size_t i = 0; i < value->input_count; ++i) {
         run->layer_inputs[i] = run->values[value->inputs[i]];
@@ -204,9 +204,9 @@ static void take_inputs(gantry__model_run_t *run, size_t v) {
 }
 
 static void run_value(gantry__model_run_t *run, size_t v) {
-    const gantry__value_t *value = &run->model->values[v];
-    take_inputs(run, v);
-    if (run->twin) take_inputs(run->twin, v);
+    const gantry__model_value_t *value = &run->model->values[v];
+    run_take_inputs(run, v);
+    if (run->twin) run_take_inputs(run->twin, v);
     if (run->builds)
         build_value(run, v);
     else
@@ -218,7 +218,7 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
     gantry_model_t *model = run->model;
     if (gantry_scope_status(run->scope) != GANTRY_OK) return NULL; /* inputs may be NULL */
     for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__value_t *value = &model->values[v];
+        const gantry__model_value_t *value = &model->values[v];
         if (!value->member) {
             run->values[v] = run->inputs[v];
             if (run->twin) run->twin->values[v] = run->twin->inputs[v];
@@ -237,8 +237,8 @@ const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
 
 /* ---- the public call ---- */
 
-static gantry_status_t check_input(const gantry_model_t *model, gantry_scope_t *scope, size_t i,
-                                   const gantry_shape_t *given) {
+static gantry_status_t run_check_input(const gantry_model_t *model, gantry_scope_t *scope, size_t i,
+                                       const gantry_shape_t *given) {
     char text[256], wanted[256];
     if (gantry__model_takes_shape(model, i, given)) return GANTRY_OK;
     (void)gantry_shape_format(given, text, sizeof text);
@@ -247,8 +247,8 @@ static gantry_status_t check_input(const gantry_model_t *model, gantry_scope_t *
                                 model->name, i, text, wanted);
 }
 
-static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t *scope,
-                                    const gantry_tensor_t *const *inputs, size_t count) {
+static gantry_status_t run_check_inputs(const gantry_model_t *model, gantry_scope_t *scope,
+                                        const gantry_tensor_t *const *inputs, size_t count) {
     if (!inputs)
         return gantry__train_refuse(scope, "model %s: the inputs are NULL; %zu are accepted",
                                     model->name, model->input_count);
@@ -260,7 +260,7 @@ static gantry_status_t check_inputs(const gantry_model_t *model, gantry_scope_t 
             return gantry__train_refuse(scope,
                                         "model %s: input %zu is NULL; a tensor is accepted%s",
                                         model->name, i, gantry__train_before().text);
-        GANTRY__TRAIN_TRY(check_input(model, scope, i, gantry_tensor_shape(inputs[i])));
+        GANTRY__TRAIN_TRY(run_check_input(model, scope, i, gantry_tensor_shape(inputs[i])));
     }
     return gantry_scope_status(scope);
 }
@@ -274,9 +274,9 @@ static void assign_updates(gantry__model_run_t *run) {
 }
 
 /* Runs the layers, and takes the outputs; returns the scope's status. */
-static gantry_status_t run_call(gantry_model_t *model, gantry_scope_t *scope,
-                                const gantry_tensor_t *const *inputs, bool training,
-                                const gantry_tensor_t **out_outputs) {
+static gantry_status_t run_model_call(gantry_model_t *model, gantry_scope_t *scope,
+                                      const gantry_tensor_t *const *inputs, bool training,
+                                      const gantry_tensor_t **out_outputs) {
     gantry__model_run_t run;
     const gantry_tensor_t **converted = gantry__train_alloc(model->input_count, sizeof *converted);
     gantry_status_t status = gantry__run_init(&run, model);
@@ -301,15 +301,15 @@ static gantry_status_t run_call(gantry_model_t *model, gantry_scope_t *scope,
     return gantry_scope_status(scope);
 }
 
-static gantry_status_t check_call(const gantry_model_t *model, gantry_scope_t *scope,
-                                  const char *call, const gantry_tensor_t *const *inputs,
-                                  size_t input_count) {
+static gantry_status_t run_check_call(const gantry_model_t *model, gantry_scope_t *scope,
+                                      const char *call, const gantry_tensor_t *const *inputs,
+                                      size_t input_count) {
     gantry_status_t status = gantry__model_check(model, call);
     if (status == GANTRY_OK && !model->is_built)
         status = gantry__train_fail(GANTRY_FAILED_PRECONDITION, "%s: model %s is not built", call,
                                     model->name);
     GANTRY__TRAIN_TRY(gantry__train_hand_on(scope, status));
-    return check_inputs(model, scope, inputs, input_count);
+    return run_check_inputs(model, scope, inputs, input_count);
 }
 
 const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *scope,
@@ -318,9 +318,9 @@ const gantry_tensor_t *gantry_model_call(gantry_model_t *model, gantry_scope_t *
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry_tensor_t *outputs[GANTRY_MAX_COMPONENTS] = {NULL};
     if (gantry__train_check_scope(scope) != GANTRY_OK ||
-        check_call(model, scope, "gantry_model_call", inputs, input_count) != GANTRY_OK)
+        run_check_call(model, scope, "gantry_model_call", inputs, input_count) != GANTRY_OK)
         return NULL;
-    (void)run_call(model, scope, inputs, training, outputs);
+    (void)run_model_call(model, scope, inputs, training, outputs);
     return outputs[0];
 }
 
@@ -336,11 +336,11 @@ gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t 
         return gantry__train_refuse(scope,
                                     "%s: out_outputs is %s; room for each output is accepted", call,
                                     out_outputs ? "empty" : "NULL");
-    GANTRY__TRAIN_TRY(check_call(model, scope, call, inputs, input_count));
+    GANTRY__TRAIN_TRY(run_check_call(model, scope, call, inputs, input_count));
     if (output_count != model->output_count)
         return gantry__train_refuse(scope, "%s: room for %zu outputs; model %s has %zu", call,
                                     output_count, model->name, model->output_count);
-    return run_call(model, scope, inputs, training, out_outputs);
+    return run_model_call(model, scope, inputs, training, out_outputs);
 }
 
 gantry_dtype_t gantry__layer_dtype(const gantry_layer_call_t *call) {

@@ -68,7 +68,7 @@ static size_t count_metric_variables(const gantry_model_t *model) {
     return count;
 }
 
-static void add_metrics(const gantry_model_t *model, entries_t *e, char *names) {
+static void save_add_metrics(const gantry_model_t *model, entries_t *e, char *names) {
     for (size_t i = 0, number = 0; i < model->judge_count; ++i) {
         for (size_t k = 0; k < gantry_metric_variable_count(model->judges[i].metric); ++k, ++number)
             add_numbered(e, names + number * NAME_BYTES, "metrics", number,
@@ -93,7 +93,7 @@ static gantry_status_t entries_init(const gantry_model_t *model, size_t replica,
     }
     for (size_t i = 0; i < each; ++i)
         add_numbered(e, e->names + i * NAME_BYTES, "optimizer", i, e->state[replica * each + i]);
-    if (metrics > 0) add_metrics(model, e, e->names + each * NAME_BYTES);
+    if (metrics > 0) save_add_metrics(model, e, e->names + each * NAME_BYTES);
     return GANTRY_OK;
 }
 
@@ -108,8 +108,8 @@ static gantry_status_t add_draws(const gantry_model_t *model, entries_t *e) {
 }
 
 /* Copies the caller's texts, and adds the number of processes and the optimizer's name. */
-static gantry_status_t list_texts(const gantry_model_t *model, entries_t *e,
-                                  const gantry_checkpoint_text_t *texts, size_t *count) {
+static gantry_status_t save_list_texts(const gantry_model_t *model, entries_t *e,
+                                       const gantry_checkpoint_text_t *texts, size_t *count) {
     e->texts = gantry__train_alloc(*count + 2, sizeof *e->texts);
     if (!e->texts) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(e->texts, texts, *count * sizeof *texts);
@@ -141,7 +141,7 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
     entries_t e;
     gantry_status_t status = entries_init(model, 0, (parts_t){true, with_metrics}, &e);
     if (status == GANTRY_OK) status = add_draws(model, &e);
-    if (status == GANTRY_OK) status = list_texts(model, &e, texts, &text_count);
+    if (status == GANTRY_OK) status = save_list_texts(model, &e, texts, &text_count);
     gantry_scope_t *scope = status == GANTRY_OK ? gantry__model_scope(model, NULL, 0) : NULL;
     if (scope) {
         status = gantry_checkpoint_save(scope, path, e.list, e.count, e.texts, text_count);
@@ -169,8 +169,8 @@ gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
 
 /* ---- load ---- */
 
-static gantry_status_t restore(gantry_model_t *model, const gantry_checkpoint_t *checkpoint,
-                               size_t replica, parts_t parts) {
+static gantry_status_t save_restore(gantry_model_t *model, const gantry_checkpoint_t *checkpoint,
+                                    size_t replica, parts_t parts) {
     entries_t e;
     gantry_status_t status = entries_init(model, replica, parts, &e);
     gantry_scope_t *scope = status == GANTRY_OK ? gantry__model_scope(model, NULL, replica) : NULL;
@@ -185,7 +185,7 @@ static gantry_status_t restore(gantry_model_t *model, const gantry_checkpoint_t 
     return status;
 }
 
-static bool has_state(const gantry_checkpoint_t *checkpoint) {
+static bool save_has_state(const gantry_checkpoint_t *checkpoint) {
     gantry_dtype_t dtype;
     gantry_shape_t shape;
     return gantry_checkpoint_find(checkpoint, "optimizer/0", &dtype, &shape) == GANTRY_OK;
@@ -220,19 +220,20 @@ static gantry_status_t check_optimizer(const gantry_model_t *model, const char *
 
 gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics) {
-    const parts_t parts = {model->optimizer && has_state(checkpoint), with_metrics};
+    const parts_t parts = {model->optimizer && save_has_state(checkpoint), with_metrics};
     GANTRY__TRAIN_TRY(check_processes(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(check_optimizer(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
     for (size_t r = 0; r < model->replica_count; ++r)
-        GANTRY__TRAIN_TRY(restore(model, checkpoint, r, parts));
+        GANTRY__TRAIN_TRY(save_restore(model, checkpoint, r, parts));
     return gantry__model_load_draws(model, checkpoint);
 }
 
-static gantry_status_t load_file(gantry_model_t *model, const char *path, bool *out_with_state) {
+static gantry_status_t save_load_file(gantry_model_t *model, const char *path,
+                                      bool *out_with_state) {
     gantry_checkpoint_t *checkpoint;
     GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, &checkpoint));
-    *out_with_state = model->optimizer && has_state(checkpoint);
+    *out_with_state = model->optimizer && save_has_state(checkpoint);
     gantry_status_t status = gantry__model_load_from(model, path, checkpoint, false);
     gantry_checkpoint_release(checkpoint);
     return status;
@@ -244,7 +245,7 @@ gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_load"));
     gantry_status_t status = check_saved(model, path, "gantry_model_load");
     if (status == GANTRY_OK && gantry__worker_writes(model->worker))
-        status = load_file(model, path, &with_state);
+        status = save_load_file(model, path, &with_state);
     if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
     if (model->worker && status == GANTRY_OK) status = gantry__worker_share_draws(model);
     if (status == GANTRY_OK) model->holds_averages = false;

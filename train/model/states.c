@@ -69,8 +69,9 @@ gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call) 
     return run && !run->builds ? run->model->values[run->value].member->layer->states : NULL;
 }
 
-gantry_numerics_t *gantry__layer_numerics(const gantry_layer_call_t *call) {
-    return call->run && !call->run->builds ? call->run->model->numerics : NULL;
+gantry_observer_t *gantry__layer_observer(const gantry_layer_call_t *call, gantry_observer_t *out) {
+    const gantry__model_run_t *run = call->run;
+    return run && !run->builds ? gantry__numerics_observer(run->model->numerics, out) : NULL;
 }
 
 static gantry_status_t reset_states(const gantry_layer_t *layer) {

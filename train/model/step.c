@@ -14,7 +14,7 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- parts of a batch ---- */
 
-static int64_t batch_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
+static int64_t step_batch_of(tensor *x) { return gantry_tensor_shape(x)->dims[0]; }
 
 /* Returns the first row of a replica by weights. Each replica must have at least one row. */
 static int64_t weighted_row(const gantry__step_call_t *c, size_t replica) {
@@ -80,7 +80,7 @@ static void differentiate_to_tensors(gantry__step_call_t *c, gantry__replica_t *
     }
 }
 
-static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
+static void step_differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry_numerics_t *numerics = c->model->numerics;
     gantry__numerics_set_tape(numerics, replica->tape);
     if (c->uses_slices)
@@ -90,7 +90,7 @@ static void differentiate(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry__numerics_set_tape(numerics, NULL);
 }
 
-static void keep(gantry_scope_t *scope, tensor **part) {
+static void step_keep(gantry_scope_t *scope, tensor **part) {
     if (*part) *part = gantry_scope_keep(scope, *part);
 }
 
@@ -107,9 +107,9 @@ static void keep_results(gantry__step_call_t *c, gantry__replica_t *replica) {
         const bool is_sum = replica->losses[i] == replica->loss;
         keep_same(scope, &replica->outputs[i]);
         keep_same(scope, &replica->masks[i]);
-        if (!is_sum) keep(scope, &replica->losses[i]);
+        if (!is_sum) step_keep(scope, &replica->losses[i]);
     }
-    keep(scope, &replica->loss);
+    step_keep(scope, &replica->loss);
     for (size_t i = 0; i < model->variable_count; ++i) keep_same(scope, &replica->run.updates[i]);
 }
 
@@ -156,7 +156,7 @@ void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica
 
 static void run_replica(gantry__step_call_t *c, gantry__replica_t *replica) {
     gantry__step_begin_replica(c, replica);
-    if (replica->tape && replica->loss) differentiate(c, replica);
+    if (replica->tape && replica->loss) step_differentiate(c, replica);
     gantry__step_end_replica(c, replica);
 }
 
@@ -172,7 +172,7 @@ static void run_replicas(gantry__step_call_t *c) {
 }
 
 /* Variables that are not trained get the mean of their new values, by rows. */
-static void assign_updates(gantry__step_call_t *c) {
+static void step_assign_updates(gantry__step_call_t *c) {
     const gantry_model_t *model = c->model;
     for (size_t i = 0; i < model->variable_count; ++i) {
         if (!c->replicas[0].run.updates[i]) continue;
@@ -204,7 +204,7 @@ static void apply_gradients(gantry__step_call_t *c) {
 
 /* Checks the variables after updates of rows, which write to their variable, so that no op shows
  * the new values. */
-static void check_update(gantry__step_call_t *c) {
+static void step_check_update(gantry__step_call_t *c) {
     const gantry_model_t *model = c->model;
     if (!model->numerics) return;
     gantry__numerics_enter(model->numerics, "after the update");
@@ -212,7 +212,7 @@ static void check_update(gantry__step_call_t *c) {
         (void)gantry_variable_read(c->scope, model->variables[i].copies[0]);
 }
 
-static void finish_step(gantry__step_call_t *c) {
+static void step_finish(gantry__step_call_t *c) {
     gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, 0);
     if (!scope) return;
     gantry__numerics_enter(c->model->numerics, "the metrics");
@@ -228,8 +228,8 @@ static void finish_step(gantry__step_call_t *c) {
         return;
     }
     apply_gradients(c);
-    assign_updates(c);
-    check_update(c);
+    step_assign_updates(c);
+    step_check_update(c);
 }
 
 /* ---- the body ---- */
@@ -243,7 +243,7 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
     gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run_replicas(&call);
-        if (!gantry__step_has_failed(&call)) finish_step(&call);
+        if (!gantry__step_has_failed(&call)) step_finish(&call);
         for (size_t i = 0; i < GANTRY_MAX_COMPONENTS && call.results[i]; ++i)
             outputs[i] = call.results[i];
     }
@@ -283,7 +283,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     c->weight_count = body->weight_count;
     if (model->worker && body->step != GANTRY__STEP_PREDICT)
         c->share = inputs[model->input_count + model->label_count + body->weight_count];
-    c->rows = batch_of(inputs[0]);
+    c->rows = step_batch_of(inputs[0]);
     for (size_t i = 0; i < variables; ++i) c->trained_count += model->variables[i].is_trained;
     c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
     c->list = gantry__train_alloc(2 * variables + all + 1, sizeof *c->list);
@@ -330,10 +330,10 @@ static size_t output_count(const gantry_model_t *model, gantry__step_t step) {
 }
 
 /* Rows are open, and what is open in the model: of labels and weights, sizes of their output. */
-static gantry_input_spec_t spec_of(const gantry_model_t *model, const gantry_array_t *array,
-                                   size_t component) {
+static gantry_input_spec_t step_spec_of(const gantry_model_t *model, const gantry_array_t *array,
+                                        size_t component) {
     const bool is_input = component < model->input_count;
-    const gantry__value_t *value =
+    const gantry__model_value_t *value =
         &model
              ->values[is_input ? component
                                : (size_t)model->outputs[gantry__model_output_of(model, component)]];
@@ -358,7 +358,7 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
                                   .weight_count = gantry__model_weight_count(model, step, count),
                                   .rows = batch[0].shape.dims[0]};
     body->spec_count = count;
-    for (size_t i = 0; i < count; ++i) body->specs[i] = spec_of(model, &batch[i], i);
+    for (size_t i = 0; i < count; ++i) body->specs[i] = step_spec_of(model, &batch[i], i);
     if (model->worker && step != GANTRY__STEP_PREDICT)
         body->specs[count++] = (gantry_input_spec_t){.name = "share", .dtype = model->dtype};
     return gantry_function_trace(model->runtime, names[step], step_body, body, body->specs, count,
@@ -403,8 +403,8 @@ bool gantry__model_takes_shape(const gantry_model_t *model, size_t input,
     return is_good;
 }
 
-static gantry_status_t check_sizes(const gantry_model_t *model, const gantry_array_t *array,
-                                   size_t input) {
+static gantry_status_t step_check_sizes(const gantry_model_t *model, const gantry_array_t *array,
+                                        size_t input) {
     const gantry_shape_t *accepted = &model->values[input].shape, *given = &array->shape;
     char text[256], wanted[256];
     if (gantry__model_takes_shape(model, input, given)) return GANTRY_OK;
@@ -433,7 +433,7 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                 (long long)batch[0].shape.dims[0]);
     }
     for (size_t i = 0; i < model->input_count && model->is_built; ++i)
-        GANTRY__TRAIN_TRY(check_sizes(model, &batch[i], i));
+        GANTRY__TRAIN_TRY(step_check_sizes(model, &batch[i], i));
     return gantry__model_check_ranges(model, step, batch);
 }
 
@@ -456,9 +456,9 @@ const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
 }
 
 /* The step's inputs, whose number becomes *count: arrays, then this process's share. */
-static void make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
-                        const gantry_array_t *batch, const double *share, size_t *count,
-                        tensor **out_inputs) {
+static void step_make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
+                             const gantry_array_t *batch, const double *share, size_t *count,
+                             tensor **out_inputs) {
     for (size_t i = 0; i < *count; ++i)
         out_inputs[i] = gantry__model_make_component(model, scope, &batch[i], i);
     if (share) out_inputs[(*count)++] = gantry__train_constant(scope, model->dtype, *share);
@@ -490,7 +490,7 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
     const bool is_new = !model->steps[step];
     GANTRY__TRAIN_TRY(is_new ? trace_step(model, step, batch, count)
                              : check_specs(model, step, batch, count));
-    make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
+    step_make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     const gantry_status_t status = gantry_function_call(scope, model->steps[step], inputs, count,
                                                         out_results, output_count(model, step));
     if (status != GANTRY_OK && is_new) forget_step(model, step);

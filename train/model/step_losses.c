@@ -112,7 +112,8 @@ tensor *gantry__step_join_outputs(gantry__step_call_t *c, gantry_scope_t *scope,
     return gantry_concat(scope, c->list, c->replica_count, 0);
 }
 
-static tensor *join_masks(gantry__step_call_t *c, gantry_scope_t *scope, size_t output) {
+static tensor *step_losses_join_masks(gantry__step_call_t *c, gantry_scope_t *scope,
+                                      size_t output) {
     if (c->replica_count == 1) return c->replicas[0].masks[output];
     for (size_t r = 0; r < c->replica_count; ++r) {
         if (!c->replicas[r].masks[output]) return NULL;
@@ -148,7 +149,7 @@ void gantry__step_update_metrics(gantry__step_call_t *c, gantry_scope_t *scope) 
         }
         if (!outputs[t]) {
             outputs[t] = gantry__step_join_outputs(c, scope, t);
-            masks[t] = join_masks(c, scope, t);
+            masks[t] = step_losses_join_masks(c, scope, t);
         }
         gantry__train_metric_update_masked(judge->metric, scope, labels_of(c, t), outputs[t],
                                            judge->is_weighted ? weights_of(c, t) : NULL, masks[t]);

@@ -32,7 +32,7 @@ static int64_t slices_per_row(const gantry__step_call_t *c, size_t variable) {
     const gantry_model_t *model = c->model;
     int64_t slices = 0;
     for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__value_t *value = &model->values[v];
+        const gantry__model_value_t *value = &model->values[v];
         const gantry__member_t *member = value->member;
         if (!member || value->input_count == 0 || variable < member->first_variable ||
             variable >= member->first_variable + member->layer->weight_count)
@@ -58,7 +58,8 @@ void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows) {
 
 /* ---- the backward pass ---- */
 
-static void settle(gantry_scope_t *scope, gantry_gradient_t *gradient, gantry__slice_use_t use) {
+static void step_slices_settle(gantry_scope_t *scope, gantry_gradient_t *gradient,
+                               gantry__slice_use_t use) {
     if (!gradient->values || use == GANTRY__SLICES_APART) return;
     if (use == GANTRY__SLICES_ADDED)
         (void)gantry_gradient_sum_rows(scope, gradient, gradient);
@@ -66,7 +67,7 @@ static void settle(gantry_scope_t *scope, gantry_gradient_t *gradient, gantry__s
         *gradient = (gantry_gradient_t){.dense = gantry_gradient_to_dense(scope, gradient)};
 }
 
-static void keep(gantry_scope_t *scope, tensor **part) {
+static void step_slices_keep(gantry_scope_t *scope, tensor **part) {
     if (*part) *part = gantry_scope_keep(scope, *part);
 }
 
@@ -76,9 +77,9 @@ void gantry__step_differentiate_slices(gantry__step_call_t *c, gantry__replica_t
         return;
     for (size_t i = 0; i < c->trained_count; ++i) {
         gantry_gradient_t *gradient = &replica->slices[i];
-        settle(replica->scope, gradient, c->slice_use[i]);
-        keep(replica->scope, &gradient->dense);
-        keep(replica->scope, &gradient->values);
-        keep(replica->scope, &gradient->indices);
+        step_slices_settle(replica->scope, gradient, c->slice_use[i]);
+        step_slices_keep(replica->scope, &gradient->dense);
+        step_slices_keep(replica->scope, &gradient->values);
+        step_slices_keep(replica->scope, &gradient->indices);
     }
 }

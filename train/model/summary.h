@@ -18,13 +18,13 @@ typedef struct gantry__page_t {
 void gantry__page_put(gantry__page_t *page, const char *text);
 
 /* A text of any length, which must be freed by gantry__train_free(bytes). Zeroed, it is empty. */
-typedef struct gantry__text_t {
+typedef struct gantry__summary_text_t {
     char *bytes; /* NULL: empty */
     size_t length, capacity;
     bool has_failed; /* memory is out */
-} gantry__text_t;
+} gantry__summary_text_t;
 
-void gantry__text_add(gantry__text_t *text, const char *more);
+void gantry__summary_text_add(gantry__summary_text_t *text, const char *more);
 
 /* ---- the table: summary_table.c ---- */
 
@@ -36,14 +36,14 @@ typedef struct gantry__table_t {
     size_t right;                                    /* the column that is justified to the right */
 } gantry__table_t;
 
-typedef enum gantry__rule_t {
+typedef enum gantry__summary_line_t {
     GANTRY__RULE_TOP = 0,
     GANTRY__RULE_HEAD = 1, /* below the head */
     GANTRY__RULE_ROW = 2,
     GANTRY__RULE_BOTTOM = 3
-} gantry__rule_t;
+} gantry__summary_line_t;
 
-void gantry__table_put_rule(const gantry__table_t *table, gantry__rule_t rule);
+void gantry__table_put_rule(const gantry__table_t *table, gantry__summary_line_t rule);
 /* One row, of as many lines as its longest cell takes. */
 void gantry__table_put_row(const gantry__table_t *table, const char *const *cells, bool is_head);
 

@@ -41,7 +41,7 @@ static void walk_from(walk_t *w, size_t output) {
     enter(w, output);
     while (w->stack_count > 0) {
         const size_t call = w->stack[w->stack_count - 1];
-        const gantry__value_t *value = &w->model->values[call];
+        const gantry__model_value_t *value = &w->model->values[call];
         if (w->next[call] > value->input_count) {
             w->order[w->order_count++] = call;
             --w->stack_count;
@@ -54,10 +54,10 @@ static void walk_from(walk_t *w, size_t output) {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static void find_depths(walk_t *w) {
+static void summary_order_find_depths(walk_t *w) {
     for (size_t i = w->order_count; i-- > 0;) {
         const size_t call = w->order[i], layer = layer_of(w->model, call);
-        const gantry__value_t *value = &w->model->values[call];
+        const gantry__model_value_t *value = &w->model->values[call];
         w->depths[call] = w->layer_depths[layer] = larger(w->depths[call], w->layer_depths[layer]);
         for (size_t k = 0; k < value->input_count; ++k) {
             const size_t input = call_of(w->model, (size_t)value->inputs[k]);
@@ -67,7 +67,7 @@ static void find_depths(walk_t *w) {
 }
 
 /* Whether row a comes before row b. What the output does not need has place 0 and depth 0. */
-static bool is_before(const walk_t *w, size_t a, size_t b) {
+static bool summary_order_is_before(const walk_t *w, size_t a, size_t b) {
     if (w->layer_depths[a] != w->layer_depths[b]) return w->layer_depths[a] > w->layer_depths[b];
     return w->layer_places[a] < w->layer_places[b];
 }
@@ -77,7 +77,7 @@ static size_t sort_rows(const walk_t *w, size_t *rows) {
     for (size_t v = 0; v < w->model->value_count; ++v) {
         size_t at = count;
         if (layer_of(w->model, call_of(w->model, v)) != v) continue;
-        for (; at > 0 && is_before(w, v, rows[at - 1]); --at) rows[at] = rows[at - 1];
+        for (; at > 0 && summary_order_is_before(w, v, rows[at - 1]); --at) rows[at] = rows[at - 1];
         rows[at] = v;
         ++count;
     }
@@ -108,7 +108,7 @@ gantry_status_t gantry__summary_order(const gantry_model_t *model, size_t *rows,
         const size_t output = call_of(model, (size_t)model->outputs[i]);
         if (w.next[output] == 0) walk_from(&w, output);
     }
-    find_depths(&w);
+    summary_order_find_depths(&w);
     *out_count = sort_rows(&w, rows);
     *out_is_chain = is_chain(&w, *out_count);
     gantry__train_free(room);

@@ -16,17 +16,17 @@ void gantry__page_put(gantry__page_t *page, const char *text) {
     }
 }
 
-static void put_times(gantry__page_t *page, const char *text, size_t count) {
+static void summary_table_put_times(gantry__page_t *page, const char *text, size_t count) {
     for (size_t i = 0; i < count; ++i) gantry__page_put(page, text);
 }
 
-static bool text_put(gantry__text_t *text, char c) {
+static bool text_put(gantry__summary_text_t *text, char c) {
     if (!gantry__train_grow(&text->bytes, text->length, &text->capacity, 1)) return false;
     text->bytes[text->length] = c;
     return true;
 }
 
-void gantry__text_add(gantry__text_t *text, const char *more) {
+void gantry__summary_text_add(gantry__summary_text_t *text, const char *more) {
     for (; *more && !text->has_failed; ++more) {
         text->has_failed = !text_put(text, *more);
         if (!text->has_failed) ++text->length;
@@ -56,7 +56,7 @@ static const char *skip_spaces(const char *at) {
 }
 
 /* Takes a line from the text. Its end is that of its last word. */
-static const char *take_line(const char **text, size_t width) {
+static const char *summary_table_take_line(const char **text, size_t width) {
     const char *const from = *text;
     const char *end = word_end(from), *next = skip_spaces(end);
     while (*next && columns_of(from, word_end(next)) <= width) {
@@ -68,14 +68,14 @@ static const char *take_line(const char **text, size_t width) {
 }
 
 /* The bytes of at most `columns`, not beyond end. */
-static const char *cut(const char *from, const char *end, size_t columns) {
+static const char *summary_table_cut(const char *from, const char *end, size_t columns) {
     for (; from < end; ++from) {
         if (!is_inside(*from) && columns-- == 0) break;
     }
     return from;
 }
 
-static void put_bytes(gantry__page_t *page, const char *from, const char *end) {
+static void summary_table_put_bytes(gantry__page_t *page, const char *from, const char *end) {
     char one[2] = "";
     for (; from < end; ++from) {
         one[0] = *from;
@@ -84,20 +84,21 @@ static void put_bytes(gantry__page_t *page, const char *from, const char *end) {
 }
 
 static void put_cell(gantry__page_t *page, const char **text, size_t width, bool is_right) {
-    const char *from = *text, *end = take_line(text, width);
+    const char *from = *text, *end = summary_table_take_line(text, width);
     const size_t columns = columns_of(from, end);
     const size_t gap = columns < width ? width - columns : 0;
     gantry__page_put(page, " ");
-    if (is_right) put_times(page, " ", gap);
-    put_bytes(page, from, columns > width ? cut(from, end, width - 1) : end);
+    if (is_right) summary_table_put_times(page, " ", gap);
+    summary_table_put_bytes(page, from,
+                            columns > width ? summary_table_cut(from, end, width - 1) : end);
     if (columns > width) gantry__page_put(page, ELLIPSIS);
-    if (!is_right) put_times(page, " ", gap);
+    if (!is_right) summary_table_put_times(page, " ", gap);
     gantry__page_put(page, " ");
 }
 
 /* ---- the table ---- */
 
-void gantry__table_put_rule(const gantry__table_t *table, gantry__rule_t rule) {
+void gantry__table_put_rule(const gantry__table_t *table, gantry__summary_line_t rule) {
     static const struct {
         const char *left, *line, *middle, *right;
     } signs[] = {[GANTRY__RULE_TOP] = {"┏", "━", "┳", "┓\n"},
@@ -106,7 +107,7 @@ void gantry__table_put_rule(const gantry__table_t *table, gantry__rule_t rule) {
                  [GANTRY__RULE_BOTTOM] = {"└", "─", "┴", "┘\n"}};
     for (size_t i = 0; i < table->columns; ++i) {
         gantry__page_put(table->page, i == 0 ? signs[rule].left : signs[rule].middle);
-        put_times(table->page, signs[rule].line, table->widths[i] + 2);
+        summary_table_put_times(table->page, signs[rule].line, table->widths[i] + 2);
     }
     gantry__page_put(table->page, signs[rule].right);
 }

@@ -34,10 +34,11 @@ static gantry_status_t fill_layer(const gantry_model_t *model, size_t nested, ga
 
 /* ---- values ---- */
 
-static gantry_status_t add_call(gantry__summary_view_t *view, const gantry__value_t *value,
-                                const int32_t *inputs) {
+static gantry_status_t summary_view_add_call(gantry__summary_view_t *view,
+                                             const gantry__model_value_t *value,
+                                             const int32_t *inputs) {
     gantry_model_t *model = &view->model;
-    gantry__value_t *out = &model->values[model->value_count++];
+    gantry__model_value_t *out = &model->values[model->value_count++];
     *out = *value;
     out->nested_call = 0;
     out->inputs = gantry__train_alloc(value->input_count, sizeof *out->inputs);
@@ -46,17 +47,18 @@ static gantry_status_t add_call(gantry__summary_view_t *view, const gantry__valu
     return GANTRY_OK;
 }
 
-static gantry_status_t add_block(gantry__summary_view_t *view, const gantry_model_t *model,
-                                 const gantry__nested_call_t *call) {
+static gantry_status_t summary_view_add_block(gantry__summary_view_t *view,
+                                              const gantry_model_t *model,
+                                              const gantry__nested_call_t *call) {
     const size_t first = view->model.value_count;
-    gantry__value_t value = {.member = &view->members[call->nested],
-                             .input_count = call->input_count};
+    gantry__model_value_t value = {.member = &view->members[call->nested],
+                                   .input_count = call->input_count};
     for (size_t i = 0; i < call->output_count; ++i) {
         const int32_t output = call->inputs[call->input_count + i];
         value.shape = model->values[output].shape;
         value.part = i;
         if (i > 0) value.input_count = 0;
-        GANTRY__TRAIN_TRY(add_call(view, &value, call->inputs));
+        GANTRY__TRAIN_TRY(summary_view_add_call(view, &value, call->inputs));
         view->map[output] = (int32_t)(first + i);
     }
     return GANTRY_OK;
@@ -68,9 +70,10 @@ static gantry_status_t fill_values(gantry__summary_view_t *view, const gantry_mo
         const size_t call = model->values[v].nested_call;
         if (call == 0) {
             view->map[v] = (int32_t)view->model.value_count;
-            GANTRY__TRAIN_TRY(add_call(view, &model->values[v], model->values[v].inputs));
+            GANTRY__TRAIN_TRY(
+                summary_view_add_call(view, &model->values[v], model->values[v].inputs));
         } else if (call != last) {
-            GANTRY__TRAIN_TRY(add_block(view, model, &model->nested_calls[call - 1]));
+            GANTRY__TRAIN_TRY(summary_view_add_block(view, model, &model->nested_calls[call - 1]));
         }
         last = call;
     }

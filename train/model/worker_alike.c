@@ -13,8 +13,8 @@
 
 /* ---- the model ---- */
 
-static void add_loss(gantry__lines_t *lines, const char *name, gantry_loss_t loss,
-                     const gantry_loss_options_t *o) {
+static void worker_alike_add_loss(gantry__lines_t *lines, const char *name, gantry_loss_t loss,
+                                  const gantry_loss_options_t *o) {
     gantry__lines_add(lines, "loss %s of %s", loss ? gantry_loss_name(loss) : "none", name);
     gantry__lines_add(lines,
                       "loss options of %s: reduction %d, from_logits %d, label_smoothing %.17g, "
@@ -37,7 +37,7 @@ static void add_judge(gantry__lines_t *lines, const gantry__judge_t *judge) {
                       m->classes, (int)m->average);
     for (int64_t i = 0; m->levels && i < m->size; ++i)
         gantry__lines_add(lines, "threshold %.17g in metric %s", m->levels[i], judge->name);
-    if (m->loss) add_loss(lines, judge->name, m->loss, &m->loss_options);
+    if (m->loss) worker_alike_add_loss(lines, judge->name, m->loss, &m->loss_options);
 }
 
 static void add_goals(gantry__lines_t *lines, const gantry_model_t *model) {
@@ -45,7 +45,7 @@ static void add_goals(gantry__lines_t *lines, const gantry_model_t *model) {
         const gantry__target_t *target = &model->targets[i];
         char name[32];
         (void)snprintf(name, sizeof name, "output %zu", i);
-        add_loss(lines, name, target->loss, &target->loss_options);
+        worker_alike_add_loss(lines, name, target->loss, &target->loss_options);
         gantry__lines_add(lines, "loss weight %s of output %zu",
                           gantry__number_text(target->loss_weight).text, i);
     }
@@ -67,7 +67,7 @@ static void add_rules(gantry__lines_t *lines, const char *name, const gantry_reg
         gantry__lines_add(lines, "a constraint of %s over axis %" PRId32, name, c->axes[i]);
 }
 
-static void add_layer(gantry__lines_t *lines, const gantry__member_t *member) {
+static void worker_alike_add_layer(gantry__lines_t *lines, const gantry__member_t *member) {
     const char *name = gantry__member_name(member);
     const gantry_layer_t *layer = member->layer;
     gantry__lines_add(lines, "layer %s of class %s", name, layer->kind.name);
@@ -86,9 +86,10 @@ static void add_variable(gantry__lines_t *lines, const gantry__model_variable_t 
 
 static void add_model(gantry__lines_t *lines, const gantry_model_t *model) {
     add_goals(lines, model);
-    for (size_t i = 0; i < model->member_count; ++i) add_layer(lines, model->members[i]);
+    for (size_t i = 0; i < model->member_count; ++i)
+        worker_alike_add_layer(lines, model->members[i]);
     for (size_t i = 0; i < model->value_count; ++i) {
-        const gantry__value_t *value = &model->values[i];
+        const gantry__model_value_t *value = &model->values[i];
         for (size_t k = 0; k < value->input_count; ++k)
             gantry__lines_add(lines, "value %" PRId32 " as input %zu of value %zu",
                               value->inputs[k], k, i);
@@ -113,8 +114,8 @@ static void add_fit(gantry__lines_t *lines, const gantry_fit_options_t *o) {
                           gantry__number_text(o->class_weights[i]).text, i);
 }
 
-static gantry_status_t compare(gantry_model_t *model, gantry__lines_t *lines,
-                               gantry__worker_kind_t kind) {
+static gantry_status_t worker_alike_compare(gantry_model_t *model, gantry__lines_t *lines,
+                                            gantry__worker_kind_t kind) {
     gantry__worker_t *worker = model->worker;
     gantry__worker_call_t call = {.kind = kind, .status = lines->status};
     if (lines->status != GANTRY_OK) (void)gantry_fail(lines->status, lines->message);
@@ -131,7 +132,8 @@ gantry_status_t gantry__worker_compare_model(gantry_model_t *model,
     if (!model->worker) return GANTRY_OK;
     if (options) add_fit(&lines, options);
     add_model(&lines, model);
-    return compare(model, &lines, options ? GANTRY__WORKER_SETTINGS : GANTRY__WORKER_TEST);
+    return worker_alike_compare(model, &lines,
+                                options ? GANTRY__WORKER_SETTINGS : GANTRY__WORKER_TEST);
 }
 
 /* ---- what it has ---- */
@@ -157,5 +159,5 @@ gantry_status_t gantry__worker_compare_weights(gantry_model_t *model) {
     if (!model->worker) return GANTRY_OK;
     gantry__lines_add_progress(&lines, model->optimizer);
     add_weights(&lines, model);
-    return compare(model, &lines, GANTRY__WORKER_WEIGHTS);
+    return worker_alike_compare(model, &lines, GANTRY__WORKER_WEIGHTS);
 }

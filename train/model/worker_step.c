@@ -20,7 +20,7 @@ static bool is_trained(const gantry_model_t *model, size_t variable) {
     return model->variables[variable].is_trained;
 }
 
-static int64_t elements_of(const gantry_model_t *model, size_t variable) {
+static int64_t worker_step_elements_of(const gantry_model_t *model, size_t variable) {
     return gantry_shape_elements(gantry_variable_shape(model->variables[variable].copies[0]));
 }
 
@@ -43,7 +43,7 @@ static void set_flat(const gantry_model_t *model, int64_t at, bool mark) {
 /* ---- rows ---- */
 
 /* Returns the first row of a process. The first processes have one row more. */
-static int64_t first_row(int64_t rows, size_t rank, size_t size) {
+static int64_t worker_step_first_row(int64_t rows, size_t rank, size_t size) {
     const int64_t each = rows / (int64_t)size, more = rows % (int64_t)size, r = (int64_t)rank;
     return r * each + (r < more ? r : more);
 }
@@ -51,8 +51,9 @@ static int64_t first_row(int64_t rows, size_t rank, size_t size) {
 int64_t gantry__worker_take_rows(const gantry__worker_t *worker, const gantry_array_t *batch,
                                  size_t count, gantry_array_t *out_part, double *out_share) {
     const gantry_communicator_t *c = &worker->communicator;
-    const int64_t rows = batch[0].shape.dims[0], first = first_row(rows, c->rank, c->size);
-    const int64_t taken = first_row(rows, c->rank + 1, c->size) - first;
+    const int64_t rows = batch[0].shape.dims[0],
+                  first = worker_step_first_row(rows, c->rank, c->size);
+    const int64_t taken = worker_step_first_row(rows, c->rank + 1, c->size) - first;
     for (size_t i = 0; i < count; ++i) {
         const size_t row_bytes = (size_t)(gantry_shape_elements(&batch[i].shape) / rows) *
                                  gantry_dtype_size(batch[i].dtype);
@@ -81,7 +82,7 @@ static tensor *join_addends(gantry__step_call_t *c, gantry_scope_t *scope) {
     const int64_t marks = model->worker->flat_elements - 1 - (int64_t)count;
     size_t trained = 0;
     for (size_t i = 0; i < count; ++i) {
-        const gantry_shape_t shape = GANTRY_SHAPE(elements_of(model, i));
+        const gantry_shape_t shape = GANTRY_SHAPE(worker_step_elements_of(model, i));
         tensor *value = addend(c, scope, i, &trained);
         set_flat(model, marks + (int64_t)i, value != NULL);
         c->list[i] =
@@ -107,7 +108,7 @@ static void apply_to(gantry_model_t *model, gantry_scope_t *scope, tensor *flat,
     size_t trained = 0;
     for (size_t i = 0; i < model->variable_count; ++i) {
         gantry_variable_t *variable = model->variables[i].copies[replica];
-        const int64_t size = elements_of(model, i);
+        const int64_t size = worker_step_elements_of(model, i);
         tensor *value = worker->has_value[i]
                             ? gantry_reshape(scope, gantry_slice(scope, flat, &begin, &size),
                                              *gantry_variable_shape(variable))
@@ -176,12 +177,12 @@ static gantry_status_t apply_flat(gantry_model_t *model) {
 
 /* ---- one step ---- */
 
-static gantry_status_t allocate(gantry_model_t *model) {
+static gantry_status_t worker_step_allocate(gantry_model_t *model) {
     gantry__worker_t *worker = model->worker;
     const size_t count = model->variable_count;
     if (worker->variables) return GANTRY_OK;
     worker->flat_elements = (int64_t)count + 1;
-    for (size_t i = 0; i < count; ++i) worker->flat_elements += elements_of(model, i);
+    for (size_t i = 0; i < count; ++i) worker->flat_elements += worker_step_elements_of(model, i);
     gantry__train_free(worker->flat); /* of a call that failed here */
     gantry__train_free(worker->has_value);
     gantry__train_free((void *)worker->gradients);
@@ -214,7 +215,7 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
                                   .sums = {wishes->stops, wishes->shows, wishes->interrupts}};
     call.values[0] = ++worker->step;
     call.status = gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count);
-    if (call.status == GANTRY_OK) call.status = allocate(model);
+    if (call.status == GANTRY_OK) call.status = worker_step_allocate(model);
     if (call.status == GANTRY_OK) {
         call.values[1] = (uint64_t)batch[0].shape.dims[0];
         const size_t inputs = model->input_count;

@@ -17,7 +17,7 @@ typedef struct listed_t {
     size_t each;               /* of one replica */
 } listed_t;
 
-static gantry_status_t list_state(const gantry_model_t *model, listed_t *out) {
+static gantry_status_t worker_values_list_state(const gantry_model_t *model, listed_t *out) {
     size_t count;
     GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->optimizer, 0, NULL, &count));
     out->state = gantry__train_alloc(count, sizeof *out->state);
@@ -32,7 +32,7 @@ static gantry_variable_t *variable_at(const gantry_model_t *model, const listed_
     return listed->state[replica * listed->each + index - model->variable_count];
 }
 
-static size_t bytes_of(const gantry_variable_t *variable) {
+static size_t worker_values_bytes_of(const gantry_variable_t *variable) {
     return (size_t)gantry_shape_elements(gantry_variable_shape(variable)) *
            gantry_dtype_size(gantry_variable_dtype(variable));
 }
@@ -63,7 +63,7 @@ static gantry_status_t share_one(gantry_model_t *model, const listed_t *listed, 
                                  void *data, const char *what) {
     gantry__worker_t *worker = model->worker;
     gantry_variable_t *first = variable_at(model, listed, index, 0);
-    const size_t bytes = bytes_of(first);
+    const size_t bytes = worker_values_bytes_of(first);
     const bool is_source = worker->communicator.rank == 0;
     gantry_status_t status = is_source ? read_variable(model, first, data, bytes) : GANTRY_OK;
     gantry__worker_keep_text(worker, status);
@@ -89,13 +89,13 @@ static gantry_status_t share_all(gantry_model_t *model, const listed_t *listed, 
 }
 
 /* Agrees, and then shares all variables. */
-static gantry_status_t share(gantry_model_t *model, gantry__worker_call_t *call,
-                             const listed_t *listed) {
+static gantry_status_t worker_values_share(gantry_model_t *model, gantry__worker_call_t *call,
+                                           const listed_t *listed) {
     gantry__worker_t *worker = model->worker;
     const size_t count = model->variable_count + listed->each;
     size_t most = 0;
     for (size_t i = 0; i < count && call->status == GANTRY_OK; ++i) {
-        const size_t bytes = bytes_of(variable_at(model, listed, i, 0));
+        const size_t bytes = worker_values_bytes_of(variable_at(model, listed, i, 0));
         if (bytes > most) most = bytes;
     }
     void *data = call->status == GANTRY_OK ? gantry__train_alloc(most, 1) : NULL;
@@ -134,7 +134,7 @@ gantry_status_t gantry__worker_share_weights(gantry_model_t *model, gantry_statu
     const listed_t listed = {.state = NULL};
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_BUILD, .status = status};
     if (status == GANTRY_OK) describe_weights(model, call.values);
-    return share(model, &call, &listed);
+    return worker_values_share(model, &call, &listed);
 }
 
 static gantry_status_t list_loaded(gantry_model_t *model, bool with_state, listed_t *out) {
@@ -144,7 +144,7 @@ static gantry_status_t list_loaded(gantry_model_t *model, bool with_state, liste
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_load: rank 0 has an optimizer, and the model of this process has none; all processes compile the same model");
     GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
-    return list_state(model, out);
+    return worker_values_list_state(model, out);
 }
 
 gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_state,
@@ -156,7 +156,7 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_LOAD};
     call.status = list_loaded(model, found.sums[0] > 0, &listed);
     if (call.status == GANTRY_OK) call.values[0] = model->variable_count + listed.each;
-    status = share(model, &call, &listed);
+    status = worker_values_share(model, &call, &listed);
     gantry__train_free((void *)listed.state);
     return status;
 }

@@ -18,7 +18,7 @@ enum { HEAD_BYTES = 4096 };
 
 static size_t memory_bytes(size_t size) { return HEAD_BYTES + (size + 1) * GANTRY__MACHINE_CHUNK; }
 
-static gantry_status_t fail_with(const char *call, size_t size, int error) {
+static gantry_status_t machine_fail_with(const char *call, size_t size, int error) {
     return gantry__train_fail(
         GANTRY_UNAVAILABLE,
         "gantry_mpi_communicator: %s: %s; %zu processes of a machine share %zu MiB of memory", call,
@@ -30,7 +30,7 @@ static gantry_status_t map(gantry__machine_t *machine, size_t rank, size_t size,
                         file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, 0);
     const int error = errno;
     if (file >= 0) (void)close(file);
-    if (memory == MAP_FAILED) return fail_with("mmap", size, error);
+    if (memory == MAP_FAILED) return machine_fail_with("mmap", size, error);
     *machine = (gantry__machine_t){.rank = rank, .size = size, .memory = memory};
     return GANTRY_OK;
 }
@@ -50,11 +50,11 @@ gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
     out_name[0] = '\0';
     if (size == 1) return map(machine, 0, 1, -1);
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        return fail_with("getrandom", size, errno);
+        return machine_fail_with("getrandom", size, errno);
     (void)snprintf(out_name, GANTRY__MACHINE_NAME_BYTES, "/gantry_%ld_%016llx", (long)getpid(),
                    (unsigned long long)number);
     const int file = shm_open(out_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) return fail_with("shm_open", size, errno);
+    if (file < 0) return machine_fail_with("shm_open", size, errno);
     /* all of it: a page that is missing later would end the process */
     const int error = fits_limit(memory_bytes(size))
                           ? posix_fallocate(file, 0, (off_t)memory_bytes(size))
@@ -62,13 +62,13 @@ gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
     if (error == 0) return map(machine, 0, size, file);
     (void)close(file);
     (void)shm_unlink(out_name);
-    return fail_with("posix_fallocate", size, error);
+    return machine_fail_with("posix_fallocate", size, error);
 }
 
 gantry_status_t gantry__machine_open(gantry__machine_t *machine, size_t rank, size_t size,
                                      const char *name) {
     const int file = shm_open(name, O_RDWR | O_CLOEXEC, 0);
-    if (file < 0) return fail_with("shm_open", size, errno);
+    if (file < 0) return machine_fail_with("shm_open", size, errno);
     return map(machine, rank, size, file);
 }
 
@@ -83,16 +83,16 @@ void gantry__machine_close(gantry__machine_t *machine) {
 
 /* ---- sums ---- */
 
-static void *slot_of(const gantry__machine_t *machine, size_t rank) {
+static void *machine_slot_of(const gantry__machine_t *machine, size_t rank) {
     return machine->memory + HEAD_BYTES + rank * GANTRY__MACHINE_CHUNK;
 }
 
 void *gantry__machine_slot(const gantry__machine_t *machine) {
-    return slot_of(machine, machine->rank);
+    return machine_slot_of(machine, machine->rank);
 }
 
 void *gantry__machine_sum(const gantry__machine_t *machine) {
-    return slot_of(machine, machine->size);
+    return machine_slot_of(machine, machine->size);
 }
 
 static void add_floats(float *sum, const float *x, size_t count) {
@@ -126,9 +126,10 @@ void gantry__machine_add(const gantry__machine_t *machine, size_t count, gantry_
                  end = part_begin(count, machine->rank + 1, machine->size),
                  each = gantry_dtype_size(dtype), at = begin * each, bytes = (end - begin) * each;
     unsigned char *sum = gantry__machine_sum(machine);
-    memcpy(sum + at, (const unsigned char *)slot_of(machine, 0) + at, bytes);
+    memcpy(sum + at, (const unsigned char *)machine_slot_of(machine, 0) + at, bytes);
     for (size_t r = 1; r < machine->size; ++r)
-        add_to(sum + at, (const unsigned char *)slot_of(machine, r) + at, end - begin, dtype);
+        add_to(sum + at, (const unsigned char *)machine_slot_of(machine, r) + at, end - begin,
+               dtype);
 }
 
 /* ---- barriers ---- */

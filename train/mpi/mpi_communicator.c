@@ -22,7 +22,7 @@ bool gantry_mpi_is_launched(void) {
     return false;
 }
 
-static const char *describe(void *user, size_t rank) {
+static const char *mpi_communicator_describe(void *user, size_t rank) {
     const gantry__mpi_t *mpi = user;
     return mpi->ranks[rank].text;
 }
@@ -56,7 +56,7 @@ static gantry_status_t start_mpi(bool *out_finalizes) {
 /* ---- exchanges of results ---- */
 
 /* The first failed process's error in all processes. */
-static gantry_status_t agree(const gantry__mpi_t *mpi, gantry_status_t status) {
+static gantry_status_t mpi_communicator_agree(const gantry__mpi_t *mpi, gantry_status_t status) {
     char text[GANTRY__TRAIN_MESSAGE_BYTES] = "";
     const int rank = (int)mpi->communicator.rank, size = (int)mpi->communicator.size;
     int first = status == GANTRY_OK ? size : rank, code = (int)status;
@@ -85,7 +85,7 @@ static gantry_status_t join_world(gantry__mpi_t *mpi) {
                                                 .size = (size_t)size,
                                                 .all_reduce = gantry__mpi_all_reduce,
                                                 .broadcast = gantry__mpi_broadcast,
-                                                .describe = describe};
+                                                .describe = mpi_communicator_describe};
     return GANTRY_OK;
 }
 
@@ -93,7 +93,8 @@ static gantry_status_t name_ranks(gantry__mpi_t *mpi) {
     const size_t size = mpi->communicator.size;
     gantry__mpi_rank_t own = {.text = ""};
     mpi->ranks = gantry__train_alloc(size, sizeof *mpi->ranks);
-    GANTRY__TRAIN_TRY(agree(mpi, mpi->ranks ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED));
+    GANTRY__TRAIN_TRY(
+        mpi_communicator_agree(mpi, mpi->ranks ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED));
     (void)gethostname(own.host, sizeof own.host - 1);
     (void)snprintf(own.text, sizeof own.text, "%s, pid %ld", own.host, (long)getpid());
     return check_mpi(
@@ -115,7 +116,7 @@ static gantry_status_t share_memory(gantry__mpi_t *mpi, MPI_Comm machine) {
         rank == 0 ? gantry__machine_make(&mpi->machine, (size_t)size, name) : GANTRY_OK;
     (void)MPI_Bcast(name, sizeof name, MPI_BYTE, 0, machine);
     if (rank > 0) status = gantry__machine_open(&mpi->machine, (size_t)rank, (size_t)size, name);
-    status = agree(mpi, status);
+    status = mpi_communicator_agree(mpi, status);
     if (rank == 0) gantry__machine_unlink(name);
     if (status != GANTRY_OK) gantry__machine_close(&mpi->machine);
     return status;
@@ -170,10 +171,10 @@ static gantry_status_t start_watch(gantry__mpi_t *mpi) {
         gantry__watch_init(&mpi->watch, rank, mpi->communicator.size, mpi->timeout);
     if (status == GANTRY_OK && rank == 0)
         status = gantry__watch_open(&mpi->watch, is_one_host(mpi), &place);
-    GANTRY__TRAIN_TRY(agree(mpi, status));
+    GANTRY__TRAIN_TRY(mpi_communicator_agree(mpi, status));
     GANTRY__TRAIN_TRY(
         check_mpi(MPI_Bcast(&place, sizeof place, MPI_BYTE, 0, mpi->world), "MPI_Bcast"));
-    return agree(mpi, gantry__watch_connect(&mpi->watch, &place));
+    return mpi_communicator_agree(mpi, gantry__watch_connect(&mpi->watch, &place));
 }
 
 /* ---- begin and end ---- */
@@ -185,13 +186,14 @@ static double timeout_of(const gantry_mpi_options_t *o) {
 }
 
 /* Options that are refused are refused in all processes, when they have met. */
-static gantry_status_t meet(const gantry_mpi_options_t *options) {
+static gantry_status_t mpi_communicator_meet(const gantry_mpi_options_t *options) {
     gantry_mpi_options_t o = {.timeout_seconds = 0};
     (void)gantry__train_options(options, sizeof o, &o, sizeof o, "options");
     return gantry__mpi_meet(timeout_of(&o));
 }
 
-static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *options) {
+static gantry_status_t mpi_communicator_begin(gantry__mpi_t *mpi,
+                                              const gantry_mpi_options_t *options) {
     gantry_mpi_options_t o;
     gantry_status_t status =
         gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_mpi_communicator: options");
@@ -202,7 +204,7 @@ static gantry_status_t begin(gantry__mpi_t *mpi, const gantry_mpi_options_t *opt
             GANTRY_INVALID_ARGUMENT,
             "gantry_mpi_communicator: timeout_seconds is NaN; seconds, 0 for %g, and negative numbers for no end are accepted",
             DEFAULT_TIMEOUT_SECONDS);
-    GANTRY__TRAIN_TRY(agree(mpi, status));
+    GANTRY__TRAIN_TRY(mpi_communicator_agree(mpi, status));
     mpi->timeout = timeout_of(&o);
     GANTRY__TRAIN_TRY(name_ranks(mpi));
     GANTRY__TRAIN_TRY(split_machines(mpi, o.ranks_per_machine));
@@ -231,11 +233,12 @@ static void mpi_release(gantry__mpi_t *mpi) {
 gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry__mpi_t first = {.world = MPI_COMM_NULL};
-    if (start_mpi(&first.finalizes) != GANTRY_OK || meet(options) != GANTRY_OK ||
+    if (start_mpi(&first.finalizes) != GANTRY_OK || mpi_communicator_meet(options) != GANTRY_OK ||
         join_world(&first) != GANTRY_OK)
         return NULL;
     gantry__mpi_t *mpi = gantry__train_alloc(1, sizeof *mpi);
-    gantry_status_t status = agree(&first, mpi ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED);
+    gantry_status_t status =
+        mpi_communicator_agree(&first, mpi ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED);
     if (!mpi || status != GANTRY_OK) {
         first.leaders = MPI_COMM_NULL;
         leave_mpi(&first);
@@ -245,7 +248,7 @@ gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *optio
     memcpy(mpi, &first, sizeof first);
     mpi->leaders = MPI_COMM_NULL;
     mpi->communicator.user = mpi;
-    if (begin(mpi, options) == GANTRY_OK) return &mpi->communicator;
+    if (mpi_communicator_begin(mpi, options) == GANTRY_OK) return &mpi->communicator;
     mpi_release(mpi);
     return NULL;
 }

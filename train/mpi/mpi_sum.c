@@ -109,8 +109,8 @@ static gantry_status_t keep_waiting(gantry__mpi_t *mpi, waiting_t *waiting, cons
     return GANTRY_OK;
 }
 
-static gantry_status_t wait_for(gantry__mpi_t *mpi, int error, MPI_Request *request,
-                                const char *what) {
+static gantry_status_t mpi_sum_wait_for(gantry__mpi_t *mpi, int error, MPI_Request *request,
+                                        const char *what) {
     waiting_t waiting = {0};
     int is_done = 0;
     gantry__watch_begin_call(&mpi->watch);
@@ -136,7 +136,7 @@ static gantry_status_t pass_barrier(gantry__mpi_t *mpi, const char *what) {
 
 /* ---- sums ---- */
 
-static MPI_Datatype type_of(gantry_dtype_t dtype) {
+static MPI_Datatype mpi_sum_type_of(gantry_dtype_t dtype) {
     if (dtype == GANTRY_FLOAT32) return MPI_FLOAT;
     return dtype == GANTRY_FLOAT64 ? MPI_DOUBLE : MPI_UINT64_T;
 }
@@ -147,8 +147,8 @@ static gantry_status_t sum_between_machines(gantry__mpi_t *mpi, size_t count, ga
     if (mpi->machine.rank == 0) {
         const int error =
             MPI_Iallreduce(MPI_IN_PLACE, gantry__machine_sum(&mpi->machine), (int)count,
-                           type_of(dtype), MPI_SUM, mpi->leaders, &request);
-        GANTRY__TRAIN_TRY(wait_for(mpi, error, &request, what));
+                           mpi_sum_type_of(dtype), MPI_SUM, mpi->leaders, &request);
+        GANTRY__TRAIN_TRY(mpi_sum_wait_for(mpi, error, &request, what));
     }
     return pass_barrier(mpi, what);
 }
@@ -206,7 +206,7 @@ gantry_status_t gantry__mpi_broadcast(void *user, void *data, size_t bytes, size
         memcpy(mpi->staging, at, some);
         const int error =
             MPI_Ibcast(mpi->staging, (int)some, MPI_BYTE, (int)root, mpi->world, &request);
-        GANTRY__TRAIN_TRY(wait_for(mpi, error, &request, what));
+        GANTRY__TRAIN_TRY(mpi_sum_wait_for(mpi, error, &request, what));
         memcpy(at, mpi->staging, some);
         at += some;
     }

@@ -336,7 +336,7 @@ static void name_late(gantry__watch_t *watch) {
 }
 
 /* Sends a report to rank 0, which looks at all of them. */
-static void report(gantry__watch_t *watch) {
+static void watch_report(gantry__watch_t *watch) {
     const notice_t notice = {.what = REPORT,
                              .rank = (uint32_t)watch->rank,
                              .calls = atomic_load(&watch->calls),
@@ -361,7 +361,7 @@ static void *watch_others(void *user) {
             struct pollfd one = {.fd = watch->sockets[i], .events = POLLIN};
             if (one.fd >= 0 && poll(&one, 1, 0) > 0) read_from(watch, i);
         }
-        report(watch);
+        watch_report(watch);
         if (poll(&wake, 1, 100) > 0) return NULL;
     }
 }

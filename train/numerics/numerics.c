@@ -174,12 +174,10 @@ static gantry_status_t numerics_make(gantry_scope_t *scope, gantry_numerics_t **
     return status;
 }
 
-gantry_status_t gantry__numerics_look_into(gantry_numerics_t *numerics, gantry_scope_t *scope,
-                                           gantry_observer_t *inside) {
-    if (!numerics) return GANTRY_OK;
-    *inside =
-        (gantry_observer_t){.observe = numerics_observe, .whole = takes_whole, .user = numerics};
-    return gantry_scope_observe(scope, inside);
+gantry_observer_t *gantry__numerics_observer(gantry_numerics_t *numerics, gantry_observer_t *out) {
+    if (!numerics) return NULL;
+    *out = (gantry_observer_t){.observe = numerics_observe, .whole = takes_whole, .user = numerics};
+    return out;
 }
 
 gantry_numerics_t *gantry_check_numerics_begin(gantry_scope_t *scope) {

@@ -18,9 +18,9 @@ void gantry__numerics_set_layer(gantry_numerics_t *numerics, const char *layer);
 /* Enters "backward" with this tape; a tape of NULL leaves it, for the sum of gradients. */
 void gantry__numerics_set_tape(gantry_numerics_t *numerics, const struct gantry_tape_t *tape);
 
-/* Checks a scope whose ops no observer of the scopes around it sees, too. `inside` must stay valid
- * until the scope has ended. If numerics is NULL, nothing is checked. */
-gantry_status_t gantry__numerics_look_into(gantry_numerics_t *numerics, gantry_scope_t *scope,
-                                           gantry_observer_t *inside);
+/* Fills in an observer that checks a scope's ops, too, for gantry_scope_observe: of a scope whose
+ * ops no observer of the scopes around it sees. It must stay valid until the scope has ended.
+ * Returns NULL if numerics is NULL. */
+gantry_observer_t *gantry__numerics_observer(gantry_numerics_t *numerics, gantry_observer_t *out);
 
 #endif

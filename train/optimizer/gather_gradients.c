@@ -131,9 +131,9 @@ static void look_at_group(const gantry_optimizer_t *optimizer, gantry__train_gro
         group->has_gradient || (changes_all && optimizer->homes[group->home].is_used);
 }
 
-static const gantry_tensor_t *gather(const gantry_optimizer_t *optimizer,
-                                     const gantry__train_group_t *group,
-                                     gantry__train_of_member_fn of_member) {
+static const gantry_tensor_t *gradients_gather(const gantry_optimizer_t *optimizer,
+                                               const gantry__train_group_t *group,
+                                               gantry__train_of_member_fn of_member) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     return gantry__train_is_joined(group)
                ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, of_member)
@@ -151,18 +151,19 @@ static void give_means(const gantry_optimizer_t *optimizer, const gantry__train_
     }
 }
 
-static void gather_group(const gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
+static void gradients_gather_group(const gantry_optimizer_t *optimizer,
+                                   gantry__train_group_t *group) {
     group->gradient = group->sum = NULL;
     if (!group->has_gradient || group->is_sparse) return;
     if (!gantry__train_accumulates(optimizer)) {
-        group->gradient = gather(optimizer, group, gradient_of);
+        group->gradient = gradients_gather(optimizer, group, gradient_of);
         return;
     }
-    group->gradient = gantry__train_accumulate(optimizer, group,
-                                               gather(optimizer, group, gantry__train_dense_of));
+    group->gradient = gantry__train_accumulate(
+        optimizer, group, gradients_gather(optimizer, group, gantry__train_dense_of));
     if (optimizer->settings.clipnorm <= 0) return;
     give_means(optimizer, group);
-    group->gradient = gather(optimizer, group, gradient_of);
+    group->gradient = gradients_gather(optimizer, group, gradient_of);
 }
 
 /* Members of a sparse group are clipped before slices of one row are added. */
@@ -185,7 +186,7 @@ void gantry__train_gather_gradients(gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         gantry__train_group_t *group = &optimizer->groups[i];
         look_at_group(optimizer, group);
-        gather_group(optimizer, group);
+        gradients_gather_group(optimizer, group);
         if (group->is_sparse) clip_members(optimizer, group, true);
     }
     if (optimizer->settings.global_clipnorm > 0) set_scales(optimizer);

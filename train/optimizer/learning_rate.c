@@ -54,8 +54,9 @@ static bool is_scalar(const gantry_tensor_t *tensor, gantry_dtype_t dtype) {
     return gantry_tensor_dtype(tensor) == dtype && gantry_tensor_shape(tensor)->rank == 0;
 }
 
-static gantry_status_t check_call(gantry_scope_t *scope, const gantry_schedule_t *schedule,
-                                  const gantry_tensor_t *step, gantry_dtype_t dtype) {
+static gantry_status_t learning_rate_check_call(gantry_scope_t *scope,
+                                                const gantry_schedule_t *schedule,
+                                                const gantry_tensor_t *step, gantry_dtype_t dtype) {
     GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     if (!schedule) return gantry__train_fail_null(scope, "gantry_schedule_rate", "schedule", "one");
     if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
@@ -69,8 +70,9 @@ static gantry_status_t check_call(gantry_scope_t *scope, const gantry_schedule_t
     return GANTRY_OK;
 }
 
-static const gantry_tensor_t *ask(const gantry_schedule_t *schedule, gantry_scope_t *scope,
-                                  const gantry_tensor_t *step, gantry_dtype_t dtype) {
+static const gantry_tensor_t *learning_rate_ask(const gantry_schedule_t *schedule,
+                                                gantry_scope_t *scope, const gantry_tensor_t *step,
+                                                gantry_dtype_t dtype) {
     GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     return schedule->rate(scope, step, dtype, schedule->user);
 }
@@ -79,9 +81,9 @@ const gantry_tensor_t *gantry_schedule_rate(gantry_scope_t *scope,
                                             const gantry_schedule_t *schedule,
                                             const gantry_tensor_t *step, gantry_dtype_t dtype) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    if (check_call(scope, schedule, step, dtype) != GANTRY_OK) return NULL;
+    if (learning_rate_check_call(scope, schedule, step, dtype) != GANTRY_OK) return NULL;
     if (gantry_scope_lend(scope) != GANTRY_OK) return NULL;
-    const gantry_tensor_t *rate = ask(schedule, scope, step, dtype);
+    const gantry_tensor_t *rate = learning_rate_ask(schedule, scope, step, dtype);
     gantry_scope_take_back(scope);
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
     if (rate && is_scalar(rate, dtype)) return rate;

@@ -22,29 +22,32 @@ static formula_t begin_formula(gantry_scope_t *scope, const gantry_tensor_t *ste
     return (formula_t){scope, dtype, user, gantry_cast(scope, step, dtype)};
 }
 
-static const gantry_tensor_t *number(const formula_t *formula, double value) {
+static const gantry_tensor_t *learning_rate_formulas_number(const formula_t *formula,
+                                                            double value) {
     return gantry__train_number(formula->scope, formula->dtype, value);
 }
 
 /* t / steps, rounded down on a staircase. */
 static const gantry_tensor_t *passed(const formula_t *formula) {
     const gantry_tensor_t *part =
-        gantry_div(formula->scope, formula->step, number(formula, formula->schedule->steps));
+        gantry_div(formula->scope, formula->step,
+                   learning_rate_formulas_number(formula, formula->schedule->steps));
     return formula->schedule->steps_or_cycles ? gantry_floor(formula->scope, part) : part;
 }
 
 /* 1 - x */
 static const gantry_tensor_t *rest_of(const formula_t *formula, const gantry_tensor_t *x) {
-    return gantry_sub(formula->scope, number(formula, 1), x);
+    return gantry_sub(formula->scope, learning_rate_formulas_number(formula, 1), x);
 }
 
 const gantry_tensor_t *gantry__train_exponential(gantry_scope_t *scope, const gantry_tensor_t *step,
                                                  gantry_dtype_t dtype, void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
-    const gantry_tensor_t *factor =
-        gantry_pow(scope, number(&formula, formula.schedule->factor), passed(&formula));
-    return gantry_mul(scope, number(&formula, formula.schedule->initial), factor);
+    const gantry_tensor_t *factor = gantry_pow(
+        scope, learning_rate_formulas_number(&formula, formula.schedule->factor), passed(&formula));
+    return gantry_mul(scope, learning_rate_formulas_number(&formula, formula.schedule->initial),
+                      factor);
 }
 
 const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
@@ -52,10 +55,10 @@ const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
                                                   void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
-    const gantry_tensor_t *grown =
-        gantry_mul(scope, number(&formula, formula.schedule->factor), passed(&formula));
-    return gantry_div(scope, number(&formula, formula.schedule->initial),
-                      gantry_add(scope, number(&formula, 1), grown));
+    const gantry_tensor_t *grown = gantry_mul(
+        scope, learning_rate_formulas_number(&formula, formula.schedule->factor), passed(&formula));
+    return gantry_div(scope, learning_rate_formulas_number(&formula, formula.schedule->initial),
+                      gantry_add(scope, learning_rate_formulas_number(&formula, 1), grown));
 }
 
 /* From the last value to the first: the value of each boundary that t does not exceed. Steps must
@@ -79,9 +82,10 @@ const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gant
  * steps itself. */
 static const gantry_tensor_t *cycle_of(const formula_t *formula) {
     gantry_scope_t *scope = formula->scope;
-    const gantry_tensor_t *steps = number(formula, formula->schedule->steps);
+    const gantry_tensor_t *steps = learning_rate_formulas_number(formula, formula->schedule->steps);
     const gantry_tensor_t *cycles = gantry_ceil(scope, gantry_div(scope, formula->step, steps));
-    return gantry_mul(scope, steps, gantry_maximum(scope, cycles, number(formula, 1)));
+    return gantry_mul(scope, steps,
+                      gantry_maximum(scope, cycles, learning_rate_formulas_number(formula, 1)));
 }
 
 const gantry_tensor_t *gantry__train_polynomial(gantry_scope_t *scope, const gantry_tensor_t *step,
@@ -89,17 +93,22 @@ const gantry_tensor_t *gantry__train_polynomial(gantry_scope_t *scope, const gan
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_schedule_t *schedule = user;
-    const gantry_tensor_t *steps = number(&formula, schedule->steps), *at = formula.step;
+    const gantry_tensor_t *steps = learning_rate_formulas_number(&formula, schedule->steps),
+                          *at = formula.step;
     if (schedule->steps_or_cycles) {
         steps = cycle_of(&formula);
     } else {
         at = gantry_minimum(scope, at, steps);
     }
-    const gantry_tensor_t *left = gantry_pow(scope, rest_of(&formula, gantry_div(scope, at, steps)),
-                                             number(&formula, schedule->power));
+    const gantry_tensor_t *left =
+        gantry_pow(scope, rest_of(&formula, gantry_div(scope, at, steps)),
+                   learning_rate_formulas_number(&formula, schedule->power));
     return gantry_add(
-        scope, gantry_mul(scope, number(&formula, schedule->initial - schedule->factor), left),
-        number(&formula, schedule->factor));
+        scope,
+        gantry_mul(scope,
+                   learning_rate_formulas_number(&formula, schedule->initial - schedule->factor),
+                   left),
+        learning_rate_formulas_number(&formula, schedule->factor));
 }
 
 /* (1 - alpha) wave + alpha, times a rate; wave falls from 1 to 0. */
@@ -108,15 +117,18 @@ static const gantry_tensor_t *above_alpha(const formula_t *formula, double rate,
     gantry_scope_t *scope = formula->scope;
     const double alpha = formula->schedule->factor;
     const gantry_tensor_t *height = gantry_add(
-        scope, gantry_mul(scope, number(formula, 1 - alpha), wave), number(formula, alpha));
-    return gantry_mul(scope, number(formula, rate), height);
+        scope, gantry_mul(scope, learning_rate_formulas_number(formula, 1 - alpha), wave),
+        learning_rate_formulas_number(formula, alpha));
+    return gantry_mul(scope, learning_rate_formulas_number(formula, rate), height);
 }
 
 /* (1 + cos(pi part)) / 2 */
 static const gantry_tensor_t *half_wave(const formula_t *formula, const gantry_tensor_t *part) {
     gantry_scope_t *scope = formula->scope;
-    const gantry_tensor_t *wave = gantry_cos(scope, gantry_mul(scope, number(formula, PI), part));
-    return gantry_mul(scope, number(formula, 0.5), gantry_add(scope, number(formula, 1), wave));
+    const gantry_tensor_t *wave =
+        gantry_cos(scope, gantry_mul(scope, learning_rate_formulas_number(formula, PI), part));
+    return gantry_mul(scope, learning_rate_formulas_number(formula, 0.5),
+                      gantry_add(scope, learning_rate_formulas_number(formula, 1), wave));
 }
 
 const gantry_tensor_t *gantry__train_cosine(gantry_scope_t *scope, const gantry_tensor_t *step,
@@ -126,18 +138,23 @@ const gantry_tensor_t *gantry__train_cosine(gantry_scope_t *scope, const gantry_
     const gantry_schedule_t *schedule = user;
     const bool warms_up = schedule->target > 0;
     const double begin = warms_up ? schedule->target_steps : 0;
-    const gantry_tensor_t *at = formula.step, *begins = number(&formula, begin);
-    if (warms_up) at = gantry_maximum(scope, gantry_sub(scope, at, begins), number(&formula, 0));
-    const gantry_tensor_t *steps = number(&formula, schedule->steps);
+    const gantry_tensor_t *at = formula.step,
+                          *begins = learning_rate_formulas_number(&formula, begin);
+    if (warms_up)
+        at = gantry_maximum(scope, gantry_sub(scope, at, begins),
+                            learning_rate_formulas_number(&formula, 0));
+    const gantry_tensor_t *steps = learning_rate_formulas_number(&formula, schedule->steps);
     const gantry_tensor_t *part = gantry_div(scope, gantry_minimum(scope, at, steps), steps);
     const gantry_tensor_t *falling = above_alpha(
         &formula, warms_up ? schedule->target : schedule->initial, half_wave(&formula, part));
     if (begin <= 0) return falling;
-    const gantry_tensor_t *rise =
-        gantry_mul(scope, number(&formula, schedule->target - schedule->initial),
-                   gantry_div(scope, formula.step, begins));
-    return gantry_select(scope, gantry_less(scope, formula.step, begins),
-                         gantry_add(scope, rise, number(&formula, schedule->initial)), falling);
+    const gantry_tensor_t *rise = gantry_mul(
+        scope, learning_rate_formulas_number(&formula, schedule->target - schedule->initial),
+        gantry_div(scope, formula.step, begins));
+    return gantry_select(
+        scope, gantry_less(scope, formula.step, begins),
+        gantry_add(scope, rise, learning_rate_formulas_number(&formula, schedule->initial)),
+        falling);
 }
 
 /* With periods that grow by q, period i begins at (1 - q^i) / (1 - q), in first periods. */
@@ -145,7 +162,8 @@ static const gantry_tensor_t *growing_period(const formula_t *formula,
                                              const gantry_tensor_t **passed_ref) {
     gantry_scope_t *scope = formula->scope;
     const double q = formula->schedule->growth;
-    const gantry_tensor_t *base = number(formula, q), *rest = number(formula, 1 - q);
+    const gantry_tensor_t *base = learning_rate_formulas_number(formula, q),
+                          *rest = learning_rate_formulas_number(formula, 1 - q);
     const gantry_tensor_t *grown = rest_of(formula, gantry_mul(scope, *passed_ref, rest));
     const gantry_tensor_t *period =
         gantry_floor(scope, gantry_div(scope, gantry_log(scope, grown), gantry_log(scope, base)));
@@ -172,7 +190,8 @@ const gantry_tensor_t *gantry__train_cosine_restarts(gantry_scope_t *scope,
     const bool grows = schedule->growth < 1 || schedule->growth > 1;
     const gantry_tensor_t *period =
         grows ? growing_period(&formula, &part) : even_period(&formula, &part);
-    const gantry_tensor_t *height = gantry_pow(scope, number(&formula, schedule->power), period);
+    const gantry_tensor_t *height =
+        gantry_pow(scope, learning_rate_formulas_number(&formula, schedule->power), period);
     return above_alpha(&formula, schedule->initial,
                        gantry_mul(scope, height, half_wave(&formula, part)));
 }

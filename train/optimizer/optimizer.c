@@ -43,7 +43,7 @@ static gantry_status_t fail_place(const char *function, const char *what) {
                               function, what);
 }
 
-static gantry_status_t check_rate(const gantry_optimizer_t *optimizer, double rate) {
+static gantry_status_t optimizer_check_rate(const gantry_optimizer_t *optimizer, double rate) {
     const char *function = "gantry_optimizer_set_learning_rate";
     if (!optimizer) return gantry__train_fail_null(NULL, function, "optimizer", "one");
     if (!isfinite(rate) || rate < 0)
@@ -72,7 +72,7 @@ static void assign_rate(const gantry__train_home_t *home, gantry_scope_t *outer,
 gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t *optimizer,
                                                    double learning_rate) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(check_rate(optimizer, learning_rate));
+    GANTRY__TRAIN_TRY(optimizer_check_rate(optimizer, learning_rate));
     if (optimizer->runtime) {
         gantry_scope_t *scope = gantry_scope_begin(optimizer->runtime, NULL);
         if (!scope) return gantry__train_no_scope(optimizer->runtime);

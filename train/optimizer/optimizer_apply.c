@@ -40,8 +40,10 @@ static gantry_status_t refuse_gradient(gantry_scope_t *scope, const gantry_varia
         gantry_dtype_name(gantry_variable_dtype(variable)), wanted);
 }
 
-static gantry_status_t check_gradient(gantry_scope_t *scope, const gantry_variable_t *variable,
-                                      const gantry_gradient_t *gradient, const char *call) {
+static gantry_status_t optimizer_apply_check_gradient(gantry_scope_t *scope,
+                                                      const gantry_variable_t *variable,
+                                                      const gantry_gradient_t *gradient,
+                                                      const char *call) {
     const gantry_tensor_t *typed = gradient->dense ? gradient->dense : gradient->values;
     if (gantry__is_sparse(gradient)) {
         char what[GANTRY__TRAIN_MESSAGE_BYTES / 2];
@@ -78,7 +80,7 @@ static gantry_status_t give_gradient(const gantry_optimizer_t *optimizer, gantry
     if (member->is_given)
         return gantry__train_refuse(scope, "%s: variable %s is given twice; each is accepted once",
                                     call, gantry_variable_name(variable));
-    GANTRY__TRAIN_TRY(check_gradient(scope, variable, gradient, call));
+    GANTRY__TRAIN_TRY(optimizer_apply_check_gradient(scope, variable, gradient, call));
     member->is_given = true;
     member->gradient = gradient->dense;
     member->values = gradient->values;
@@ -157,7 +159,7 @@ static void end_homes(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
     }
 }
 
-static bool has_failed(const gantry_optimizer_t *optimizer) {
+static bool optimizer_apply_has_failed(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         const gantry__train_home_t *home = &optimizer->homes[i];
         if (home->is_used && gantry_scope_status(home->step.scope) != GANTRY_OK) return true;
@@ -192,8 +194,9 @@ static void begin_step(const gantry_optimizer_t *optimizer, gantry__train_home_t
     }
 }
 
-static const gantry_tensor_t *weights_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
-                                         gantry__train_member_t *member) {
+static const gantry_tensor_t *optimizer_apply_weights_of(gantry_scope_t *scope,
+                                                         const gantry_optimizer_t *optimizer,
+                                                         gantry__train_member_t *member) {
     (void)optimizer;
     return gantry_variable_read(scope, member->variable);
 }
@@ -203,8 +206,10 @@ const gantry_tensor_t *gantry__train_read_weights(gantry_scope_t *scope,
                                                   const gantry__train_group_t *group) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     return gantry__train_is_joined(group)
-               ? gantry__train_join(scope, optimizer, group, home->dtype, weights_of)
-               : weights_of(scope, optimizer, &optimizer->members[group->first_member]);
+               ? gantry__train_join(scope, optimizer, group, home->dtype,
+                                    optimizer_apply_weights_of)
+               : optimizer_apply_weights_of(scope, optimizer,
+                                            &optimizer->members[group->first_member]);
 }
 
 /* Slots of variables without a gradient stay as they are. */
@@ -314,11 +319,11 @@ static void assign_group(const gantry_optimizer_t *optimizer, const gantry__trai
 
 /* Assigns the groups. Updates of rows must come first, because they may fail. */
 static void assign_groups(const gantry_optimizer_t *optimizer) {
-    for (size_t i = 0; i < optimizer->group_count && !has_failed(optimizer); ++i) {
+    for (size_t i = 0; i < optimizer->group_count && !optimizer_apply_has_failed(optimizer); ++i) {
         if (gantry__train_updates_rows(optimizer, &optimizer->groups[i]))
             gantry__train_update_rows(optimizer, &optimizer->groups[i]);
     }
-    for (size_t i = 0; i < optimizer->group_count && !has_failed(optimizer); ++i) {
+    for (size_t i = 0; i < optimizer->group_count && !optimizer_apply_has_failed(optimizer); ++i) {
         const gantry__train_group_t *group = &optimizer->groups[i];
         if (group->is_updated && !gantry__train_updates_rows(optimizer, group))
             assign_group(optimizer, group);
@@ -344,24 +349,24 @@ static void update_groups(gantry_optimizer_t *optimizer, bool assigns) {
             continue;
         }
         update_group(optimizer, group);
-        if (has_failed(optimizer)) return;
+        if (optimizer_apply_has_failed(optimizer)) return;
         if (assigns) assign_group(optimizer, group);
     }
 }
 
-static void run_step(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
+static void optimizer_apply_run_step(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
     if (begin_homes(optimizer, outer) == GANTRY_OK) {
         for (size_t i = 0; i < optimizer->home_count; ++i) {
             if (optimizer->homes[i].is_used) begin_step(optimizer, &optimizer->homes[i]);
         }
         gantry__train_gather_gradients(optimizer);
-        if (!has_failed(optimizer)) {
+        if (!optimizer_apply_has_failed(optimizer)) {
             /* only tensors of a trace have no device */
             const bool is_traced =
                 !gantry_tensor_device(gantry__train_first_home(optimizer)->new_iteration);
             update_groups(optimizer, is_traced);
-            if (!has_failed(optimizer) && !is_traced) assign_groups(optimizer);
-            if (!has_failed(optimizer)) assign_scalars(optimizer);
+            if (!optimizer_apply_has_failed(optimizer) && !is_traced) assign_groups(optimizer);
+            if (!optimizer_apply_has_failed(optimizer)) assign_scalars(optimizer);
         }
     }
     end_homes(optimizer, outer);
@@ -379,7 +384,7 @@ static gantry_status_t apply(gantry_optimizer_t *optimizer, gantry_scope_t *scop
     GANTRY__TRAIN_TRY(give_gradients(optimizer, scope, variables, given, count));
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
     if (!outer) return gantry__train_no_inner(scope);
-    run_step(optimizer, outer);
+    optimizer_apply_run_step(optimizer, outer);
     return gantry__train_hand_on(scope, gantry_scope_end(outer));
 }
 

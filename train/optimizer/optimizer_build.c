@@ -31,8 +31,9 @@ void gantry__train_unbuild(gantry_optimizer_t *optimizer) {
 
 /* ---- checks ---- */
 
-static gantry_status_t check_variable(gantry_scope_t *scope, gantry_variable_t *const *variables,
-                                      size_t index) {
+static gantry_status_t optimizer_build_check_variable(gantry_scope_t *scope,
+                                                      gantry_variable_t *const *variables,
+                                                      size_t index) {
     const gantry_variable_t *variable = variables[index];
     if (!variable)
         return gantry__train_refuse(
@@ -88,8 +89,8 @@ static int64_t round_up_place(int64_t elements, gantry_dtype_t dtype) {
     return (elements + unit - 1) / unit * unit;
 }
 
-static void add_member(gantry_optimizer_t *optimizer, gantry__train_group_t *group,
-                       gantry_variable_t *variable) {
+static void optimizer_build_add_member(gantry_optimizer_t *optimizer, gantry__train_group_t *group,
+                                       gantry_variable_t *variable) {
     gantry__train_member_t *member = &optimizer->members[optimizer->member_count++];
     const int64_t elements = gantry_shape_elements(gantry_variable_shape(variable));
     if (group->member_count > 0) {
@@ -103,7 +104,7 @@ static void add_member(gantry_optimizer_t *optimizer, gantry__train_group_t *gro
     ++group->member_count;
 }
 
-static bool is_small(const gantry_variable_t *variable) {
+static bool optimizer_build_is_small(const gantry_variable_t *variable) {
     return gantry_shape_elements(gantry_variable_shape(variable)) <= GANTRY__TRAIN_MOST_JOINED;
 }
 
@@ -112,19 +113,21 @@ static void sort_home(gantry_optimizer_t *optimizer, gantry_variable_t *const *v
                       size_t count, uint32_t home) {
     gantry__train_group_t *joined = NULL;
     for (size_t i = 0; i < count; ++i) {
-        if (find_home(optimizer, variables[i]) != home || !is_small(variables[i])) continue;
+        if (find_home(optimizer, variables[i]) != home || !optimizer_build_is_small(variables[i]))
+            continue;
         if (!joined || joined->member_count == GANTRY__TRAIN_MOST_MEMBERS)
             joined = add_group(optimizer, home);
-        add_member(optimizer, joined, variables[i]);
+        optimizer_build_add_member(optimizer, joined, variables[i]);
     }
     for (size_t i = 0; i < count; ++i) {
-        if (find_home(optimizer, variables[i]) == home && !is_small(variables[i]))
-            add_member(optimizer, add_group(optimizer, home), variables[i]);
+        if (find_home(optimizer, variables[i]) == home && !optimizer_build_is_small(variables[i]))
+            optimizer_build_add_member(optimizer, add_group(optimizer, home), variables[i]);
     }
 }
 
-static gantry_status_t sort_variables(gantry_optimizer_t *optimizer,
-                                      gantry_variable_t *const *variables, size_t count) {
+static gantry_status_t optimizer_build_sort_variables(gantry_optimizer_t *optimizer,
+                                                      gantry_variable_t *const *variables,
+                                                      size_t count) {
     optimizer->homes = gantry__train_alloc(count, sizeof *optimizer->homes);
     optimizer->groups = gantry__train_alloc(count, sizeof *optimizer->groups);
     optimizer->members = gantry__train_alloc(count, sizeof *optimizer->members);
@@ -157,8 +160,8 @@ static void make_scalars(const gantry_optimizer_t *optimizer, gantry_scope_t *sc
                                       optimizer->rule->carried);
 }
 
-static void make_slots(const gantry_optimizer_t *optimizer, gantry_scope_t *scope,
-                       gantry__train_group_t *group) {
+static void optimizer_build_make_slots(const gantry_optimizer_t *optimizer, gantry_scope_t *scope,
+                                       gantry__train_group_t *group) {
     const gantry__train_member_t *first = &optimizer->members[group->first_member];
     const gantry_shape_t shape = gantry__train_is_joined(group)
                                      ? GANTRY_SHAPE(group->elements)
@@ -178,14 +181,15 @@ static gantry_status_t make_home(gantry_optimizer_t *optimizer, gantry_scope_t *
     if (!scope) return gantry__train_no_inner(outer);
     make_scalars(optimizer, scope, home);
     for (size_t i = 0; i < optimizer->group_count; ++i) {
-        if (optimizer->groups[i].home == index) make_slots(optimizer, scope, &optimizer->groups[i]);
+        if (optimizer->groups[i].home == index)
+            optimizer_build_make_slots(optimizer, scope, &optimizer->groups[i]);
     }
     return gantry__train_hand_on(outer, gantry_scope_end(scope));
 }
 
 static gantry_status_t make_all(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                 gantry_variable_t *const *variables, size_t count) {
-    gantry_status_t status = sort_variables(optimizer, variables, count);
+    gantry_status_t status = optimizer_build_sort_variables(optimizer, variables, count);
     if (status != GANTRY_OK) return gantry__train_hand_on(scope, status);
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
     if (!outer) return gantry__train_no_inner(scope);
@@ -202,7 +206,8 @@ gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer, gantry_sco
     if (count == 0)
         return gantry__train_refuse(
             scope, "gantry_optimizer_build: count is 0; one variable or more are accepted");
-    for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(check_variable(scope, variables, i));
+    for (size_t i = 0; i < count; ++i)
+        GANTRY__TRAIN_TRY(optimizer_build_check_variable(scope, variables, i));
     if (optimizer->runtime) {
         for (size_t i = 0; i < count; ++i)
             GANTRY__TRAIN_TRY(check_known(optimizer, scope, variables[i]));

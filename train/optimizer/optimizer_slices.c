@@ -22,8 +22,9 @@ const gantry_tensor_t *gantry__train_dense_of(gantry_scope_t *scope,
                                    gantry_variable_shape(member->variable));
 }
 
-static const gantry_tensor_t *sizes_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
-                                       gantry__train_member_t *member) {
+static const gantry_tensor_t *optimizer_slices_sizes_of(gantry_scope_t *scope,
+                                                        const gantry_optimizer_t *optimizer,
+                                                        gantry__train_member_t *member) {
     const gantry__train_rule_t *rule = optimizer->rule;
     if (!member->values) return member->gradient ? rule->size_of(scope, member->gradient) : NULL;
     return gantry__slices_add_rows(scope, rule->size_of(scope, member->values), member->indices,
@@ -45,7 +46,7 @@ void gantry__train_make_dense(gantry_scope_t *scope, const gantry_optimizer_t *o
     if (!optimizer->rule->size_of) return;
     now->sizes = optimizer->settings.global_clipnorm > 0
                      ? optimizer->rule->size_of(scope, now->gradient)
-                     : whole(scope, optimizer, group, sizes_of);
+                     : whole(scope, optimizer, group, optimizer_slices_sizes_of);
 }
 
 /* ---- rows ---- */
@@ -65,10 +66,10 @@ static void update_rows(gantry_scope_t *scope, const gantry_optimizer_t *optimiz
     if (optimizer->settings.global_clipnorm > 0 && optimizer->rule->size_of &&
         gantry_gradient_sum_rows(scope, &slices, &slices) != GANTRY_OK)
         return;
-    const gantry__train_rows_t rows = {.weights = member->variable,
-                                       .slots = group->slots,
-                                       .values = slices.values,
-                                       .indices = slices.indices};
+    const gantry__update_rows_t rows = {.weights = member->variable,
+                                        .slots = group->slots,
+                                        .values = slices.values,
+                                        .indices = slices.indices};
     optimizer->rule->update_rows(scope, &optimizer->homes[group->home].step, &rows);
 }
 

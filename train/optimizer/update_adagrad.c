@@ -31,7 +31,7 @@ static const gantry_tensor_t *adagrad_update(gantry_scope_t *scope,
 }
 
 static void adagrad_update_rows(gantry_scope_t *scope, const gantry__train_step_t *step,
-                                const gantry__train_rows_t *rows) {
+                                const gantry__update_rows_t *rows) {
     gantry__train_scatter(scope, "ResourceScatterAdd", rows->slots[0], rows->indices,
                           gantry_square(scope, rows->values));
     const gantry_tensor_t *sums =

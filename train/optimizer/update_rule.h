@@ -62,10 +62,10 @@ typedef struct gantry__train_now_t {
 } gantry__train_now_t;
 
 /* Slices of the gradient of one variable, clipped. */
-typedef struct gantry__train_rows_t {
+typedef struct gantry__update_rows_t {
     gantry_variable_t *weights, *const *slots;
     const gantry_tensor_t *values, *indices;
-} gantry__train_rows_t;
+} gantry__update_rows_t;
 
 typedef struct gantry__train_rule_t {
     const char *name;    /* "adam" */
@@ -85,7 +85,7 @@ typedef struct gantry__train_rule_t {
     /* Updates only the rows that slices name, of variables; NULL: rows without a gradient change,
      * too. */
     void (*update_rows)(gantry_scope_t *scope, const gantry__train_step_t *step,
-                        const gantry__train_rows_t *rows);
+                        const gantry__update_rows_t *rows);
     size_t row_slots; /* how many slots the optimizer then has */
 } gantry__train_rule_t;
 

@@ -33,7 +33,7 @@ static const gantry_tensor_t *sgd_update(gantry_scope_t *scope, const gantry__tr
 }
 
 static void sgd_update_rows(gantry_scope_t *scope, const gantry__train_step_t *step,
-                            const gantry__train_rows_t *rows) {
+                            const gantry__update_rows_t *rows) {
     gantry__train_scatter(scope, "ResourceScatterSub", rows->weights, rows->indices,
                           gantry_mul(scope, rows->values, step->numbers[RATE]));
 }

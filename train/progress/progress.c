@@ -125,7 +125,8 @@ static void put_step_time(line_t *line, double seconds) {
 }
 
 /* Writes a value. Keras has one bound for bars, and another one for plain lines. */
-static void put_value(line_t *line, const gantry__progress_value_t *given, bool is_terminal) {
+static void progress_put_value(line_t *line, const gantry__progress_value_t *given,
+                               bool is_terminal) {
     const double value = given->value;
     const bool is_large = (is_terminal ? fabs(value) : value) > 1e-3;
     line_put(line, " - %s:", given->name);
@@ -139,7 +140,7 @@ static void put_value(line_t *line, const gantry__progress_value_t *given, bool 
 
 static size_t value_columns(const gantry__progress_value_t *given, bool is_terminal) {
     line_t measured = {.out = NULL};
-    put_value(&measured, given, is_terminal);
+    progress_put_value(&measured, given, is_terminal);
     return measured.columns;
 }
 
@@ -154,7 +155,7 @@ static void put_values(line_t *line, const gantry__progress_value_t *values, siz
             line_put(line, "\n");
             line->columns = 0;
         }
-        put_value(line, &values[i], is_terminal);
+        progress_put_value(line, &values[i], is_terminal);
     }
 }
 

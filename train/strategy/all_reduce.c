@@ -38,7 +38,7 @@ static gantry_scope_t *begin_on(const gantry__all_reduce_t *call, size_t replica
 
 /* ---- whole vectors ---- */
 
-static tensor *add_all(gantry_scope_t *scope, tensor *const *values, size_t count) {
+static tensor *all_reduce_add(gantry_scope_t *scope, tensor *const *values, size_t count) {
     tensor *sum = values[0];
     for (size_t r = 1; r < count; ++r) {
         (void)gantry_scope_name_next(scope, "all_reduce");
@@ -51,7 +51,8 @@ static void reduce_whole(const gantry__all_reduce_t *call, tensor *const *values
     for (size_t r = 0; r < call->sum_count; ++r) {
         gantry_scope_t *scope = begin_on(call, r);
         if (!scope) return;
-        sums[r] = gantry__train_end(call->scope, scope, add_all(scope, values, call->value_count));
+        sums[r] =
+            gantry__train_end(call->scope, scope, all_reduce_add(scope, values, call->value_count));
     }
 }
 
@@ -103,7 +104,7 @@ static void add_chunk(const pieces_t *pieces, size_t chunk) {
     const gantry__all_reduce_t *call = pieces->call;
     gantry_scope_t *scope = begin_on(call, chunk % call->value_count);
     if (!scope) return;
-    tensor *sum = add_all(scope, pieces->cut + chunk * call->value_count, call->value_count);
+    tensor *sum = all_reduce_add(scope, pieces->cut + chunk * call->value_count, call->value_count);
     pieces->added[chunk] = gantry__train_end(call->scope, scope, sum);
 }
 
@@ -117,7 +118,7 @@ static void join_chunks(const pieces_t *pieces, size_t replica, tensor **sum) {
         gantry_identity(scope, gantry__join_vectors(scope, pieces->list, pieces->count)));
 }
 
-static bool has_failed(const gantry__all_reduce_t *call) {
+static bool all_reduce_has_failed(const gantry__all_reduce_t *call) {
     return gantry_scope_status(call->scope) != GANTRY_OK;
 }
 
@@ -127,10 +128,10 @@ static void reduce_parts(const gantry__all_reduce_t *call, tensor *const *values
         (void)gantry__train_hand_on(call->scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
-    for (size_t r = 0; r < call->value_count && !has_failed(call); ++r)
+    for (size_t r = 0; r < call->value_count && !all_reduce_has_failed(call); ++r)
         cut_value(&pieces, r, values[r]);
-    for (size_t p = 0; p < pieces.count && !has_failed(call); ++p) add_chunk(&pieces, p);
-    for (size_t r = 0; r < call->sum_count && !has_failed(call); ++r)
+    for (size_t p = 0; p < pieces.count && !all_reduce_has_failed(call); ++p) add_chunk(&pieces, p);
+    for (size_t r = 0; r < call->sum_count && !all_reduce_has_failed(call); ++r)
         join_chunks(&pieces, r, &sums[r]);
     pieces_deinit(&pieces);
 }
@@ -184,6 +185,6 @@ void gantry__all_reduce(const gantry__all_reduce_t *call, tensor *const *values,
         reduce_whole(call, values, sums);
     else
         reduce_parts(call, values, sums);
-    if (!has_failed(call)) return;
+    if (!all_reduce_has_failed(call)) return;
     for (size_t r = 0; r < call->sum_count; ++r) sums[r] = NULL;
 }

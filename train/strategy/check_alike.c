@@ -23,8 +23,8 @@ static gantry_status_t check_arguments(const gantry_strategy_t *strategy, gantry
     return gantry__train_check_scope(scope);
 }
 
-static void add_variable(gantry__lines_t *lines, gantry_scope_t *scope, size_t index,
-                         gantry_variable_t *variable) {
+static void check_alike_add_variable(gantry__lines_t *lines, gantry_scope_t *scope, size_t index,
+                                     gantry_variable_t *variable) {
     char shape[160];
     uint64_t sum = 0;
     const char *name = gantry_variable_name(variable);
@@ -48,7 +48,7 @@ gantry_status_t gantry_strategy_check_alike(const gantry_strategy_t *strategy,
     if (optimizer) gantry__lines_add_optimizer(&lines, optimizer);
     if (optimizer) gantry__lines_add_progress(&lines, optimizer);
     for (size_t i = 0; i < count && lines.status == GANTRY_OK; ++i)
-        add_variable(&lines, scope, i, variables[i]);
+        check_alike_add_variable(&lines, scope, i, variables[i]);
     const gantry_status_t status =
         gantry__compare(communicator, &lines, "gantry_strategy_check_alike");
     gantry__lines_deinit(&lines);

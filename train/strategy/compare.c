@@ -54,7 +54,8 @@ gantry__number_text_t gantry__number_text(double number) {
 }
 
 /* Copies the line at *at and moves *at after it; "" after the last one. */
-static void take_line(const gantry__lines_t *lines, size_t *at, char out[GANTRY__LINE_BYTES]) {
+static void compare_take_line(const gantry__lines_t *lines, size_t *at,
+                              char out[GANTRY__LINE_BYTES]) {
     memset(out, 0, GANTRY__LINE_BYTES);
     if (*at >= lines->used) return;
     (void)snprintf(out, GANTRY__LINE_BYTES, "%s", lines->text + *at);
@@ -142,8 +143,8 @@ static gantry_status_t find_first(const gantry_communicator_t *c, bool is_one, c
     return GANTRY_OK;
 }
 
-static gantry_status_t tell_failure(const gantry_communicator_t *c, const gantry__lines_t *lines,
-                                    const char *what) {
+static gantry_status_t compare_tell_failure(const gantry_communicator_t *c,
+                                            const gantry__lines_t *lines, const char *what) {
     size_t first;
     uint64_t code = (uint64_t)lines->status;
     char text[GANTRY__TRAIN_MESSAGE_BYTES] = "";
@@ -165,13 +166,14 @@ static gantry_status_t fail_at_line(const gantry_communicator_t *c, size_t rank,
                               gantry__name_rank(c, 0).text, *root ? root : "nothing more");
 }
 
-static gantry_status_t tell_difference(const gantry_communicator_t *c, const gantry__lines_t *lines,
-                                       bool differs, const char *what) {
+static gantry_status_t compare_tell_difference(const gantry_communicator_t *c,
+                                               const gantry__lines_t *lines, bool differs,
+                                               const char *what) {
     size_t rank, at = 0;
     char own[GANTRY__LINE_BYTES], line[GANTRY__LINE_BYTES], root[GANTRY__LINE_BYTES];
     GANTRY__TRAIN_TRY(find_first(c, differs, what, &rank));
     do {
-        take_line(lines, &at, own);
+        compare_take_line(lines, &at, own);
         memcpy(root, own, sizeof root);
         memcpy(line, own, sizeof line);
         GANTRY__TRAIN_TRY(c->broadcast(c->user, root, sizeof root, 0, what));
@@ -192,6 +194,6 @@ gantry_status_t gantry__compare(const gantry_communicator_t *c, gantry__lines_t 
     counts[0] = lines->status != GANTRY_OK;
     counts[1] = own != root;
     GANTRY__TRAIN_TRY(c->all_reduce(c->user, counts, 2, GANTRY_UINT64, what));
-    if (counts[0] > 0) return tell_failure(c, lines, what);
-    return counts[1] > 0 ? tell_difference(c, lines, own != root, what) : GANTRY_OK;
+    if (counts[0] > 0) return compare_tell_failure(c, lines, what);
+    return counts[1] > 0 ? compare_tell_difference(c, lines, own != root, what) : GANTRY_OK;
 }

@@ -51,8 +51,8 @@ static gantry_status_t refuse_value(gantry_scope_t *scope, tensor *first, tensor
         gantry_dtype_name(gantry_tensor_dtype(first)), accepted);
 }
 
-static gantry_status_t check_values(const gantry_strategy_t *strategy, gantry_scope_t *scope,
-                                    tensor *const *values) {
+static gantry_status_t replicas_check_values(const gantry_strategy_t *strategy,
+                                             gantry_scope_t *scope, tensor *const *values) {
     for (size_t r = 0; r < strategy->count; ++r) {
         if (!values || !values[r])
             return gantry__train_refuse(scope,
@@ -80,7 +80,7 @@ static gantry_status_t check_reduce(const gantry_strategy_t *strategy, gantry_sc
         return gantry__train_refuse(
             scope, "`reduce_op` must be Reduce.SUM or Reduce.MEAN. It is %d", (int)op);
     if (!out) return gantry__train_refuse(scope, "destinations can not be empty");
-    GANTRY__TRAIN_TRY(check_values(strategy, scope, values));
+    GANTRY__TRAIN_TRY(replicas_check_values(strategy, scope, values));
     if (op == GANTRY_REDUCE_MEAN && !gantry__train_is_float(gantry_tensor_dtype(values[0])))
         return gantry__train_refuse(
             scope, "gantry_strategy_reduce: a mean of %s; floating types are accepted",
@@ -97,8 +97,8 @@ static tensor *as_vector(const gantry_strategy_t *strategy, gantry_scope_t *scop
         scope, own, gantry_reshape(own, value, GANTRY_SHAPE(gantry_tensor_elements(value))));
 }
 
-static tensor *finish(const gantry_strategy_t *strategy, gantry_scope_t *scope, size_t replica,
-                      gantry_reduce_op_t op, tensor *sum, tensor *like) {
+static tensor *replicas_finish(const gantry_strategy_t *strategy, gantry_scope_t *scope,
+                               size_t replica, gantry_reduce_op_t op, tensor *sum, tensor *like) {
     gantry_scope_t *own = gantry_scope_begin_in(scope, strategy->devices[replica]);
     if (!own) return NULL;
     if (op == GANTRY_REDUCE_MEAN)
@@ -125,7 +125,8 @@ static void reduce_in(const gantry_strategy_t *strategy, gantry_scope_t *scope,
         vectors[r] = as_vector(strategy, scope, r, values[r]);
     gantry__all_reduce(&call, vectors, sums);
     for (size_t r = 0; r < strategy->count && sums[r]; ++r)
-        out[r] = gantry_scope_keep(scope, finish(strategy, scope, r, op, sums[r], values[r]));
+        out[r] =
+            gantry_scope_keep(scope, replicas_finish(strategy, scope, r, op, sums[r], values[r]));
 
     gantry__train_free((void *)vectors);
 }

@@ -7,8 +7,8 @@
 #include "train/base/memory.h"
 #include "train/strategy/strategy_state.h"
 
-static gantry_status_t add_device(gantry_strategy_t *strategy,
-                                  const gantry_logical_device_t *device) {
+static gantry_status_t strategy_add_device(gantry_strategy_t *strategy,
+                                           const gantry_logical_device_t *device) {
     const char *name = gantry_logical_device_full_name(device);
     for (size_t i = 0; i < strategy->count; ++i) {
         if (strcmp(strategy->devices[i], name) == 0)
@@ -79,24 +79,24 @@ static void choose_reduction(gantry_strategy_t *strategy, gantry_runtime_t *runt
 
 /* ---- all devices of a type ---- */
 
-static gantry_status_t add_all(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
-                               const char *type) {
+static gantry_status_t strategy_add_all(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                                        const char *type) {
     const gantry_logical_device_t *devices[256];
     size_t count = 0;
     GANTRY__TRAIN_TRY(gantry_list_logical_devices(runtime, type, 256, devices, &count));
     if (count > 256) count = 256;
     strategy->devices = gantry__train_alloc(count, sizeof *strategy->devices);
     if (!strategy->devices) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(add_device(strategy, devices[i]));
+    for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(strategy_add_device(strategy, devices[i]));
     return GANTRY_OK;
 }
 
 static gantry_status_t add_default(gantry_strategy_t *strategy, gantry_runtime_t *runtime) {
-    GANTRY__TRAIN_TRY(add_all(strategy, runtime, "GPU"));
+    GANTRY__TRAIN_TRY(strategy_add_all(strategy, runtime, "GPU"));
     if (strategy->count > 0) return GANTRY_OK;
     gantry__train_free((void *)strategy->devices);
     strategy->devices = NULL;
-    GANTRY__TRAIN_TRY(add_all(strategy, runtime, "CPU"));
+    GANTRY__TRAIN_TRY(strategy_add_all(strategy, runtime, "CPU"));
     if (strategy->count > 0) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
@@ -106,7 +106,7 @@ static gantry_status_t add_default(gantry_strategy_t *strategy, gantry_runtime_t
 /* ---- named devices ---- */
 
 /* "/device:gpu:0": a full name has its type in capitals; "/gpu:0" is a short form. */
-static gantry_status_t check_type(const char *name) {
+static gantry_status_t strategy_check_type(const char *name) {
     const char *type = strstr(name, "device:");
     if (!type) return GANTRY_OK;
     type += strlen("device:");
@@ -128,15 +128,15 @@ static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *
         if (!names[i])
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "gantry_mirrored_strategy: device %zu is NULL", i);
-        GANTRY__TRAIN_TRY(check_type(names[i]));
+        GANTRY__TRAIN_TRY(strategy_check_type(names[i]));
         GANTRY__TRAIN_TRY(gantry_find_logical_device(runtime, names[i], &device));
-        GANTRY__TRAIN_TRY(add_device(strategy, device));
+        GANTRY__TRAIN_TRY(strategy_add_device(strategy, device));
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t fill(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
-                            const char *const *devices, size_t count) {
+static gantry_status_t strategy_fill(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                                     const char *const *devices, size_t count) {
     if (!runtime)
         return gantry__train_fail_null(NULL, "gantry_mirrored_strategy", "runtime",
                                        "one from gantry_runtime_create");
@@ -150,7 +150,7 @@ gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const cha
                                             size_t count) {
     gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
-    if (fill(strategy, runtime, devices, count) == GANTRY_OK) {
+    if (strategy_fill(strategy, runtime, devices, count) == GANTRY_OK) {
         strategy_log(runtime, strategy);
         choose_reduction(strategy, runtime);
         return strategy;
@@ -186,7 +186,7 @@ static gantry_status_t fill_worker(gantry_strategy_t *strategy, gantry_runtime_t
     size_t gpus = 0;
     char name[32];
     const char *const list[] = {name};
-    if (devices || !runtime) return fill(strategy, runtime, devices, count);
+    if (devices || !runtime) return strategy_fill(strategy, runtime, devices, count);
     GANTRY__TRAIN_TRY(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &gpus));
     (void)snprintf(name, sizeof name, gpus ? "GPU:%zu" : "CPU:0",
                    gpus ? strategy->communicator.local_rank % gpus : 0);

@@ -22,6 +22,7 @@
 #include "train/base/join_vectors.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
+#include "train/tape/record_make.h"
 #include "train/tape/rule.h"
 #include "train/tape/slices.h"
 #include "train/tape/tape_state.h"
@@ -169,8 +170,8 @@ static bool may_be_alike(const gantry_shape_t *a, const gantry_shape_t *b) {
     return may;
 }
 
-static gantry_status_t check_gradient(const gantry__record_t *record, size_t input,
-                                      const gantry_tensor_t *gradient) {
+static gantry_status_t backprop_check_gradient(const gantry__record_t *record, size_t input,
+                                               const gantry_tensor_t *gradient) {
     const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape;
     gantry_dtype_t dtype;
     describe_input(record, input, &dtype, &shape);
@@ -200,7 +201,7 @@ static gantry_status_t take_gradients(backprop_t *b, gantry_scope_t *scope,
         if (b->slices[i].values)
             GANTRY__TRAIN_TRY(keep_slices(b, record->numbers[i], &b->slices[i]));
         if (!b->wants[i] || !b->dx[i]) continue;
-        GANTRY__TRAIN_TRY(check_gradient(record, i, b->dx[i]));
+        GANTRY__TRAIN_TRY(backprop_check_gradient(record, i, b->dx[i]));
         GANTRY__TRAIN_TRY(add_gradient(b, scope, record->numbers[i], b->dx[i]));
     }
     return GANTRY_OK;
@@ -225,8 +226,8 @@ static gantry_status_t fail_rule(const gantry_scope_t *scope, const char *op) {
     return gantry__train_fail(status, "%s%s", is_there ? "" : prefix, why);
 }
 
-static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
-                                const gantry__record_t *record) {
+static gantry_status_t backprop_run_rule(backprop_t *b, gantry_scope_t *scope,
+                                         const gantry__record_t *record) {
     gantry__rule_call_t call = {.scope = scope,
                                 .record = record,
                                 .x = record->tensors,
@@ -243,7 +244,7 @@ static gantry_status_t run_rule(backprop_t *b, gantry_scope_t *scope,
 }
 
 /* Whether the record is on a way from the target to a source; fills in what its rule gets. */
-static bool prepare(backprop_t *b, const gantry__record_t *record) {
+static bool backprop_prepare(backprop_t *b, const gantry__record_t *record) {
     bool has_gradient = false, is_wanted = false;
     for (size_t k = 0; k < record->output_count; ++k) {
         const uint32_t number = record->numbers[record->input_count + k];
@@ -272,12 +273,12 @@ static gantry_status_t end_rule(gantry_scope_t *inner, gantry_status_t status) {
     return status == GANTRY_OK ? GANTRY_OK : gantry__train_fail(status, "%s", why);
 }
 
-static gantry_status_t step_back(backprop_t *b, const gantry__record_t *record) {
-    if (!prepare(b, record)) return GANTRY_OK;
+static gantry_status_t backprop_step_back(backprop_t *b, const gantry__record_t *record) {
+    if (!backprop_prepare(b, record)) return GANTRY_OK;
     gantry_scope_t *inner = gantry_scope_begin_in(b->tape->scope, NULL);
     if (!inner) return gantry__train_no_inner(b->tape->scope);
     b->tape->running = record;
-    gantry_status_t status = run_rule(b, inner, record);
+    gantry_status_t status = backprop_run_rule(b, inner, record);
     b->tape->running = NULL;
     return end_rule(inner, status);
 }
@@ -307,7 +308,8 @@ static const gantry_tensor_t *sum_reads(backprop_t *b, const gantry_variable_t *
     return sum;
 }
 
-static const gantry_tensor_t *make_zeros(gantry_scope_t *scope, const gantry_source_t *source) {
+static const gantry_tensor_t *backprop_make_zeros(gantry_scope_t *scope,
+                                                  const gantry_source_t *source) {
     if (source->tensor) return gantry_zeros_like(scope, source->tensor);
     return gantry_zeros(scope, gantry_variable_dtype(source->variable),
                         *gantry_variable_shape(source->variable));
@@ -319,10 +321,11 @@ static const gantry_tensor_t *dense_of(backprop_t *b, const gantry_source_t *sou
     return number == GANTRY__POINTER_MAP_NONE ? NULL : b->gradients[number];
 }
 
-static const gantry_tensor_t *hand_out(gantry_scope_t *scope, const gantry_tensor_t *gradient,
-                                       const gantry_source_t *source, bool zeros) {
+static const gantry_tensor_t *backprop_hand_out(gantry_scope_t *scope,
+                                                const gantry_tensor_t *gradient,
+                                                const gantry_source_t *source, bool zeros) {
     if (gradient) return gantry_identity(scope, gradient);
-    return zeros ? make_zeros(scope, source) : NULL;
+    return zeros ? backprop_make_zeros(scope, source) : NULL;
 }
 
 /* ---- slices ---- */
@@ -337,8 +340,8 @@ static bool is_of_source(const backprop_t *b, uint32_t number, const gantry_sour
 }
 
 /* Joins the source's parts; list must have room for two tensors of each part. */
-static void join_parts(backprop_t *b, const gantry_source_t *source, const gantry_tensor_t **list,
-                       gantry_gradient_t *out) {
+static void backprop_join_parts(backprop_t *b, const gantry_source_t *source,
+                                const gantry_tensor_t **list, gantry_gradient_t *out) {
     gantry_scope_t *scope = b->tape->scope;
     const gantry_tensor_t **values = list, **indices = list + b->part_count;
     size_t count = 0;
@@ -364,10 +367,10 @@ static gantry_status_t hand_over_any(backprop_t *b, const gantry_source_t *sourc
     if (!list) return GANTRY_RESOURCE_EXHAUSTED;
     out->shape = source->tensor ? *gantry_tensor_shape(source->tensor)
                                 : *gantry_variable_shape(source->variable);
-    join_parts(b, source, list, out);
+    backprop_join_parts(b, source, list, out);
     gantry__train_free((void *)list);
     if (!out->values) {
-        out->dense = hand_out(scope, dense, source, zeros);
+        out->dense = backprop_hand_out(scope, dense, source, zeros);
     } else if (dense) {
         out->dense = gantry_add(scope, dense, gantry_gradient_to_dense(scope, out));
         out->values = out->indices = NULL;
@@ -375,14 +378,14 @@ static gantry_status_t hand_over_any(backprop_t *b, const gantry_source_t *sourc
     return gantry_scope_status(scope);
 }
 
-static gantry_status_t hand_over(backprop_t *b, const gantry_source_t *sources, size_t count,
-                                 bool zeros, const results_t *out) {
+static gantry_status_t backprop_hand_over(backprop_t *b, const gantry_source_t *sources,
+                                          size_t count, bool zeros, const results_t *out) {
     gantry_scope_t *scope = b->tape->scope;
     for (size_t i = 0; i < count; ++i) {
         if (out->any)
             GANTRY__TRAIN_TRY(hand_over_any(b, &sources[i], zeros, &out->any[i]));
         else
-            out->dense[i] = hand_out(scope, dense_of(b, &sources[i]), &sources[i], zeros);
+            out->dense[i] = backprop_hand_out(scope, dense_of(b, &sources[i]), &sources[i], zeros);
     }
     return gantry_scope_status(scope);
 }
@@ -393,8 +396,9 @@ static gantry_status_t backprop_run(backprop_t *b, const goal_t *goal) {
     for (size_t i = 0; i < goal->target_count; ++i)
         GANTRY__TRAIN_TRY(seed(b, goal->targets[i], goal->target_gradients[i], goal->is_ones));
     const size_t recorded = b->tape->record_count;
-    for (size_t i = recorded; i-- > 0;) GANTRY__TRAIN_TRY(step_back(b, &b->tape->records[i]));
-    return hand_over(b, goal->sources, goal->source_count, goal->is_zeros, &goal->out);
+    for (size_t i = recorded; i-- > 0;)
+        GANTRY__TRAIN_TRY(backprop_step_back(b, &b->tape->records[i]));
+    return backprop_hand_over(b, goal->sources, goal->source_count, goal->is_zeros, &goal->out);
 }
 
 static gantry_status_t add_uses(gantry_tape_t *tape, gantry__record_t *record) {
@@ -409,7 +413,7 @@ static gantry_status_t add_uses(gantry_tape_t *tape, gantry__record_t *record) {
 }
 
 /* Functions whose uses could not be found when they were recorded. */
-static gantry_status_t find_uses(gantry_tape_t *tape) {
+static gantry_status_t backprop_find_uses(gantry_tape_t *tape) {
     for (size_t i = 0; i < tape->record_count; ++i) {
         gantry__record_t *record = &tape->records[i];
         if (record->function && !record->has_uses) GANTRY__TRAIN_TRY(add_uses(tape, record));
@@ -418,10 +422,10 @@ static gantry_status_t find_uses(gantry_tape_t *tape) {
 }
 
 /* A tape that is not persistent does not record its own gradient, and ends with it. */
-static gantry_status_t compute(gantry_tape_t *tape, const goal_t *goal) {
+static gantry_status_t backprop_compute(gantry_tape_t *tape, const goal_t *goal) {
     backprop_t b;
     tape->is_computing = true;
-    gantry_status_t status = find_uses(tape);
+    gantry_status_t status = backprop_find_uses(tape);
     if (status == GANTRY_OK) {
         status = backprop_init(&b, tape, goal->out.any != NULL);
         if (status == GANTRY_OK) status = backprop_run(&b, goal);
@@ -443,7 +447,7 @@ gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_
                          .source_count = source_count,
                          .out.dense = out_gradients};
     for (size_t i = 0; i < source_count; ++i) out_gradients[i] = NULL;
-    return gantry__train_hand_on(tape->scope, compute(tape, &goal));
+    return gantry__train_hand_on(tape->scope, backprop_compute(tape, &goal));
 }
 
 /* ---- the public calls ---- */
@@ -538,14 +542,14 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
         status = gantry_scope_status(tape->scope);
     }
     if (status == GANTRY_OK)
-        status = compute(tape, &(goal_t){.targets = &target,
-                                         .target_gradients = &target_gradient,
-                                         .target_count = 1,
-                                         .is_ones = true,
-                                         .sources = sources,
-                                         .source_count = source_count,
-                                         .is_zeros = chosen.zeros_where_unconnected,
-                                         .out = *out});
+        status = backprop_compute(tape, &(goal_t){.targets = &target,
+                                                  .target_gradients = &target_gradient,
+                                                  .target_count = 1,
+                                                  .is_ones = true,
+                                                  .sources = sources,
+                                                  .source_count = source_count,
+                                                  .is_zeros = chosen.zeros_where_unconnected,
+                                                  .out = *out});
     gantry__tape_leave(tape);
     return gantry__train_hand_on(scope, status);
 }
@@ -622,7 +626,7 @@ static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t
 
 static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape,
                                   const gantry_tensor_t *target) {
-    GANTRY__TRAIN_TRY(find_uses(tape));
+    GANTRY__TRAIN_TRY(backprop_find_uses(tape));
     GANTRY__TRAIN_TRY(backprop_init(&steps->pass, tape, false));
     steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
     if (!steps->ready_at) return GANTRY_RESOURCE_EXHAUSTED;
@@ -675,7 +679,7 @@ gantry_status_t gantry__backprop_until(gantry__backprop_t *backprop, size_t sour
     backprop_t *pass = &backprop->pass;
     *out_gradient = NULL;
     while (backprop->done > backprop->ready_at[source])
-        GANTRY__TRAIN_TRY(step_back(pass, &pass->tape->records[--backprop->done]));
-    return hand_over(pass, &backprop->sources[source], 1, false,
-                     &(results_t){.dense = out_gradient});
+        GANTRY__TRAIN_TRY(backprop_step_back(pass, &pass->tape->records[--backprop->done]));
+    return backprop_hand_over(pass, &backprop->sources[source], 1, false,
+                              &(results_t){.dense = out_gradient});
 }

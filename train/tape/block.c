@@ -11,28 +11,28 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- life ---- */
 
-gantry__block_t *gantry__block_of(const gantry_function_body_fn *bodies, void *user) {
+gantry__gradient_block_t *gantry__block_of(const gantry_function_body_fn *bodies, void *user) {
     return gantry__is_branch_gradient(bodies[0]) || gantry__is_loop_gradient(bodies[0]) ? user
                                                                                         : NULL;
 }
 
-gantry__block_t *gantry__block_retain(gantry__block_t *block) {
+gantry__gradient_block_t *gantry__block_retain(gantry__gradient_block_t *block) {
     if (block) ++block->references;
     return block;
 }
 
-static void release_all(tensor **tensors, size_t count) {
+static void block_release_all(tensor **tensors, size_t count) {
     for (size_t i = 0; tensors && i < count; ++i)
         gantry_tensor_release((gantry_tensor_t *)tensors[i]);
     gantry__train_free((void *)tensors);
 }
 
-void gantry__block_release(gantry__block_t *block) {
+void gantry__block_release(gantry__gradient_block_t *block) {
     if (!block || --block->references > 0) return;
     gantry__block_release(block->below);
-    release_all(block->tensors, block->source_count);
-    release_all(block->history, block->input_count);
-    release_all(block->injected, block->input_count);
+    block_release_all(block->tensors, block->source_count);
+    block_release_all(block->history, block->input_count);
+    block_release_all(block->injected, block->input_count);
     gantry__train_free((void *)block->bodies);
     gantry__train_free((void *)block->variables);
     gantry__train_free(block->inputs);
@@ -44,7 +44,7 @@ void gantry__block_release(gantry__block_t *block) {
     gantry__train_free(block);
 }
 
-static bool allocate(gantry__block_t *block) {
+static bool block_allocate(gantry__gradient_block_t *block) {
     const size_t sources = block->source_count, inputs = block->input_count;
     block->bodies = gantry__train_alloc(block->body_count, sizeof *block->bodies);
     block->tensors = gantry__train_alloc(sources, sizeof *block->tensors);
@@ -62,7 +62,8 @@ static bool allocate(gantry__block_t *block) {
            block->injected;
 }
 
-static void fill_sources(gantry__block_t *block, const gantry__rule_call_t *c, size_t first_input) {
+static void fill_sources(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                         size_t first_input) {
     const gantry__record_t *record = c->record;
     size_t source = 0;
     for (; source < block->input_count; ++source) {
@@ -78,20 +79,20 @@ static void fill_sources(gantry__block_t *block, const gantry__rule_call_t *c, s
     }
 }
 
-gantry__block_t *gantry__block_make(const gantry__rule_call_t *c,
-                                    const gantry__forward_t *forward) {
-    gantry__block_t *block = gantry__train_alloc(1, sizeof *block);
+gantry__gradient_block_t *gantry__block_make(const gantry__rule_call_t *c,
+                                             const gantry__forward_t *forward) {
+    gantry__gradient_block_t *block = gantry__train_alloc(1, sizeof *block);
     if (!block) return NULL;
-    *block = (gantry__block_t){.references = 1,
-                               .body_count = forward->body_count,
-                               .user = forward->user,
-                               .below = gantry__block_retain(forward->below),
-                               .input_count = forward->input_count,
-                               .output_count = forward->output_count,
-                               .source_count = forward->input_count};
+    *block = (gantry__gradient_block_t){.references = 1,
+                                        .body_count = forward->body_count,
+                                        .user = forward->user,
+                                        .below = gantry__block_retain(forward->below),
+                                        .input_count = forward->input_count,
+                                        .output_count = forward->output_count,
+                                        .source_count = forward->input_count};
     for (size_t i = c->record->given_count; i < c->record->input_count; ++i)
         block->source_count += c->wants[i];
-    if (!allocate(block)) {
+    if (!block_allocate(block)) {
         gantry__block_release(block);
         return NULL;
     }
@@ -103,8 +104,9 @@ gantry__block_t *gantry__block_make(const gantry__rule_call_t *c,
 
 /* ---- running a body ---- */
 
-gantry_status_t gantry__block_call(gantry__block_t *block, size_t body, gantry_scope_t *scope,
-                                   tensor *const *inputs, tensor **outputs, size_t output_count) {
+gantry_status_t gantry__block_call(gantry__gradient_block_t *block, size_t body,
+                                   gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                                   size_t output_count) {
     for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;
     if (block->below) block->below->next_body = body;
     {
@@ -121,8 +123,8 @@ gantry_status_t gantry__block_call(gantry__block_t *block, size_t body, gantry_s
     return GANTRY_OK;
 }
 
-gantry__run_t *gantry__run_make(const gantry__block_t *block) {
-    gantry__run_t *run = gantry__train_alloc(1, sizeof *run);
+gantry__body_run_t *gantry__run_make(const gantry__gradient_block_t *block) {
+    gantry__body_run_t *run = gantry__train_alloc(1, sizeof *run);
     if (!run) return NULL;
     run->sources = gantry__train_alloc(block->source_count, sizeof *run->sources);
     run->gradients = gantry__train_alloc(block->source_count, sizeof *run->gradients);
@@ -131,7 +133,7 @@ gantry__run_t *gantry__run_make(const gantry__block_t *block) {
     return NULL;
 }
 
-void gantry__run_free(gantry__run_t *run) {
+void gantry__run_free(gantry__body_run_t *run) {
     if (!run) return;
     gantry__train_free(run->sources);
     gantry__train_free((void *)run->gradients);
@@ -139,7 +141,8 @@ void gantry__run_free(gantry__run_t *run) {
 }
 
 /* Sources that are wanted, without gaps. */
-static size_t list_sources(gantry__run_t *run, const gantry__block_t *block, tensor *const *x) {
+static size_t list_sources(gantry__body_run_t *run, const gantry__gradient_block_t *block,
+                           tensor *const *x) {
     size_t count = 0;
     for (size_t i = 0; i < block->source_count; ++i) {
         if (!block->wants[i]) continue;
@@ -150,7 +153,8 @@ static size_t list_sources(gantry__run_t *run, const gantry__block_t *block, ten
     return count;
 }
 
-static gantry_status_t watch_sources(const gantry__run_t *run, size_t count, gantry_tape_t *tape) {
+static gantry_status_t watch_sources(const gantry__body_run_t *run, size_t count,
+                                     gantry_tape_t *tape) {
     for (size_t i = 0; i < count; ++i) {
         const gantry_source_t *source = &run->sources[i];
         GANTRY__TRAIN_TRY(source->tensor ? gantry_tape_watch(tape, source->tensor)
@@ -159,13 +163,15 @@ static gantry_status_t watch_sources(const gantry__run_t *run, size_t count, gan
     return GANTRY_OK;
 }
 
-static void spread_gradients(gantry__run_t *run, const gantry__block_t *block, size_t count) {
+static void spread_gradients(gantry__body_run_t *run, const gantry__gradient_block_t *block,
+                             size_t count) {
     for (size_t i = block->source_count; i-- > 0;)
         run->gradients[i] = block->wants[i] ? run->gradients[--count] : NULL;
 }
 
-static gantry_status_t run_under(gantry__run_t *run, gantry__block_t *block, size_t body,
-                                 gantry_scope_t *scope, tensor *const *x, gantry_tape_t *tape) {
+static gantry_status_t run_under(gantry__body_run_t *run, gantry__gradient_block_t *block,
+                                 size_t body, gantry_scope_t *scope, tensor *const *x,
+                                 gantry_tape_t *tape) {
     const size_t count = list_sources(run, block, x);
     GANTRY__TRAIN_TRY(watch_sources(run, count, tape));
     GANTRY__TRAIN_TRY(gantry__block_call(block, body, scope, x, run->y, block->output_count));
@@ -180,8 +186,8 @@ static gantry_status_t run_under(gantry__run_t *run, gantry__block_t *block, siz
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__run_body(gantry__run_t *run, gantry__block_t *block, size_t body,
-                                 gantry_scope_t *scope, tensor *const *x) {
+gantry_status_t gantry__run_body(gantry__body_run_t *run, gantry__gradient_block_t *block,
+                                 size_t body, gantry_scope_t *scope, tensor *const *x) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_tape_t *tape =
         gantry_tape_begin(scope, &(gantry_tape_options_t){.watches_named_variables = true});
@@ -199,8 +205,8 @@ tensor **gantry__block_list(gantry_scope_t *scope, size_t count) {
     return list;
 }
 
-tensor *gantry__block_zeros(const gantry__block_t *block, gantry_scope_t *scope, size_t source,
-                            tensor *const *x) {
+tensor *gantry__block_zeros(const gantry__gradient_block_t *block, gantry_scope_t *scope,
+                            size_t source, tensor *const *x) {
     if (source < block->input_count) return gantry_zeros_like(scope, x[source]);
     if (block->tensors[source]) return gantry_zeros_like(scope, block->tensors[source]);
     const gantry_variable_t *variable = block->variables[source];
@@ -214,13 +220,13 @@ tensor *gantry__block_settle(gantry_scope_t *scope, tensor *gradient, tensor *li
     return gantry_reshape(scope, gradient, gantry__shape(like));
 }
 
-size_t gantry__block_count_given(const gantry__block_t *block) {
+size_t gantry__block_count_given(const gantry__gradient_block_t *block) {
     size_t count = 0;
     for (size_t i = 0; i < block->source_count; ++i) count += block->gives[i];
     return count;
 }
 
-void gantry__block_hand_out(const gantry__block_t *block, const gantry__rule_call_t *c,
+void gantry__block_hand_out(const gantry__gradient_block_t *block, const gantry__rule_call_t *c,
                             tensor *const *gradients) {
     size_t next = 0;
     for (size_t i = 0; i < block->source_count; ++i) {
@@ -251,12 +257,12 @@ gantry_status_t gantry__check_again(const gantry__rule_call_t *c) {
     return gantry__train_hand_on(c->scope, status);
 }
 
-void gantry__stop_probe(gantry__block_t *block, gantry_scope_t *scope) {
+void gantry__stop_probe(gantry__gradient_block_t *block, gantry_scope_t *scope) {
     block->is_probed = true;
     (void)gantry_scope_fail(scope, GANTRY_CANCELLED, "a gradient only asks");
 }
 
-gantry_status_t gantry__end_probe(gantry__block_t *block, gantry_scope_t *outer,
+gantry_status_t gantry__end_probe(gantry__gradient_block_t *block, gantry_scope_t *outer,
                                   gantry_scope_t *probe) {
     if (block->is_probed) {
         gantry_scope_clear(probe);

@@ -3,7 +3,6 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/numerics/numerics.h"
 #include "train/tape/tape_state.h"
 
 const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
@@ -16,9 +15,9 @@ const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_
 }
 
 /* An object of the outer scope's own over each output of forward. */
-static gantry_status_t run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
-                                   void *user, const gantry_tensor_t *const *inputs,
-                                   const gantry_tensor_t **outputs, size_t output_count) {
+static gantry_status_t custom_run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
+                                          void *user, const gantry_tensor_t *const *inputs,
+                                          const gantry_tensor_t **outputs, size_t output_count) {
     GANTRY__TRAIN_TRY(gantry_scope_lend(inner));
     {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
@@ -54,20 +53,19 @@ static gantry_status_t check_custom(gantry_scope_t *scope, gantry_function_body_
                                             : "outputs");
 }
 
-gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t *numerics,
+gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
                                         gantry_function_body_fn forward,
                                         gantry_backward_fn backward, void *user,
                                         const gantry_tensor_t *const *inputs, size_t input_count,
                                         const gantry_tensor_t **outputs, size_t output_count) {
-    gantry_observer_t inside;
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     GANTRY__TRAIN_TRY(
         check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
     if (!inner) return gantry__train_no_inner(scope);
-    if (gantry__numerics_look_into(numerics, inner, &inside) == GANTRY_OK)
-        (void)run_forward(inner, forward, user, inputs, outputs, output_count);
+    if (!inside || gantry_scope_observe(inner, inside) == GANTRY_OK)
+        (void)custom_run_forward(inner, forward, user, inputs, outputs, output_count);
     gantry_status_t status = gantry_scope_end(inner);
     if (status != GANTRY_OK) {
         for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;

@@ -50,7 +50,7 @@ static tensor *row_of(const jacobian_t *j, tensor *gradient) {
                           j->samples == 0 ? GANTRY_SHAPE(-1) : GANTRY_SHAPE(j->samples, 1, -1));
 }
 
-static gantry_status_t run_pass(jacobian_t *j, int64_t at) {
+static gantry_status_t jacobian_run_pass(jacobian_t *j, int64_t at) {
     GANTRY__TRAIN_TRY(gantry__tape_gradient_as(j->tape, j->target, seed_of(j, at), j->sources,
                                                j->source_count, j->options, j->gradients, j->call));
     for (size_t i = 0; i < j->source_count; ++i)
@@ -108,7 +108,7 @@ static tensor *join_rows(const jacobian_t *j, size_t i) {
 }
 
 static gantry_status_t run_passes(jacobian_t *j, tensor **out_jacobians) {
-    for (int64_t at = 0; at < j->passes; ++at) GANTRY__TRAIN_TRY(run_pass(j, at));
+    for (int64_t at = 0; at < j->passes; ++at) GANTRY__TRAIN_TRY(jacobian_run_pass(j, at));
     for (size_t i = 0; i < j->source_count; ++i) {
         tensor *joined = join_rows(j, i);
         if (joined) out_jacobians[i] = gantry_scope_keep(j->scope, joined);
@@ -118,7 +118,7 @@ static gantry_status_t run_passes(jacobian_t *j, tensor **out_jacobians) {
 
 /* ---- checks ---- */
 
-static gantry_status_t check_result(const jacobian_t *j, size_t i) {
+static gantry_status_t jacobian_check_result(const jacobian_t *j, size_t i) {
     gantry_shape_t shape = *gantry_tensor_shape(j->target);
     const gantry_shape_t *source = shape_of_source(&j->sources[i]);
     char text[256], wanted[256];
@@ -141,7 +141,7 @@ static gantry_status_t check_result(const jacobian_t *j, size_t i) {
         j->call, wanted, i, text, GANTRY_MAX_RANK);
 }
 
-static gantry_status_t check_target(jacobian_t *j, bool is_batch) {
+static gantry_status_t jacobian_check_target(jacobian_t *j, bool is_batch) {
     const gantry_shape_t *shape = gantry_tensor_shape(j->target);
     const int64_t elements = gantry_shape_elements(shape);
     char text[256];
@@ -165,7 +165,7 @@ static gantry_status_t check_target(jacobian_t *j, bool is_batch) {
     return GANTRY_OK;
 }
 
-static gantry_status_t check_sources(const jacobian_t *j) {
+static gantry_status_t jacobian_check_sources(const jacobian_t *j) {
     for (size_t i = 0; i < j->source_count; ++i) {
         const gantry_source_t *source = &j->sources[i];
         if (!source->tensor == !source->variable)
@@ -173,7 +173,7 @@ static gantry_status_t check_sources(const jacobian_t *j) {
                 GANTRY_INVALID_ARGUMENT,
                 "%s: source %zu has %s; a tensor or a variable is accepted", j->call, i,
                 source->tensor ? "both a tensor and a variable" : "neither tensor nor variable");
-        GANTRY__TRAIN_TRY(check_result(j, i));
+        GANTRY__TRAIN_TRY(jacobian_check_result(j, i));
     }
     return GANTRY_OK;
 }
@@ -189,7 +189,7 @@ static gantry_status_t allocate_rows(jacobian_t *j) {
 }
 
 /* The tape lends its scope, and what it recorded to several gradients. */
-static gantry_status_t compute(jacobian_t *j, tensor **out_jacobians) {
+static gantry_status_t jacobian_compute(jacobian_t *j, tensor **out_jacobians) {
     gantry_tape_t *tape = j->tape;
     gantry_status_t status = allocate_rows(j);
     gantry__tape_enter(tape);
@@ -209,7 +209,7 @@ static gantry_status_t compute(jacobian_t *j, tensor **out_jacobians) {
     return gantry__train_hand_on(j->outer, status);
 }
 
-static gantry_status_t check_call(jacobian_t *j, bool is_batch, tensor **out_jacobians) {
+static gantry_status_t jacobian_check_call(jacobian_t *j, bool is_batch, tensor **out_jacobians) {
     static const char what[] = "a tensor is accepted";
     GANTRY__TRAIN_TRY(gantry__tape_check(j->tape, j->call));
     j->outer = j->tape->scope;
@@ -222,8 +222,8 @@ static gantry_status_t check_call(jacobian_t *j, bool is_batch, tensor **out_jac
         status = gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                     "%s: %s is NULL; an array of %zu is accepted", j->call,
                                     j->sources ? "out_jacobians" : "sources", j->source_count);
-    if (status == GANTRY_OK) status = check_target(j, is_batch);
-    if (status == GANTRY_OK) status = check_sources(j);
+    if (status == GANTRY_OK) status = jacobian_check_target(j, is_batch);
+    if (status == GANTRY_OK) status = jacobian_check_sources(j);
     return gantry__train_hand_on(j->outer, status);
 }
 
@@ -239,8 +239,8 @@ gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t 
                     .options = options,
                     .call = "gantry_tape_jacobian"};
     for (size_t i = 0; out_jacobians && i < source_count; ++i) out_jacobians[i] = NULL;
-    GANTRY__TRAIN_TRY(check_call(&j, false, out_jacobians));
-    return compute(&j, out_jacobians);
+    GANTRY__TRAIN_TRY(jacobian_check_call(&j, false, out_jacobians));
+    return jacobian_compute(&j, out_jacobians);
 }
 
 const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,
@@ -261,6 +261,6 @@ const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,
                     .source_count = 1,
                     .options = &zeros,
                     .call = "gantry_tape_batch_jacobian"};
-    if (check_call(&j, true, &out) == GANTRY_OK) (void)compute(&j, &out);
+    if (jacobian_check_call(&j, true, &out) == GANTRY_OK) (void)jacobian_compute(&j, &out);
     return out;
 }

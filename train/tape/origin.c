@@ -2,11 +2,12 @@
 #include "train/tape/origin.h"
 
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 
 struct gantry__origin_t {
     gantry_function_t *function;    /* whose gradient it is; no reference */
     const gantry__origin_t *before; /* of that function */
-    gantry__block_t *block;
+    gantry__gradient_block_t *block;
 };
 
 static const char origin_key;
@@ -40,7 +41,7 @@ void gantry__origin_let_go(gantry_function_t *function, const gantry__origin_t *
 }
 
 gantry_status_t gantry__origin_keep(gantry_function_t *made, gantry_function_t *function,
-                                    gantry__block_t *block) {
+                                    gantry__gradient_block_t *block) {
     gantry__origin_t *origin = gantry__train_alloc(1, sizeof *origin);
     if (!origin) return GANTRY_RESOURCE_EXHAUSTED;
     *origin = (gantry__origin_t){function, origin_of(function), block};

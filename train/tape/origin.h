@@ -5,14 +5,16 @@
 #ifndef GANTRY_TRAIN_ORIGIN_H
 #define GANTRY_TRAIN_ORIGIN_H
 
-#include "train/tape/block.h"
+#include <gantry_train/tape.h>
+
+struct gantry__gradient_block_t;
 
 typedef struct gantry__origin_t gantry__origin_t;
 
 /* Notes whose gradient a function is, and gives it the block of its body, which then ends with it.
  * After a failure the block is still the caller's. */
 gantry_status_t gantry__origin_keep(gantry_function_t *made, gantry_function_t *function,
-                                    gantry__block_t *block);
+                                    struct gantry__gradient_block_t *block);
 /* Takes references to a function, which may be NULL, and to its origins. It returns what
  * gantry__origin_let_go must get in order to end them. */
 const gantry__origin_t *gantry__origin_hold(gantry_function_t *function);

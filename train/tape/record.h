@@ -14,7 +14,7 @@
 #define GANTRY__NOT_TRACKED UINT32_MAX
 
 struct gantry__rule_t;
-struct gantry__block_t;
+struct gantry__gradient_block_t;
 
 /* What a body uses in addition to its inputs: a tensor or a variable. */
 typedef struct gantry__use_t {
@@ -43,18 +43,9 @@ typedef struct gantry__record_t {
     const struct gantry__origin_t *origin; /* with references to function and its origins */
     gantry_shape_t *shapes; /* of a function, in its trace: of given_count inputs, then outputs */
     uint64_t most_steps;
-    char *effect;                  /* an op that must not run twice, or NULL */
-    struct gantry__block_t *block; /* user, if a gradient made the bodies: block.h */
-    bool has_uses;                 /* of a function: they were added */
+    char *effect;                           /* an op that must not run twice, or NULL */
+    struct gantry__gradient_block_t *block; /* user, if a gradient made the bodies: block.h */
+    bool has_uses;                          /* of a function: they were added */
 } gantry__record_t;
-
-/* Copies an observation. The caller must set the numbers. After a failure there is nothing to
- * deinit. */
-gantry_status_t gantry__record_init(gantry__record_t *record,
-                                    const gantry_observation_t *observation);
-/* Adds what the bodies use to the inputs. */
-gantry_status_t gantry__record_add_uses(gantry__record_t *record, const gantry__use_t *uses,
-                                        size_t count);
-void gantry__record_deinit(gantry__record_t *record);
 
 #endif

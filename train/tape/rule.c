@@ -6,7 +6,6 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/tape/rule_help.h"
 
 /* ---- finding ---- */
 
@@ -22,7 +21,7 @@ const gantry__rule_t *gantry__rule_table(size_t index) {
 }
 
 /* Compares first letters up to that of the op, because the tables are sorted. */
-static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op) {
+static const gantry__rule_t *rule_find_in(const gantry__rule_t *rule, const char *op) {
     while (rule->op && rule->op[0] < op[0]) ++rule;
     for (; rule->op && rule->op[0] == op[0]; ++rule) {
         if (strcmp(rule->op, op) == 0) return rule;
@@ -33,12 +32,12 @@ static const gantry__rule_t *find_in(const gantry__rule_t *rule, const char *op)
 const gantry__rule_t *gantry__rule_find(const char *op) {
     const gantry__rule_t *rule = NULL;
     for (size_t t = 0; t < sizeof tables / sizeof tables[0] && !rule; ++t)
-        rule = find_in(tables[t], op);
+        rule = rule_find_in(tables[t], op);
     return rule;
 }
 
 const gantry__rule_t *gantry__rule_find_open(const char *op) {
-    return find_in(gantry__rules_open, op);
+    return rule_find_in(gantry__rules_open, op);
 }
 
 /* The names of the library's ops stay where they are. A name of another caller may change: each hit
@@ -130,56 +129,6 @@ const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const
 int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name) {
     const gantry_attr_value_t *attr = gantry__rule_attr(c, name);
     return attr ? attr->i : 0;
-}
-
-/* ---- broadcasting ---- */
-
-/* Whether a size of an operand depends on data, and another operand might repeat it. */
-static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t *operand) {
-    const gantry_shape_t *shape = gantry_tensor_shape(operand);
-    for (size_t i = 0; i < c->record->input_count; ++i) {
-        const gantry_shape_t *other = gantry_tensor_shape(c->x[i]);
-        const int32_t shift = other->rank - shape->rank;
-        for (int32_t d = 0; c->x[i] != operand && d < shape->rank; ++d) {
-            if (shape->dims[d] < 0 && d + shift >= 0 && other->dims[d + shift] != 1) return true;
-        }
-    }
-    return false;
-}
-
-const gantry_tensor_t *gantry__rule_sum_open(const gantry__rule_call_t *c,
-                                             const gantry_tensor_t *gradient,
-                                             const gantry_tensor_t *like) {
-    const gantry_tensor_t *axes[2] = {NULL, NULL};
-    const gantry_tensor_t *shapes[] = {gantry_shape(c->scope, like, GANTRY_INT32),
-                                       gantry_shape(c->scope, gradient, GANTRY_INT32)};
-    const gantry_attr_value_t keep = {.name = "keep_dims", .kind = GANTRY_ATTR_BOOL, .i = true};
-    size_t count = 2;
-    (void)gantry_op_call(c->scope, "BroadcastGradientArgs", shapes, 2, NULL, 0, axes, &count);
-    const gantry_tensor_t *sum =
-        gantry__rule_op(c, "Sum", (const gantry_tensor_t *[]){gradient, axes[0]}, 2, &keep, 1);
-    return gantry__rule_reshape_like(c, sum, like);
-}
-
-const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
-                                           const gantry_tensor_t *gradient,
-                                           const gantry_tensor_t *like) {
-    if (!gradient) return NULL;
-    if (may_be_repeated(c, like)) return gantry__rule_sum_open(c, gradient, like);
-    const gantry_shape_t *from = gantry_tensor_shape(gradient), *to = gantry_tensor_shape(like);
-    const int32_t added = from->rank - to->rank;
-    int32_t axes[GANTRY_MAX_RANK];
-    size_t count = 0;
-    for (int32_t d = 0; d < from->rank; ++d) {
-        if (d < added || (to->dims[d - added] == 1 && from->dims[d] != 1)) axes[count++] = d;
-    }
-    if (count > 0)
-        gradient = gantry_sum(
-            c->scope, gradient,
-            &(gantry_reduce_options_t){.axes = axes, .axis_count = count, .keep_dims = true});
-    return added > 0 || gantry__rule_open_sizes(like) > 0
-               ? gantry__rule_reshape_like(c, gradient, like)
-               : gradient;
 }
 
 void gantry__rule_lacks(const gantry__rule_call_t *c, const char *why) {

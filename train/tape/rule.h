@@ -85,14 +85,6 @@ const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, cons
 /* Returns the recorded attribute; NULL if the op has none of this name. */
 const gantry_attr_value_t *gantry__rule_attr(const gantry__rule_call_t *c, const char *name);
 int64_t gantry__rule_attr_int(const gantry__rule_call_t *c, const char *name);
-/* Sums a gradient over the dimensions along which `like` was broadcast. */
-const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
-                                           const gantry_tensor_t *gradient,
-                                           const gantry_tensor_t *like);
-/* The same where the dimensions follow from the sizes of each call. */
-const gantry_tensor_t *gantry__rule_sum_open(const gantry__rule_call_t *c,
-                                             const gantry_tensor_t *gradient,
-                                             const gantry_tensor_t *like);
 /* Fails the scope with Unimplemented: "the gradient of op X ..." */
 void gantry__rule_lacks(const gantry__rule_call_t *c, const char *why);
 

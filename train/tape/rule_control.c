@@ -28,7 +28,7 @@ bool gantry__is_branch_gradient(gantry_function_body_fn body) {
     return body == gantry__branch_backward;
 }
 
-size_t gantry__branch_inputs(const gantry__block_t *block, const gantry__rule_call_t *c,
+size_t gantry__branch_inputs(const gantry__gradient_block_t *block, const gantry__rule_call_t *c,
                              size_t first_input, tensor **out_inputs) {
     size_t count = 0;
     for (size_t i = 0; i < block->input_count; ++i) out_inputs[count++] = c->x[first_input + i];
@@ -38,7 +38,7 @@ size_t gantry__branch_inputs(const gantry__block_t *block, const gantry__rule_ca
     return count;
 }
 
-static void set_gradients(const gantry__block_t *block, const gantry__run_t *run,
+static void set_gradients(const gantry__gradient_block_t *block, const gantry__body_run_t *run,
                           gantry_scope_t *scope, tensor *const *x, tensor **outputs) {
     size_t next = 0;
     for (size_t i = 0; i < block->source_count; ++i) {
@@ -49,19 +49,19 @@ static void set_gradients(const gantry__block_t *block, const gantry__run_t *run
     }
 }
 
-static void learn_gradients(gantry__block_t *block, const gantry__run_t *run, size_t body,
-                            gantry_scope_t *scope) {
+static void learn_gradients(gantry__gradient_block_t *block, const gantry__body_run_t *run,
+                            size_t body, gantry_scope_t *scope) {
     for (size_t i = 0; i < block->source_count; ++i) block->gives[i] |= run->gradients[i] != NULL;
     if (body + 1 == block->body_count) gantry__stop_probe(block, scope);
 }
 
 void gantry__branch_backward(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                              void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     const size_t body = block->next_body;
     size_t next = block->input_count;
     block->next_body = (body + 1) % block->body_count;
-    gantry__run_t *run = gantry__run_make(block);
+    gantry__body_run_t *run = gantry__run_make(block);
     if (!run) {
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
@@ -80,8 +80,9 @@ void gantry__branch_backward(gantry_scope_t *scope, tensor *const *inputs, tenso
 /* ---- branches ---- */
 
 /* All bodies in their order, each as branch_backward. */
-static void run_with(gantry__block_t *block, const gantry__rule_call_t *c, gantry_scope_t *scope,
-                     gantry_function_body_fn *bodies, tensor **inputs, tensor **gradients) {
+static void run_with(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                     gantry_scope_t *scope, gantry_function_body_fn *bodies, tensor **inputs,
+                     tensor **gradients) {
     const size_t input_count = gantry__branch_inputs(block, c, 1, inputs),
                  count = block->is_probing ? 0 : gantry__block_count_given(block);
     block->next_body = 0;
@@ -94,8 +95,8 @@ static void run_with(gantry__block_t *block, const gantry__rule_call_t *c, gantr
                           gradients, count);
 }
 
-static void run_branch(gantry__block_t *block, const gantry__rule_call_t *c, gantry_scope_t *scope,
-                       tensor **gradients) {
+static void rule_control_run_branch(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                                    gantry_scope_t *scope, tensor **gradients) {
     gantry_function_body_fn *bodies = gantry__train_alloc(block->body_count, sizeof *bodies);
     tensor **inputs = gantry__block_list(scope, block->input_count + block->output_count);
     if (bodies && inputs)
@@ -106,15 +107,16 @@ static void run_branch(gantry__block_t *block, const gantry__rule_call_t *c, gan
     gantry__train_free((void *)inputs);
 }
 
-static gantry_status_t probe_branch(gantry__block_t *block, const gantry__rule_call_t *c) {
+static gantry_status_t probe_branch(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
     if (!probe) return gantry__train_no_inner(c->scope);
     block->is_probing = true;
-    run_branch(block, c, probe, NULL);
+    rule_control_run_branch(block, c, probe, NULL);
     return gantry__end_probe(block, c->scope, probe);
 }
 
-static gantry_status_t differentiate_branch(gantry__block_t *block, const gantry__rule_call_t *c) {
+static gantry_status_t differentiate_branch(gantry__gradient_block_t *block,
+                                            const gantry__rule_call_t *c) {
     GANTRY__TRAIN_TRY(probe_branch(block, c));
     const size_t count = gantry__block_count_given(block);
     if (count == 0) return GANTRY_OK;
@@ -124,7 +126,7 @@ static gantry_status_t differentiate_branch(gantry__block_t *block, const gantry
                                     count, GANTRY_MAX_FUNCTION_VALUES);
     tensor **gradients = gantry__block_list(c->scope, count);
     if (!gradients) return GANTRY_RESOURCE_EXHAUSTED;
-    run_branch(block, c, c->scope, gradients);
+    rule_control_run_branch(block, c, c->scope, gradients);
     if (gantry_scope_status(c->scope) == GANTRY_OK) gantry__block_hand_out(block, c, gradients);
     gantry__train_free((void *)gradients);
     return gantry_scope_status(c->scope);
@@ -140,7 +142,7 @@ static void rule_branch(gantry__rule_call_t *c) {
                                        .input_count = record->given_count - 1,
                                        .output_count = record->output_count};
     if (gantry__check_again(c) != GANTRY_OK) return;
-    gantry__block_t *block = gantry__block_make(c, &forward);
+    gantry__gradient_block_t *block = gantry__block_make(c, &forward);
     if (!block) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
         return;

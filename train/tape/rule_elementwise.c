@@ -140,8 +140,8 @@ static void rule_atan2(gantry__rule_call_t *c) {
 /* ---- choices ---- */
 
 /* dy where the condition holds and where it does not, to two operands. */
-static void choose(gantry__rule_call_t *c, tensor *condition, size_t where_true,
-                   size_t where_false) {
+static void rule_elementwise_choose(gantry__rule_call_t *c, tensor *condition, size_t where_true,
+                                    size_t where_false) {
     gantry_scope_t *s = c->scope;
     tensor *zero = gantry__rule_scalar(c, c->dy[0], 0);
     if (c->wants[where_true])
@@ -152,14 +152,14 @@ static void choose(gantry__rule_call_t *c, tensor *condition, size_t where_true,
 
 /* Equal operands: all of the gradient is the first one's. */
 static void rule_maximum(gantry__rule_call_t *c) {
-    choose(c, gantry_greater_equal(c->scope, c->x[0], c->x[1]), 0, 1);
+    rule_elementwise_choose(c, gantry_greater_equal(c->scope, c->x[0], c->x[1]), 0, 1);
 }
 
 static void rule_minimum(gantry__rule_call_t *c) {
-    choose(c, gantry_less_equal(c->scope, c->x[0], c->x[1]), 0, 1);
+    rule_elementwise_choose(c, gantry_less_equal(c->scope, c->x[0], c->x[1]), 0, 1);
 }
 
-static void rule_select(gantry__rule_call_t *c) { choose(c, c->x[0], 1, 2); }
+static void rule_select(gantry__rule_call_t *c) { rule_elementwise_choose(c, c->x[0], 1, 2); }
 
 static void rule_clip(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;

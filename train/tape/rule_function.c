@@ -37,7 +37,7 @@ typedef struct uses_t {
 typedef struct backward_t {
     struct backward_t *next;
     gantry__signature_t signature;
-    gantry__block_t *block;
+    gantry__gradient_block_t *block;
     gantry_function_t *function; /* NULL: no source has a gradient */
 } backward_t;
 
@@ -123,8 +123,9 @@ static gantry_status_t add_use(uses_t *uses, const gantry__use_t *use) {
 }
 
 /* A tensor with elements was there before the trace, or is a constant; it has a device. */
-static gantry_status_t note_uses(gantry_scope_t *scope, const gantry_observation_t *observation,
-                                 void *user) {
+static gantry_status_t rule_function_note_uses(gantry_scope_t *scope,
+                                               const gantry_observation_t *observation,
+                                               void *user) {
     uses_t *uses = ((uses_probe_t *)user)->uses;
     (void)scope;
     if (observation->variable)
@@ -140,7 +141,7 @@ static void trace_for_uses(gantry_scope_t *scope, tensor *const *inputs, tensor 
                            void *user) {
     uses_probe_t *probe = user;
     const kept_t *kept = probe->kept;
-    gantry_observer_t observer = {.observe = note_uses, .user = probe};
+    gantry_observer_t observer = {.observe = rule_function_note_uses, .user = probe};
     tensor **outputs = gantry__block_list(scope, kept->output_count);
     (void)unused;
     if (outputs && gantry_scope_observe(scope, &observer) == GANTRY_OK &&
@@ -196,8 +197,9 @@ static gantry_status_t make_uses(kept_t *kept, gantry_runtime_t *runtime,
 }
 
 /* The caller must hold the lock. */
-static gantry_status_t find_uses(kept_t *kept, gantry_runtime_t *runtime,
-                                 const gantry__callee_t *callee, const uses_t **out_uses) {
+static gantry_status_t rule_function_find_uses(kept_t *kept, gantry_runtime_t *runtime,
+                                               const gantry__callee_t *callee,
+                                               const uses_t **out_uses) {
     gantry__signature_t signature;
     gantry_status_t status = gantry__signature_of_call(&signature, callee);
     uses_t *uses = status == GANTRY_OK ? take_uses(kept, &signature) : NULL;
@@ -232,7 +234,8 @@ static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantr
 static gantry_status_t copy_uses(kept_t *kept, gantry_tape_t *tape, const gantry__callee_t *callee,
                                  gantry__use_t **out_uses, size_t *out_count) {
     const uses_t *all;
-    GANTRY__TRAIN_TRY(find_uses(kept, gantry_scope_runtime(tape->scope), callee, &all));
+    GANTRY__TRAIN_TRY(
+        rule_function_find_uses(kept, gantry_scope_runtime(tape->scope), callee, &all));
     *out_uses = gantry__train_alloc(all->count, sizeof **out_uses);
     return *out_uses ? number_uses(tape, all, *out_uses, out_count) : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -258,7 +261,8 @@ static void call_function(gantry_scope_t *scope, tensor *const *inputs, tensor *
                                kept->output_count);
 }
 
-static bool is_same(const gantry__block_t *a, const gantry__block_t *b) {
+static bool rule_function_is_same(const gantry__gradient_block_t *a,
+                                  const gantry__gradient_block_t *b) {
     bool same = a->source_count == b->source_count;
     for (size_t i = 0; same && i < a->source_count; ++i)
         same = a->wants[i] == b->wants[i] && a->tensors[i] == b->tensors[i] &&
@@ -270,7 +274,7 @@ static bool is_same(const gantry__block_t *a, const gantry__block_t *b) {
 /* Traces, with a failure at the end, to find out which sources have a gradient. */
 static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *runtime,
                                       gantry_function_t *function) {
-    gantry__block_t *block = backward->block;
+    gantry__gradient_block_t *block = backward->block;
     char name[128];
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .trimmed_with = function};
@@ -293,11 +297,11 @@ static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *ru
     return GANTRY_RESOURCE_EXHAUSTED;
 }
 
-static backward_t *take_backward(kept_t *kept, const gantry__block_t *block,
+static backward_t *take_backward(kept_t *kept, const gantry__gradient_block_t *block,
                                  const gantry__signature_t *signature) {
     backward_t **at = &kept->backwards;
-    while (*at &&
-           !(is_same((*at)->block, block) && gantry__signature_equal(&(*at)->signature, signature)))
+    while (*at && !(rule_function_is_same((*at)->block, block) &&
+                    gantry__signature_equal(&(*at)->signature, signature)))
         at = &(*at)->next;
     backward_t *backward = *at;
     if (backward) *at = backward->next;
@@ -305,13 +309,14 @@ static backward_t *take_backward(kept_t *kept, const gantry__block_t *block,
 }
 
 /* Returns the one that makes room, or NULL. */
-static backward_t *put_first(kept_t *kept, backward_t *backward) {
+static backward_t *rule_function_put_first(kept_t *kept, backward_t *backward) {
     size_t count = 0;
     backward->next = kept->backwards;
     kept->backwards = backward;
     for (backward_t **at = &kept->backwards; *at; at = &(*at)->next) {
         backward_t *oldest = *at;
-        if (!is_same(oldest->block, backward->block) || ++count <= MOST_KEPT) continue;
+        if (!rule_function_is_same(oldest->block, backward->block) || ++count <= MOST_KEPT)
+            continue;
         *at = oldest->next;
         return oldest;
     }
@@ -320,8 +325,8 @@ static backward_t *put_first(kept_t *kept, backward_t *backward) {
 
 /* Takes the reference to block, and the signature. */
 static gantry_status_t make_backward(kept_t *kept, gantry_runtime_t *runtime,
-                                     gantry__block_t *block, gantry__signature_t *signature,
-                                     backward_t **out_backward) {
+                                     gantry__gradient_block_t *block,
+                                     gantry__signature_t *signature, backward_t **out_backward) {
     backward_t *backward = gantry__train_alloc(1, sizeof *backward);
     if (!backward) {
         gantry__block_release(block);
@@ -342,27 +347,29 @@ static gantry_status_t make_backward(kept_t *kept, gantry_runtime_t *runtime,
  * a gradient. */
 typedef struct found_t {
     gantry_function_t *function;
-    const gantry__block_t *block;
+    const gantry__gradient_block_t *block;
 } found_t;
 
 /* The caller must hold the lock. The call takes the reference to block, and the signature. */
 static gantry_status_t find_backward(kept_t *kept, gantry_runtime_t *runtime,
-                                     gantry__block_t *block, gantry__signature_t *signature,
-                                     found_t *out_found, backward_t **out_oldest) {
+                                     gantry__gradient_block_t *block,
+                                     gantry__signature_t *signature, found_t *out_found,
+                                     backward_t **out_oldest) {
     backward_t *backward = take_backward(kept, block, signature);
     if (backward)
         gantry__block_release(block);
     else
         GANTRY__TRAIN_TRY(make_backward(kept, runtime, block, signature, &backward));
-    *out_oldest = put_first(kept, backward);
+    *out_oldest = rule_function_put_first(kept, backward);
     *out_found = (found_t){gantry_function_retain(backward->function), backward->block};
     return GANTRY_OK;
 }
 
 /* inputs must be those of the backward body, and gradients must have room for one of each source.
  * The call takes the reference to block. */
-static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block,
-                                     tensor *const *inputs, size_t count, tensor **gradients) {
+static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c,
+                                     gantry__gradient_block_t *block, tensor *const *inputs,
+                                     size_t count, tensor **gradients) {
     found_t found = {NULL, NULL};
     backward_t *oldest = NULL;
     gantry__signature_t signature;
@@ -387,7 +394,8 @@ static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c, gantr
 }
 
 /* Takes the reference to block. */
-static gantry_status_t differentiate(kept_t *kept, gantry__rule_call_t *c, gantry__block_t *block) {
+static gantry_status_t rule_function_differentiate(kept_t *kept, gantry__rule_call_t *c,
+                                                   gantry__gradient_block_t *block) {
     const size_t most_inputs = block->input_count + block->output_count;
     tensor **lists = gantry__block_list(c->scope, most_inputs + block->source_count);
     if (!lists) {
@@ -405,7 +413,7 @@ void gantry__rule_function(gantry__rule_call_t *c) {
     if (gantry__check_again(c) != GANTRY_OK) return;
     const gantry__callee_t callee = gantry__callee_of(c->record);
     kept_t *kept = find_kept(&callee);
-    gantry__block_t *block =
+    gantry__gradient_block_t *block =
         kept ? gantry__block_make(c, &(gantry__forward_t){.bodies = &body,
                                                           .body_count = 1,
                                                           .user = kept,
@@ -413,6 +421,6 @@ void gantry__rule_function(gantry__rule_call_t *c) {
                                                           .output_count = c->record->output_count})
              : NULL;
     const gantry_status_t status =
-        block ? differentiate(kept, c, block) : GANTRY_RESOURCE_EXHAUSTED;
+        block ? rule_function_differentiate(kept, c, block) : GANTRY_RESOURCE_EXHAUSTED;
     (void)gantry__train_hand_on(c->scope, status);
 }

@@ -20,7 +20,7 @@ static const double pi = 3.14159265358979323846;
 static const double bernoulli[] = {1.0 / 6,  -1.0 / 30,       1.0 / 42, -1.0 / 30,
                                    5.0 / 66, -691.0 / 2730.0, 7.0 / 6};
 
-static tensor *add_number(gantry__rule_call_t *c, tensor *x, double value) {
+static tensor *rule_gamma_add_number(gantry__rule_call_t *c, tensor *x, double value) {
     return gantry_add(c->scope, x, gantry__rule_number(c, value));
 }
 
@@ -29,18 +29,19 @@ static tensor *trigamma_far(gantry__rule_call_t *c, tensor *z) {
     tensor *inverse = gantry_reciprocal(s, z), *w = gantry_square(s, inverse);
     size_t i = sizeof bernoulli / sizeof bernoulli[0] - 1;
     tensor *series = gantry__rule_scale(c, w, bernoulli[i]);
-    while (i-- > 0) series = gantry_mul(s, w, add_number(c, series, bernoulli[i]));
+    while (i-- > 0) series = gantry_mul(s, w, rule_gamma_add_number(c, series, bernoulli[i]));
     /* (1 + 1 / (2 z) + series) / z, where series is w (1/6 - w/30 + ...) */
     tensor *sum = gantry_add(s, gantry__rule_scale(c, inverse, 0.5), series);
-    return gantry_mul(s, inverse, add_number(c, sum, 1));
+    return gantry_mul(s, inverse, rule_gamma_add_number(c, sum, 1));
 }
 
 /* From 1/2 on. */
 static tensor *trigamma_near(gantry__rule_call_t *c, tensor *x) {
     gantry_scope_t *s = c->scope;
-    tensor *sum = trigamma_far(c, add_number(c, x, STEPS));
+    tensor *sum = trigamma_far(c, rule_gamma_add_number(c, x, STEPS));
     for (int k = STEPS - 1; k >= 0; --k)
-        sum = gantry_add(s, sum, gantry_square(s, gantry_reciprocal(s, add_number(c, x, k))));
+        sum = gantry_add(s, sum,
+                         gantry_square(s, gantry_reciprocal(s, rule_gamma_add_number(c, x, k))));
     return sum;
 }
 

@@ -154,3 +154,53 @@ tensor *gantry__rule_put_back(const gantry__rule_call_t *c, tensor *dy, tensor *
     return gantry__rule_reshape_like(
         c, gantry__rule_op(c, "UnsortedSegmentSum", inputs, 3, NULL, 0), like);
 }
+
+/* ---- broadcasting ---- */
+
+/* Whether a size of an operand depends on data, and another operand might repeat it. */
+static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t *operand) {
+    const gantry_shape_t *shape = gantry_tensor_shape(operand);
+    for (size_t i = 0; i < c->record->input_count; ++i) {
+        const gantry_shape_t *other = gantry_tensor_shape(c->x[i]);
+        const int32_t shift = other->rank - shape->rank;
+        for (int32_t d = 0; c->x[i] != operand && d < shape->rank; ++d) {
+            if (shape->dims[d] < 0 && d + shift >= 0 && other->dims[d + shift] != 1) return true;
+        }
+    }
+    return false;
+}
+
+const gantry_tensor_t *gantry__rule_sum_open(const gantry__rule_call_t *c,
+                                             const gantry_tensor_t *gradient,
+                                             const gantry_tensor_t *like) {
+    const gantry_tensor_t *axes[2] = {NULL, NULL};
+    const gantry_tensor_t *shapes[] = {gantry_shape(c->scope, like, GANTRY_INT32),
+                                       gantry_shape(c->scope, gradient, GANTRY_INT32)};
+    const gantry_attr_value_t keep = {.name = "keep_dims", .kind = GANTRY_ATTR_BOOL, .i = true};
+    size_t count = 2;
+    (void)gantry_op_call(c->scope, "BroadcastGradientArgs", shapes, 2, NULL, 0, axes, &count);
+    const gantry_tensor_t *sum =
+        gantry__rule_op(c, "Sum", (const gantry_tensor_t *[]){gradient, axes[0]}, 2, &keep, 1);
+    return gantry__rule_reshape_like(c, sum, like);
+}
+
+const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
+                                           const gantry_tensor_t *gradient,
+                                           const gantry_tensor_t *like) {
+    if (!gradient) return NULL;
+    if (may_be_repeated(c, like)) return gantry__rule_sum_open(c, gradient, like);
+    const gantry_shape_t *from = gantry_tensor_shape(gradient), *to = gantry_tensor_shape(like);
+    const int32_t added = from->rank - to->rank;
+    int32_t axes[GANTRY_MAX_RANK];
+    size_t count = 0;
+    for (int32_t d = 0; d < from->rank; ++d) {
+        if (d < added || (to->dims[d - added] == 1 && from->dims[d] != 1)) axes[count++] = d;
+    }
+    if (count > 0)
+        gradient = gantry_sum(
+            c->scope, gradient,
+            &(gantry_reduce_options_t){.axes = axes, .axis_count = count, .keep_dims = true});
+    return added > 0 || gantry__rule_open_sizes(like) > 0
+               ? gantry__rule_reshape_like(c, gradient, like)
+               : gradient;
+}

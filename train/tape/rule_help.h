@@ -81,7 +81,15 @@ const gantry_tensor_t *gantry__rule_put_back(const gantry__rule_call_t *c,
                                              const gantry_tensor_t *dy,
                                              const gantry_tensor_t *places,
                                              const gantry_tensor_t *like);
-/* Returns a scalar of the type of input 0. */
+/* Sums a gradient over the dimensions along which `like` was broadcast. */
+const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
+                                           const gantry_tensor_t *gradient,
+                                           const gantry_tensor_t *like);
+/* The same where the dimensions follow from the sizes of each call. */
+const gantry_tensor_t *gantry__rule_sum_open(const gantry__rule_call_t *c,
+                                             const gantry_tensor_t *gradient,
+                                             const gantry_tensor_t *like);
+/* A scalar of the type of input 0. */
 const gantry_tensor_t *gantry__rule_number(const gantry__rule_call_t *c, double value);
 /* Sets the gradient of input 0: dy times the derivative. */
 void gantry__rule_chain(const gantry__rule_call_t *c, const gantry_tensor_t *derivative);

@@ -68,16 +68,17 @@ static tensor *rows_of(gantry__rule_call_t *c, const gather_t *g) {
 }
 
 /* Exchanges the two dimensions in the middle of four. */
-static tensor *exchange(gantry__rule_call_t *c, tensor *x, const gantry__rule_size_t sizes[4]) {
+static tensor *rule_index_exchange(gantry__rule_call_t *c, tensor *x,
+                                   const gantry__rule_size_t sizes[4]) {
     static const int32_t perm[] = {0, 2, 1, 3};
     tensor *four = gantry__rule_reshape_by(c, x, sizes, 4);
     return sizes[1].known == 1 ? four : gantry_transpose(c->scope, four, perm);
 }
 
 /* Adds the slices of dy to the rows of params that they come from. */
-static tensor *put_rows(gantry__rule_call_t *c, const gather_t *g, tensor *rows) {
-    tensor *values =
-        exchange(c, c->dy[0], (gantry__rule_size_t[]){g->batch, g->outer, g->each, g->inner});
+static tensor *rule_index_put_rows(gantry__rule_call_t *c, const gather_t *g, tensor *rows) {
+    tensor *values = rule_index_exchange(
+        c, c->dy[0], (gantry__rule_size_t[]){g->batch, g->outer, g->each, g->inner});
     if (!values) return NULL;
     const gantry__rule_size_t count = gantry__rule_times(c, g->batch, g->each);
     values =
@@ -86,7 +87,8 @@ static tensor *put_rows(gantry__rule_call_t *c, const gather_t *g, tensor *rows)
                         gantry__rule_size_tensor(c, gantry__rule_times(c, g->batch, g->size))};
     tensor *sums = gantry__rule_op(c, "UnsortedSegmentSum", inputs, 3, NULL, 0);
     if (g->outer.known != 1)
-        sums = exchange(c, sums, (gantry__rule_size_t[]){g->batch, g->size, g->outer, g->inner});
+        sums = rule_index_exchange(c, sums,
+                                   (gantry__rule_size_t[]){g->batch, g->size, g->outer, g->inner});
     return gantry__rule_reshape_like(c, sums, c->x[0]);
 }
 
@@ -110,7 +112,7 @@ static void give_or_put(gantry__rule_call_t *c, const gather_t *g) {
     else if (gantry_tensor_elements(c->x[0]) == 0)
         c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
     else
-        c->dx[0] = put_rows(c, g, rows_of(c, g));
+        c->dx[0] = rule_index_put_rows(c, g, rows_of(c, g));
 }
 
 static void rule_gather(gantry__rule_call_t *c) {
@@ -148,12 +150,12 @@ static void rule_boolean_mask(gantry__rule_call_t *c) {
                         .size = gantry__rule_sizes(c, c->x[0], axis, axis + covered),
                         .inner = gantry__rule_sizes(c, c->x[0], axis + covered, rank),
                         .each = gantry__rule_sizes(c, rows, 0, 1)};
-    c->dx[0] = put_rows(c, &g, rows);
+    c->dx[0] = rule_index_put_rows(c, &g, rows);
 }
 
 /* ---- rows of indices ---- */
 
-static tensor *gather_rows(gantry__rule_call_t *c, tensor *from, size_t indices) {
+static tensor *rule_index_gather_rows(gantry__rule_call_t *c, tensor *from, size_t indices) {
     return gantry__rule_again(c, "GatherNd", (tensor *[4]){from, c->x[indices]}, policy_attr, 1);
 }
 
@@ -168,7 +170,7 @@ static void rule_gather_nd(gantry__rule_call_t *c) {
 }
 
 static void rule_scatter_nd(gantry__rule_call_t *c) {
-    if (c->wants[1]) c->dx[1] = gather_rows(c, c->dy[0], 0);
+    if (c->wants[1]) c->dx[1] = rule_index_gather_rows(c, c->dy[0], 0);
 }
 
 static void rule_tensor_scatter_update(gantry__rule_call_t *c) {
@@ -177,17 +179,17 @@ static void rule_tensor_scatter_update(gantry__rule_call_t *c) {
         inputs[2] = gantry_zeros_like(c->scope, c->x[2]);
         c->dx[0] = gantry__rule_again(c, "TensorScatterUpdate", inputs, policy_attr, 1);
     }
-    if (c->wants[2]) c->dx[2] = gather_rows(c, c->dy[0], 1);
+    if (c->wants[2]) c->dx[2] = rule_index_gather_rows(c, c->dy[0], 1);
 }
 
 static void rule_tensor_scatter_add(gantry__rule_call_t *c) {
     if (c->wants[0]) c->dx[0] = c->dy[0];
-    if (c->wants[2]) c->dx[2] = gather_rows(c, c->dy[0], 1);
+    if (c->wants[2]) c->dx[2] = rule_index_gather_rows(c, c->dy[0], 1);
 }
 
 static void rule_tensor_scatter_sub(gantry__rule_call_t *c) {
     if (c->wants[0]) c->dx[0] = c->dy[0];
-    if (c->wants[2]) c->dx[2] = gantry_neg(c->scope, gather_rows(c, c->dy[0], 1));
+    if (c->wants[2]) c->dx[2] = gantry_neg(c->scope, rule_index_gather_rows(c, c->dy[0], 1));
 }
 
 /* Whether elements are equal, as numbers. */
@@ -199,11 +201,11 @@ static tensor *equals(gantry__rule_call_t *c, tensor *a, tensor *b) {
 static void rule_tensor_scatter_extreme(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *dy = c->dy[0], *is_kept = equals(c, c->x[0], c->y[0]);
-    tensor *is_taken = equals(c, c->x[2], gather_rows(c, c->y[0], 1));
+    tensor *is_taken = equals(c, c->x[2], rule_index_gather_rows(c, c->y[0], 1));
     tensor *count = gantry_add(s, is_kept, scatter_rows(c, 1, is_taken, c->x[0]));
     if (c->wants[0]) c->dx[0] = gantry_div(s, gantry_mul(s, dy, is_kept), count);
     if (c->wants[2])
-        c->dx[2] = gantry_mul(s, gather_rows(c, gantry_div(s, dy, count), 1), is_taken);
+        c->dx[2] = gantry_mul(s, rule_index_gather_rows(c, gantry_div(s, dy, count), 1), is_taken);
 }
 
 /* ---- sorting: back to the places from which the elements come ---- */

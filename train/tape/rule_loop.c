@@ -28,7 +28,7 @@ typedef const gantry_tensor_t tensor;
 /* ---- the history ---- */
 
 /* Inputs and outputs of its loops: the variables, a tensor for each that is saved, a count. */
-static size_t count_saved(const gantry__block_t *block) {
+static size_t count_saved(const gantry__gradient_block_t *block) {
     size_t count = 0;
     for (size_t i = 0; i < block->input_count; ++i) count += block->is_saved[i];
     return count;
@@ -43,7 +43,7 @@ static gantry_shape_t shape_of_rows(tensor *value, int64_t rows) {
 
 static void chunk_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     tensor *row = inputs[block->input_count + count_saved(block)], *goes_on;
     if (gantry__block_call(block, 0, scope, inputs, &goes_on, 1) != GANTRY_OK) return;
     outputs[0] = gantry_logical_and(scope, gantry_less(scope, row, gantry_scalar_i32(scope, CHUNK)),
@@ -51,7 +51,7 @@ static void chunk_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor *
 }
 
 /* rows, with value in the row whose number is `row`. */
-static tensor *put_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *value) {
+static tensor *rule_loop_put_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *value) {
     gantry_shape_t column = {.rank = gantry_tensor_shape(rows)->rank, .dims = {CHUNK}};
     for (int32_t d = 1; d < column.rank; ++d) column.dims[d] = 1;
     tensor *numbers = gantry_range(scope, gantry_scalar_i32(scope, 0),
@@ -61,12 +61,12 @@ static tensor *put_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor 
 }
 
 static void chunk_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     const size_t count = block->input_count, last = count + count_saved(block);
     if (gantry__block_call(block, 1, scope, inputs, outputs, count) != GANTRY_OK) return;
     for (size_t i = 0, at = count; i < count; ++i) {
         if (!block->is_saved[i]) continue;
-        outputs[at] = put_row(scope, inputs[at], inputs[last], inputs[i]);
+        outputs[at] = rule_loop_put_row(scope, inputs[at], inputs[last], inputs[i]);
         ++at;
     }
     outputs[last] = gantry_add(scope, inputs[last], gantry_scalar_i32(scope, 1));
@@ -78,7 +78,7 @@ static void history_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor
 }
 
 /* Runs up to CHUNK steps, after which `values` are those after the last one. */
-static gantry_status_t run_chunk(gantry__block_t *block, gantry_scope_t *scope,
+static gantry_status_t run_chunk(gantry__gradient_block_t *block, gantry_scope_t *scope,
                                  tensor *const *inputs, tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
     for (size_t i = 0, at = count; i < count; ++i) {
@@ -93,7 +93,7 @@ static gantry_status_t run_chunk(gantry__block_t *block, gantry_scope_t *scope,
 
 static void history_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                          void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     const size_t count = block->input_count, last = count + count_saved(block);
     if (run_chunk(block, scope, inputs, outputs) != GANTRY_OK) return;
     for (size_t at = count; at < last; ++at)
@@ -110,7 +110,8 @@ static tensor *make_no_rows(gantry_scope_t *scope, tensor *value) {
     return rows && none ? gantry_gather(scope, rows, none, 0) : NULL;
 }
 
-static gantry_status_t check_saved(const gantry__block_t *block, const gantry__rule_call_t *c) {
+static gantry_status_t rule_loop_check_saved(const gantry__gradient_block_t *block,
+                                             const gantry__rule_call_t *c) {
     for (size_t i = 0; i < block->input_count; ++i) {
         if (!block->is_saved[i] || gantry__rule_open_sizes(block->tensors[i]) == 0) continue;
         char shape[256];
@@ -128,21 +129,23 @@ static gantry_status_t check_saved(const gantry__block_t *block, const gantry__r
         block->input_count, count_saved(block), GANTRY_MAX_FUNCTION_VALUES - 1);
 }
 
-static void keep(tensor **place, tensor *given) {
+static void rule_loop_keep(tensor **place, tensor *given) {
     *place = given ? gantry_tensor_retain(given) : NULL;
 }
 
 /* Takes the outputs of the history's loop. */
-static void take_history(gantry__block_t *block, tensor *const *outputs, tensor *const *dy) {
+static void take_history(gantry__gradient_block_t *block, tensor *const *outputs,
+                         tensor *const *dy) {
     for (size_t i = 0, at = block->input_count; i < block->input_count; ++i) {
         if (!block->is_saved[i]) continue;
-        keep(&block->history[i], outputs[at]);
-        if (dy) keep(&block->injected[i], dy[at]);
+        rule_loop_keep(&block->history[i], outputs[at]);
+        if (dy) rule_loop_keep(&block->injected[i], dy[at]);
         ++at;
     }
 }
 
-static tensor *run_history_in(gantry__block_t *block, gantry_scope_t *scope, tensor **values) {
+static tensor *run_history_in(gantry__gradient_block_t *block, gantry_scope_t *scope,
+                              tensor **values) {
     const size_t count = block->input_count, last = count + count_saved(block);
     for (size_t i = 0, at = count; i < count; ++i) {
         values[i] = block->tensors[i];
@@ -157,8 +160,8 @@ static tensor *run_history_in(gantry__block_t *block, gantry_scope_t *scope, ten
 }
 
 /* Runs the history; the number of its steps, or NULL. */
-static tensor *run_history(gantry__block_t *block, const gantry__rule_call_t *c) {
-    if (check_saved(block, c) != GANTRY_OK) return NULL;
+static tensor *run_history(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
+    if (rule_loop_check_saved(block, c) != GANTRY_OK) return NULL;
     tensor **values = gantry__block_list(c->scope, block->input_count + count_saved(block) + 1);
     tensor *steps = values ? run_history_in(block, c->scope, values) : NULL;
     gantry__train_free((void *)values);
@@ -178,7 +181,7 @@ static void backward_goes_on(gantry_scope_t *scope, tensor *const *inputs, tenso
 
 /* The values before the step. Each is an object of its own: one tensor may be the value of several
  * variables, or be used by the body besides, and each of these uses has a gradient of its own. */
-static void find_values(const gantry__block_t *block, gantry_scope_t *scope, tensor *step,
+static void find_values(const gantry__gradient_block_t *block, gantry_scope_t *scope, tensor *step,
                         tensor **values) {
     for (size_t i = 0; i < block->input_count; ++i) {
         values[i] = block->tensors[i];
@@ -194,7 +197,7 @@ static tensor *add_if(gantry_scope_t *scope, tensor *sum, tensor *part) {
 }
 
 /* The gradient of a variable before the step. */
-static tensor *gradient_before(const gantry__block_t *block, const gantry__run_t *run,
+static tensor *gradient_before(const gantry__gradient_block_t *block, const gantry__body_run_t *run,
                                gantry_scope_t *scope, size_t i, tensor *step) {
     tensor *gradient = run->gradients[i];
     if (block->injected[i])
@@ -203,8 +206,8 @@ static tensor *gradient_before(const gantry__block_t *block, const gantry__run_t
                     : gantry_zeros_like(scope, block->tensors[i]);
 }
 
-static void set_step(const gantry__block_t *block, const gantry__run_t *run, gantry_scope_t *scope,
-                     tensor *const *inputs, tensor **outputs) {
+static void set_step(const gantry__gradient_block_t *block, const gantry__body_run_t *run,
+                     gantry_scope_t *scope, tensor *const *inputs, tensor **outputs) {
     size_t at = 0;
     outputs[at++] = gantry_sub(scope, inputs[0], gantry_scalar_i32(scope, 1));
     for (size_t i = 0; i < block->input_count; ++i) {
@@ -219,8 +222,9 @@ static void set_step(const gantry__block_t *block, const gantry__run_t *run, gan
     }
 }
 
-static void run_step(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
-                     tensor *const *inputs, tensor **outputs, tensor **values) {
+static void rule_loop_run_step(gantry__gradient_block_t *block, gantry__body_run_t *run,
+                               gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                               tensor **values) {
     size_t at = 1;
     find_values(block, scope, inputs[0], values);
     for (size_t i = 0; i < block->input_count; ++i)
@@ -230,13 +234,13 @@ static void run_step(gantry__block_t *block, gantry__run_t *run, gantry_scope_t 
         set_step(block, run, scope, inputs, outputs);
 }
 
-static void backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                          void *user) {
-    gantry__block_t *block = user;
-    gantry__run_t *run = gantry__run_make(block);
+static void rule_loop_backward_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                                    void *user) {
+    gantry__gradient_block_t *block = user;
+    gantry__body_run_t *run = gantry__run_make(block);
     tensor **values = gantry__block_list(scope, block->input_count);
     if (run && values)
-        run_step(block, run, scope, inputs, outputs, values);
+        rule_loop_run_step(block, run, scope, inputs, outputs, values);
     else
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
     gantry__train_free((void *)values);
@@ -248,13 +252,14 @@ bool gantry__is_loop_gradient(gantry_function_body_fn body) {
 }
 
 /* The gradient that reaches a variable's last value, of the shape that its gradient keeps. */
-static tensor *last_gradient(const gantry__block_t *block, const gantry__rule_call_t *c, size_t i) {
+static tensor *last_gradient(const gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                             size_t i) {
     return c->dy[i] ? gantry__block_settle(c->scope, c->dy[i], block->tensors[i])
                     : gantry_zeros_like(c->scope, block->tensors[i]);
 }
 
-static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c, tensor *steps,
-                            tensor **values) {
+static void run_backward_in(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                            tensor *steps, tensor **values) {
     gantry_scope_t *scope = c->scope;
     size_t count = 0;
     values[count++] = gantry_sub(scope, steps, gantry_scalar_i32(scope, 1));
@@ -264,8 +269,8 @@ static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c
     for (size_t i = block->input_count; i < block->source_count; ++i) {
         if (block->gives[i]) values[count++] = gantry__block_zeros(block, scope, i, NULL);
     }
-    if (gantry_while(scope, backward_goes_on, backward_step, block, values, count, NULL, values) !=
-        GANTRY_OK)
+    if (gantry_while(scope, backward_goes_on, rule_loop_backward_step, block, values, count, NULL,
+                     values) != GANTRY_OK)
         return;
     for (size_t i = 0, at = 1; i < block->source_count; ++i) {
         const bool is_input = i < block->input_count;
@@ -276,7 +281,8 @@ static void run_backward_in(gantry__block_t *block, const gantry__rule_call_t *c
     }
 }
 
-static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, tensor *steps) {
+static void rule_loop_run_backward(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
+                                   tensor *steps) {
     if (1 + block->source_count > GANTRY_MAX_FUNCTION_VALUES) {
         (void)gantry__train_refuse(
             c->scope, "gradients of %zu loop variables, tensors and variables; %d are accepted",
@@ -291,8 +297,8 @@ static void run_backward(gantry__block_t *block, const gantry__rule_call_t *c, t
 /* ---- the probe ---- */
 
 /* A variable leads from a source to an output if it depends on one that does. */
-static gantry_status_t find_ways(gantry__block_t *block, gantry__run_t *run, gantry_scope_t *scope,
-                                 tensor *const *inputs) {
+static gantry_status_t find_ways(gantry__gradient_block_t *block, gantry__body_run_t *run,
+                                 gantry_scope_t *scope, tensor *const *inputs) {
     for (bool is_known = false; !is_known;) {
         is_known = true;
         GANTRY__TRAIN_TRY(gantry__run_body(run, block, 1, scope, inputs));
@@ -306,9 +312,9 @@ static gantry_status_t find_ways(gantry__block_t *block, gantry__run_t *run, gan
 }
 
 static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
-    gantry__block_t *block = user;
+    gantry__gradient_block_t *block = user;
     (void)outputs;
-    gantry__run_t *run = gantry__run_make(block);
+    gantry__body_run_t *run = gantry__run_make(block);
     if (!run) {
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
@@ -322,7 +328,7 @@ static void probe_step(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     gantry__run_free(run);
 }
 
-static gantry_status_t probe_loop(gantry__block_t *block, const gantry__rule_call_t *c) {
+static gantry_status_t probe_loop(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
     const gantry_function_body_fn body = probe_step;
     gantry_scope_t *probe = gantry_scope_begin_unobserved(c->scope);
     block->is_probing = true;
@@ -336,7 +342,7 @@ static gantry_status_t probe_loop(gantry__block_t *block, const gantry__rule_cal
 
 /* The loop whose steps are differentiated: of a history the one whose history it is. */
 static gantry__forward_t find_forward(const gantry__record_t *record) {
-    const gantry__block_t *block = record->block;
+    const gantry__gradient_block_t *block = record->block;
     if (block && record->bodies[0] == history_goes_on)
         return (gantry__forward_t){.bodies = block->bodies,
                                    .body_count = block->body_count,
@@ -354,8 +360,8 @@ static gantry__forward_t find_forward(const gantry__record_t *record) {
 
 /* Marks the sums of a backward pass: the gradients of variables that do not change, or are sums
  * themselves, and the sums for other sources. */
-static void mark_sums(gantry__block_t *block) {
-    const gantry__block_t *below = block->below;
+static void mark_sums(gantry__gradient_block_t *block) {
+    const gantry__gradient_block_t *below = block->below;
     size_t at = 1;
     if (block->bodies[0] != backward_goes_on) return;
     for (size_t i = 0; i < below->input_count; ++i) {
@@ -364,10 +370,10 @@ static void mark_sums(gantry__block_t *block) {
     while (at < block->input_count) block->is_sum[at++] = true;
 }
 
-static void differentiate(gantry__block_t *block, const gantry__rule_call_t *c) {
+static void rule_loop_differentiate(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
     const bool is_history = c->record->bodies[0] == history_goes_on;
     tensor *steps;
-    for (size_t i = 0; i < block->input_count; ++i) keep(&block->tensors[i], c->x[i]);
+    for (size_t i = 0; i < block->input_count; ++i) rule_loop_keep(&block->tensors[i], c->x[i]);
     if (probe_loop(block, c) != GANTRY_OK) return;
     if (is_history) {
         take_history(block, c->y, c->dy);
@@ -375,18 +381,18 @@ static void differentiate(gantry__block_t *block, const gantry__rule_call_t *c) 
     } else {
         steps = run_history(block, c);
     }
-    if (steps) run_backward(block, c, steps);
+    if (steps) rule_loop_run_backward(block, c, steps);
 }
 
 void gantry__rule_while(gantry__rule_call_t *c) {
     const gantry__forward_t forward = find_forward(c->record);
     if (gantry__check_again(c) != GANTRY_OK) return;
-    gantry__block_t *block = gantry__block_make(c, &forward);
+    gantry__gradient_block_t *block = gantry__block_make(c, &forward);
     if (!block) {
         (void)gantry__train_hand_on(c->scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
     }
     mark_sums(block);
-    differentiate(block, c);
+    rule_loop_differentiate(block, c);
     gantry__block_release(block);
 }

@@ -2,7 +2,7 @@
 /* Gradients of products, and of bias. */
 #include <string.h>
 
-#include "train/tape/rule.h"
+#include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
 

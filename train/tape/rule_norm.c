@@ -2,7 +2,7 @@
 /* Gradients of softmax, of losses of logits, and of normalisation. */
 #include <string.h>
 
-#include "train/tape/rule.h"
+#include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
 

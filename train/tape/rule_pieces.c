@@ -29,7 +29,7 @@ static tensor *gather_part(const gantry__rule_call_t *c, size_t input, int32_t a
 }
 
 /* The part of dy that is one input's. */
-static tensor *cut(const gantry__rule_call_t *c, size_t input, int32_t axis) {
+static tensor *rule_pieces_cut(const gantry__rule_call_t *c, size_t input, int32_t axis) {
     const int64_t known = known_begin(c, input, axis);
     int64_t begin[GANTRY_MAX_RANK] = {0};
     if (known < 0) return gather_part(c, input, axis);
@@ -57,7 +57,7 @@ static void rule_concat(gantry__rule_call_t *c) {
     for (size_t i = 0; i < count; ++i) {
         if (c->wants[i])
             c->dx[i] = count == 1 ? c->dy[0]
-                       : is_known ? cut(c, i, axis)
+                       : is_known ? rule_pieces_cut(c, i, axis)
                                   : cut_where(c, i, is_axis);
     }
 }
@@ -69,16 +69,16 @@ static size_t gather_parts(gantry__rule_call_t *c, tensor **parts) {
     return c->record->output_count;
 }
 
-static void join(gantry__rule_call_t *c, size_t value, size_t axis_input) {
+static void rule_pieces_join(gantry__rule_call_t *c, size_t value, size_t axis_input) {
     tensor *parts[GANTRY_MAX_OP_OUTPUTS + 1];
     const size_t count = gather_parts(c, parts);
     parts[count] = c->x[axis_input];
     c->dx[value] = count == 1 ? parts[0] : gantry__rule_op(c, "Concat", parts, count + 1, NULL, 0);
 }
 
-static void rule_split(gantry__rule_call_t *c) { join(c, 1, 0); }
+static void rule_split(gantry__rule_call_t *c) { rule_pieces_join(c, 1, 0); }
 
-static void rule_split_v(gantry__rule_call_t *c) { join(c, 0, 2); }
+static void rule_split_v(gantry__rule_call_t *c) { rule_pieces_join(c, 0, 2); }
 
 static void rule_unpack(gantry__rule_call_t *c) {
     tensor *parts[GANTRY_MAX_OP_OUTPUTS];

@@ -13,7 +13,7 @@ typedef struct axes_t {
 } axes_t;
 
 /* Axes may be given twice. */
-static axes_t read_axes(const gantry__rule_call_t *c) {
+static axes_t rule_reduce_read_axes(const gantry__rule_call_t *c) {
     int64_t given[GANTRY_MAX_RANK];
     size_t count;
     bool is_reduced[GANTRY_MAX_RANK] = {false};
@@ -34,13 +34,13 @@ static axes_t read_axes(const gantry__rule_call_t *c) {
 }
 
 /* A reduction of x over the axes, which keeps them. */
-static tensor *reduce(const gantry__rule_call_t *c, const char *op, tensor *x) {
+static tensor *rule_reduce_by_op(const gantry__rule_call_t *c, const char *op, tensor *x) {
     const gantry_attr_value_t keep = {.name = "keep_dims", .kind = GANTRY_ATTR_BOOL, .i = true};
     return gantry__rule_op(c, op, (tensor *[]){x, c->x[1]}, 2, &keep, 1);
 }
 
 /* A reduced tensor with its axes back. */
-static tensor *keep(const gantry__rule_call_t *c, const axes_t *axes, tensor *reduced) {
+static tensor *rule_reduce_keep(const gantry__rule_call_t *c, const axes_t *axes, tensor *reduced) {
     if (axes->are_kept || !reduced) return reduced;
     if (axes->mask) return gantry__rule_keep_axes(c, axes->mask, reduced);
     gantry_shape_t shape = gantry__shape(c->x[0]);
@@ -51,15 +51,16 @@ static tensor *keep(const gantry__rule_call_t *c, const axes_t *axes, tensor *re
     return reduced;
 }
 
-static tensor *repeat(const gantry__rule_call_t *c, const axes_t *axes, tensor *reduced) {
-    return gantry__rule_broadcast_like(c, keep(c, axes, reduced), c->x[0]);
+static tensor *rule_reduce_repeat(const gantry__rule_call_t *c, const axes_t *axes,
+                                  tensor *reduced) {
+    return gantry__rule_broadcast_like(c, rule_reduce_keep(c, axes, reduced), c->x[0]);
 }
 
 /* ---- sums ---- */
 
 static void rule_sum(gantry__rule_call_t *c) {
-    const axes_t axes = read_axes(c);
-    c->dx[0] = repeat(c, &axes, c->dy[0]);
+    const axes_t axes = rule_reduce_read_axes(c);
+    c->dx[0] = rule_reduce_repeat(c, &axes, c->dy[0]);
 }
 
 /* How many elements make one of the mean. */
@@ -75,15 +76,15 @@ static tensor *count_each(gantry__rule_call_t *c) {
 }
 
 static void rule_mean(gantry__rule_call_t *c) {
-    const axes_t axes = read_axes(c);
-    c->dx[0] = repeat(c, &axes, gantry_div(c->scope, c->dy[0], count_each(c)));
+    const axes_t axes = rule_reduce_read_axes(c);
+    c->dx[0] = rule_reduce_repeat(c, &axes, gantry_div(c->scope, c->dy[0], count_each(c)));
 }
 
 /* x / (y / dy): NaN where the norm is 0 */
 static void rule_euclidean_norm(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const axes_t axes = read_axes(c);
-    c->dx[0] = gantry_div(s, c->x[0], keep(c, &axes, gantry_div(s, c->y[0], c->dy[0])));
+    const axes_t axes = rule_reduce_read_axes(c);
+    c->dx[0] = gantry_div(s, c->x[0], rule_reduce_keep(c, &axes, gantry_div(s, c->y[0], c->dy[0])));
 }
 
 static void rule_l2_loss(gantry__rule_call_t *c) {
@@ -93,33 +94,33 @@ static void rule_l2_loss(gantry__rule_call_t *c) {
 /* ---- the variance: 2 (x - mean) / count ---- */
 
 static tensor *from_mean(gantry__rule_call_t *c) {
-    return gantry_sub(c->scope, c->x[0], reduce(c, "Mean", c->x[0]));
+    return gantry_sub(c->scope, c->x[0], rule_reduce_by_op(c, "Mean", c->x[0]));
 }
 
 static void rule_var(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const axes_t axes = read_axes(c);
+    const axes_t axes = rule_reduce_read_axes(c);
     tensor *each = gantry_div(s, gantry__rule_scale(c, c->dy[0], 2), count_each(c));
-    c->dx[0] = gantry_mul(s, from_mean(c), keep(c, &axes, each));
+    c->dx[0] = gantry_mul(s, from_mean(c), rule_reduce_keep(c, &axes, each));
 }
 
 /* NaN where the deviation is 0 */
 static void rule_std(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const axes_t axes = read_axes(c);
+    const axes_t axes = rule_reduce_read_axes(c);
     tensor *each = gantry_div(s, gantry_div(s, c->dy[0], count_each(c)), c->y[0]);
-    c->dx[0] = gantry_mul(s, from_mean(c), keep(c, &axes, each));
+    c->dx[0] = gantry_mul(s, from_mean(c), rule_reduce_keep(c, &axes, each));
 }
 
 /* Outputs: the mean and the variance. */
 static void rule_moments(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const axes_t axes = read_axes(c);
+    const axes_t axes = rule_reduce_read_axes(c);
     tensor *sum = NULL;
-    if (c->dy[0]) sum = repeat(c, &axes, gantry_div(s, c->dy[0], count_each(c)));
+    if (c->dy[0]) sum = rule_reduce_repeat(c, &axes, gantry_div(s, c->dy[0], count_each(c)));
     if (c->dy[1]) {
         tensor *each = gantry_div(s, gantry__rule_scale(c, c->dy[1], 2), count_each(c));
-        tensor *spread = gantry_mul(s, from_mean(c), keep(c, &axes, each));
+        tensor *spread = gantry_mul(s, from_mean(c), rule_reduce_keep(c, &axes, each));
         sum = sum ? gantry_add(s, sum, spread) : spread;
     }
     c->dx[0] = sum;
@@ -128,20 +129,21 @@ static void rule_moments(gantry__rule_call_t *c) {
 /* dy exp(x - y): the parts would go through the maximum for nothing. */
 static void rule_log_sum_exp(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const axes_t axes = read_axes(c);
-    tensor *share = gantry_exp(s, gantry_sub(s, c->x[0], keep(c, &axes, c->y[0])));
-    c->dx[0] = gantry_mul(s, keep(c, &axes, c->dy[0]), share);
+    const axes_t axes = rule_reduce_read_axes(c);
+    tensor *share = gantry_exp(s, gantry_sub(s, c->x[0], rule_reduce_keep(c, &axes, c->y[0])));
+    c->dx[0] = gantry_mul(s, rule_reduce_keep(c, &axes, c->dy[0]), share);
 }
 
 /* ---- extremes: elements that are all the largest share the gradient ---- */
 
 static void rule_extreme(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    const axes_t axes = read_axes(c);
-    tensor *is_chosen = gantry_cast(s, gantry_equal(s, keep(c, &axes, c->y[0]), c->x[0]),
-                                    gantry_tensor_dtype(c->x[0]));
-    tensor *share = gantry_div(s, is_chosen, reduce(c, "Sum", is_chosen));
-    c->dx[0] = gantry_mul(s, share, keep(c, &axes, c->dy[0]));
+    const axes_t axes = rule_reduce_read_axes(c);
+    tensor *is_chosen =
+        gantry_cast(s, gantry_equal(s, rule_reduce_keep(c, &axes, c->y[0]), c->x[0]),
+                    gantry_tensor_dtype(c->x[0]));
+    tensor *share = gantry_div(s, is_chosen, rule_reduce_by_op(c, "Sum", is_chosen));
+    c->dx[0] = gantry_mul(s, share, rule_reduce_keep(c, &axes, c->dy[0]));
 }
 
 /* ---- products: of all elements before and after each, because one may be 0 ---- */
@@ -166,7 +168,8 @@ static void find_matrix(gantry__rule_call_t *c, const axes_t *axes, tensor *turn
 }
 
 /* The reduced axes come first, in order, then the others; back: the inverse. */
-static void order_axes(gantry__rule_call_t *c, const axes_t *axes, tensor **perm, tensor **back) {
+static void rule_reduce_order_axes(gantry__rule_call_t *c, const axes_t *axes, tensor **perm,
+                                   tensor **back) {
     const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
     int64_t order[GANTRY_MAX_RANK], inverse[GANTRY_MAX_RANK];
     int32_t at = 0;
@@ -189,7 +192,7 @@ static void order_axes(gantry__rule_call_t *c, const axes_t *axes, tensor **perm
 static tensor *others_over(gantry__rule_call_t *c, const axes_t *axes) {
     gantry__rule_size_t matrix[2];
     tensor *perm, *back;
-    order_axes(c, axes, &perm, &back);
+    rule_reduce_order_axes(c, axes, &perm, &back);
     tensor *turned = perm && back ? gantry__rule_op2(c, "Transpose", c->x[0], perm) : NULL;
     if (!turned) return NULL;
     find_matrix(c, axes, turned, matrix);
@@ -199,14 +202,14 @@ static tensor *others_over(gantry__rule_call_t *c, const axes_t *axes) {
 }
 
 static void rule_prod(gantry__rule_call_t *c) {
-    const axes_t axes = read_axes(c);
+    const axes_t axes = rule_reduce_read_axes(c);
     if (!axes.mask && axes.count == 0) {
         c->dx[0] = c->dy[0];
         return;
     }
     tensor *others = !axes.mask && axes.count == 1 ? others_along(c, c->x[0], axes.list[0])
                                                    : others_over(c, &axes);
-    if (others) c->dx[0] = gantry_mul(c->scope, keep(c, &axes, c->dy[0]), others);
+    if (others) c->dx[0] = gantry_mul(c->scope, rule_reduce_keep(c, &axes, c->dy[0]), others);
 }
 
 const gantry__rule_t gantry__rules_reduce[] = {{"EuclideanNorm", rule_euclidean_norm},

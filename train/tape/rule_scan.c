@@ -36,7 +36,7 @@ static tensor *lowest(gantry__rule_call_t *c, tensor *like) {
 }
 
 /* exp(scan(log(part) - y) + x) for a part of dy that is positive, or 0. */
-static tensor *share(gantry__rule_call_t *c, tensor *part) {
+static tensor *rule_scan_share(gantry__rule_call_t *c, tensor *part) {
     gantry_scope_t *s = c->scope;
     tensor *is_positive = gantry_greater(s, part, gantry__rule_scalar(c, part, 0));
     tensor *logs = gantry_select(s, is_positive, gantry_log(s, part), lowest(c, part));
@@ -47,7 +47,8 @@ static tensor *share(gantry__rule_call_t *c, tensor *part) {
 /* By logarithms, which do not overflow: of the positive and of the negative part of dy. */
 static void rule_cumulative_logsumexp(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
-    tensor *positive = share(c, c->dy[0]), *negative = share(c, gantry_neg(s, c->dy[0]));
+    tensor *positive = rule_scan_share(c, c->dy[0]),
+           *negative = rule_scan_share(c, gantry_neg(s, c->dy[0]));
     c->dx[0] = gantry_sub(s, positive, negative);
 }
 

@@ -26,7 +26,7 @@ static tensor *names_one(gantry__rule_call_t *c) {
 }
 
 /* What belongs to a segment, for each slice of the data; 0 for a slice of none. */
-static tensor *spread(gantry__rule_call_t *c, tensor *of_segments) {
+static tensor *rule_segment_spread(gantry__rule_call_t *c, tensor *of_segments) {
     gantry_scope_t *s = c->scope;
     tensor *spread = gantry_gather(s, of_segments, ids_of(c), 0), *is_named = names_one(c);
     if (!is_named || !spread) return spread;
@@ -48,7 +48,9 @@ static tensor *multiply_segments(gantry__rule_call_t *c, tensor *of_slices) {
 
 /* ---- the rules ---- */
 
-static void rule_segment_sum(gantry__rule_call_t *c) { c->dx[0] = spread(c, c->dy[0]); }
+static void rule_segment_sum(gantry__rule_call_t *c) {
+    c->dx[0] = rule_segment_spread(c, c->dy[0]);
+}
 
 /* How many slices each segment has, at least 1; it broadcasts to what was reduced. */
 static tensor *count_slices(gantry__rule_call_t *c) {
@@ -61,17 +63,17 @@ static tensor *count_slices(gantry__rule_call_t *c) {
 }
 
 static void rule_segment_mean(gantry__rule_call_t *c) {
-    c->dx[0] = spread(c, gantry_div(c->scope, c->dy[0], count_slices(c)));
+    c->dx[0] = rule_segment_spread(c, gantry_div(c->scope, c->dy[0], count_slices(c)));
 }
 
 /* Equal slices share the gradient. */
 static void rule_segment_extreme(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *is_named = names_one(c);
-    tensor *is_chosen = gantry_equal(s, c->x[0], spread(c, c->y[0]));
+    tensor *is_chosen = gantry_equal(s, c->x[0], rule_segment_spread(c, c->y[0]));
     if (is_named && is_chosen) is_chosen = gantry_logical_and(s, is_chosen, is_named);
     tensor *count = sum_segments(c, gantry_cast(s, is_chosen, gantry_tensor_dtype(c->x[0])));
-    tensor *shared = spread(c, gantry_div(s, c->dy[0], count));
+    tensor *shared = rule_segment_spread(c, gantry_div(s, c->dy[0], count));
     c->dx[0] = gantry_select(s, is_chosen, shared, gantry__rule_scalar(c, c->x[0], 0));
 }
 
@@ -85,9 +87,10 @@ static void rule_segment_prod(gantry__rule_call_t *c) {
     tensor *zeros = sum_segments(c, gantry_cast(s, is_zero, dtype));
     tensor *dy = gantry_select(s, gantry_greater(s, zeros, one), zero, c->dy[0]);
     tensor *safe = gantry_select(s, is_zero, one, c->x[0]);
-    tensor *of_others = gantry_select(s, is_zero, spread(c, multiply_segments(c, safe)),
-                                      gantry_div(s, spread(c, c->y[0]), safe));
-    c->dx[0] = gantry_mul(s, spread(c, dy), of_others);
+    tensor *of_others =
+        gantry_select(s, is_zero, rule_segment_spread(c, multiply_segments(c, safe)),
+                      gantry_div(s, rule_segment_spread(c, c->y[0]), safe));
+    c->dx[0] = gantry_mul(s, rule_segment_spread(c, dy), of_others);
 }
 
 const gantry__rule_t gantry__rules_segment[] = {{"SegmentMax", rule_segment_extreme},

@@ -114,7 +114,8 @@ static tensor *sum_repetitions(const gantry__rule_call_t *c, tensor *sum, int32_
 }
 
 /* A number of a vector. */
-static gantry__rule_size_t number_at(const gantry__rule_call_t *c, tensor *vector, int32_t at) {
+static gantry__rule_size_t rule_shape_number_at(const gantry__rule_call_t *c, tensor *vector,
+                                                int32_t at) {
     gantry_scope_t *s = c->scope;
     tensor *one = gantry_slice(s, vector, (int64_t[]){at}, (int64_t[]){1});
     tensor *wide = gantry__train_cast(s, one, GANTRY_INT64);
@@ -128,7 +129,7 @@ static void rule_tile(gantry__rule_call_t *c) {
     tensor *sum = c->dy[0];
     for (int32_t d = gantry_tensor_shape(c->x[0])->rank; d-- > 0 && sum;) {
         if (!is_known)
-            sum = sum_repetitions(c, sum, d, number_at(c, c->x[1], d));
+            sum = sum_repetitions(c, sum, d, rule_shape_number_at(c, c->x[1], d));
         else if (multiples[d] != 1)
             sum = sum_repetitions(c, sum, d, (gantry__rule_size_t){.known = multiples[d]});
     }

@@ -5,7 +5,7 @@
 
 typedef const gantry_tensor_t tensor;
 
-static tensor *shape_of(gantry__rule_call_t *c, tensor *x) {
+static tensor *rule_window_shape_of(gantry__rule_call_t *c, tensor *x) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     if (gantry__rule_open_sizes(x) > 0) return gantry_shape(c->scope, x, GANTRY_INT32);
     return gantry__rule_host_ints(c, shape->dims, (size_t)shape->rank);
@@ -21,8 +21,8 @@ static tensor *call(gantry__rule_call_t *c, const char *op, tensor *first, tenso
  * free then. */
 static void convolution(gantry__rule_call_t *c, const char *of_input, const char *of_filter) {
     tensor *input = c->x[0], *filter = c->x[1], *dy = c->dy[0];
-    if (c->wants[1]) c->dx[1] = call(c, of_filter, input, shape_of(c, filter), dy);
-    if (c->wants[0]) c->dx[0] = call(c, of_input, shape_of(c, input), filter, dy);
+    if (c->wants[1]) c->dx[1] = call(c, of_filter, input, rule_window_shape_of(c, filter), dy);
+    if (c->wants[0]) c->dx[0] = call(c, of_input, rule_window_shape_of(c, input), filter, dy);
 }
 
 static void rule_conv_2d(gantry__rule_call_t *c) {
@@ -36,14 +36,16 @@ static void rule_depthwise(gantry__rule_call_t *c) {
 /* Conv2DBackpropInput(input_sizes, filter, out_backprop) is linear in both. */
 static void rule_conv_2d_backprop_input(gantry__rule_call_t *c) {
     tensor *filter = c->x[1], *backprop = c->x[2], *dy = c->dy[0];
-    if (c->wants[1]) c->dx[1] = call(c, "Conv2DBackpropFilter", dy, shape_of(c, filter), backprop);
+    if (c->wants[1])
+        c->dx[1] = call(c, "Conv2DBackpropFilter", dy, rule_window_shape_of(c, filter), backprop);
     if (c->wants[2]) c->dx[2] = call(c, "Conv2D", dy, filter, NULL);
 }
 
 /* Conv2DBackpropFilter(input, filter_sizes, out_backprop) likewise. */
 static void rule_conv_2d_backprop_filter(gantry__rule_call_t *c) {
     tensor *input = c->x[0], *backprop = c->x[2], *dy = c->dy[0];
-    if (c->wants[0]) c->dx[0] = call(c, "Conv2DBackpropInput", shape_of(c, input), dy, backprop);
+    if (c->wants[0])
+        c->dx[0] = call(c, "Conv2DBackpropInput", rule_window_shape_of(c, input), dy, backprop);
     if (c->wants[2]) c->dx[2] = call(c, "Conv2D", input, dy, NULL);
 }
 
@@ -51,22 +53,24 @@ static void rule_conv_2d_backprop_filter(gantry__rule_call_t *c) {
 static void rule_conv_2d_transpose(gantry__rule_call_t *c) {
     tensor *input = c->x[0], *filter = c->x[1], *dy = c->dy[0];
     if (c->wants[0]) c->dx[0] = call(c, "Conv2D", dy, filter, NULL);
-    if (c->wants[1]) c->dx[1] = call(c, "Conv2DBackpropFilter", dy, shape_of(c, filter), input);
+    if (c->wants[1])
+        c->dx[1] = call(c, "Conv2DBackpropFilter", dy, rule_window_shape_of(c, filter), input);
 }
 
 /* The gradients of depthwise convolutions are linear in both, too. */
 static void rule_depthwise_backprop_input(gantry__rule_call_t *c) {
     tensor *filter = c->x[1], *backprop = c->x[2], *dy = c->dy[0];
     if (c->wants[1])
-        c->dx[1] =
-            call(c, "DepthwiseConv2dNativeBackpropFilter", dy, shape_of(c, filter), backprop);
+        c->dx[1] = call(c, "DepthwiseConv2dNativeBackpropFilter", dy,
+                        rule_window_shape_of(c, filter), backprop);
     if (c->wants[2]) c->dx[2] = call(c, "DepthwiseConv2dNative", dy, filter, NULL);
 }
 
 static void rule_depthwise_backprop_filter(gantry__rule_call_t *c) {
     tensor *input = c->x[0], *backprop = c->x[2], *dy = c->dy[0];
     if (c->wants[0])
-        c->dx[0] = call(c, "DepthwiseConv2dNativeBackpropInput", shape_of(c, input), dy, backprop);
+        c->dx[0] = call(c, "DepthwiseConv2dNativeBackpropInput", rule_window_shape_of(c, input), dy,
+                        backprop);
     if (c->wants[2]) c->dx[2] = call(c, "DepthwiseConv2dNative", input, dy, NULL);
 }
 
@@ -87,7 +91,7 @@ static void rule_max_pool_grad(gantry__rule_call_t *c) { rule_of_choices(c, "Max
 static void rule_max_pool_grad_grad(gantry__rule_call_t *c) { rule_of_choices(c, "MaxPoolGrad"); }
 
 static void rule_avg_pool(gantry__rule_call_t *c) {
-    c->dx[0] = call(c, "AvgPoolGrad", shape_of(c, c->x[0]), c->dy[0], NULL);
+    c->dx[0] = call(c, "AvgPoolGrad", rule_window_shape_of(c, c->x[0]), c->dy[0], NULL);
 }
 
 /* AvgPoolGrad(orig_input_shape, grad) is linear in grad. */

@@ -27,7 +27,7 @@ gantry_status_t gantry__signature_of_call(gantry__signature_t *signature,
 }
 
 gantry_status_t gantry__signature_of_backward(gantry__signature_t *signature,
-                                              const gantry__block_t *block,
+                                              const gantry__gradient_block_t *block,
                                               const gantry__record_t *record, tensor *const *inputs,
                                               size_t count) {
     const gantry_shape_t *shapes = record->shapes;

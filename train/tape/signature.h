@@ -19,7 +19,7 @@ gantry_status_t gantry__signature_of_call(gantry__signature_t *signature,
 /* Makes the signature of a backward function's inputs, which must be as gantry__branch_inputs lists
  * them. */
 gantry_status_t gantry__signature_of_backward(gantry__signature_t *signature,
-                                              const gantry__block_t *block,
+                                              const gantry__gradient_block_t *block,
                                               const gantry__record_t *record,
                                               const gantry_tensor_t *const *inputs, size_t count);
 bool gantry__signature_equal(const gantry__signature_t *a, const gantry__signature_t *b);

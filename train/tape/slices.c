@@ -29,7 +29,7 @@ static bool fits_row(const gantry_gradient_t *gradient) {
     return fits;
 }
 
-static gantry_status_t check_slices(gantry_scope_t *scope, const gantry_gradient_t *gradient,
+static gantry_status_t slices_check(gantry_scope_t *scope, const gantry_gradient_t *gradient,
                                     const char *what) {
     if (!gradient->values || !gradient->indices)
         return gantry__train_refuse(
@@ -58,7 +58,7 @@ gantry_status_t gantry__slices_check(gantry_scope_t *scope, const gantry_gradien
     if (gradient->dense)
         return gantry__train_refuse(
             scope, "%s has both a dense tensor and slices; one of both is accepted", what);
-    return check_slices(scope, gradient, what);
+    return slices_check(scope, gradient, what);
 }
 
 /* ---- sums ---- */
@@ -82,8 +82,8 @@ static tensor *number_segments(gantry_scope_t *scope, tensor *sorted) {
     return gantry_sub(scope, numbers, gantry_slice(scope, numbers, &first, &one));
 }
 
-static tensor *sum_segments(gantry_scope_t *scope, const char *op, tensor *data, tensor *segments,
-                            tensor *count) {
+static tensor *slices_sum_segments(gantry_scope_t *scope, const char *op, tensor *data,
+                                   tensor *segments, tensor *count) {
     tensor *const inputs[] = {data, segments, count};
     tensor *sums = NULL;
     size_t outputs = 1;
@@ -91,25 +91,25 @@ static tensor *sum_segments(gantry_scope_t *scope, const char *op, tensor *data,
     return sums;
 }
 
-static void sum_rows(gantry_scope_t *scope, gantry_gradient_t *gradient) {
+static void slices_sum_rows(gantry_scope_t *scope, gantry_gradient_t *gradient) {
     tensor *order = gantry_argsort(scope, gradient->indices, 0, false);
     tensor *sorted = gantry_gather(scope, gradient->indices, order, 0);
     tensor *segments = number_segments(scope, sorted);
     tensor *count = gantry_size(scope, gradient->indices, GANTRY_INT64);
-    tensor *rows = sum_segments(scope, "UnsortedSegmentMax", sorted, segments, count);
+    tensor *rows = slices_sum_segments(scope, "UnsortedSegmentMax", sorted, segments, count);
     tensor *zero =
         gantry_cast(scope, gantry_scalar_i32(scope, 0), gantry_tensor_dtype(gradient->indices));
     gradient->values =
-        sum_segments(scope, "UnsortedSegmentSum", gantry_gather(scope, gradient->values, order, 0),
-                     segments, count);
+        slices_sum_segments(scope, "UnsortedSegmentSum",
+                            gantry_gather(scope, gradient->values, order, 0), segments, count);
     /* a segment without slices has the lowest number */
     gradient->indices = gantry_maximum(scope, rows, zero);
 }
 
 /* ---- the public calls ---- */
 
-static gantry_status_t check_call(gantry_scope_t *scope, const gantry_gradient_t *gradient,
-                                  const char *call) {
+static gantry_status_t slices_check_call(gantry_scope_t *scope, const gantry_gradient_t *gradient,
+                                         const char *call) {
     GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
     if (!gradient)
         return gantry__train_refuse(scope, "%s: the gradient is NULL; a pointer to one is accepted",
@@ -120,7 +120,7 @@ static gantry_status_t check_call(gantry_scope_t *scope, const gantry_gradient_t
 }
 
 tensor *gantry_gradient_to_dense(gantry_scope_t *scope, const gantry_gradient_t *gradient) {
-    if (check_call(scope, gradient, "gantry_gradient_to_dense") != GANTRY_OK) return NULL;
+    if (slices_check_call(scope, gradient, "gantry_gradient_to_dense") != GANTRY_OK) return NULL;
     if (!gantry__is_sparse(gradient))
         return gradient->dense ? gantry_identity(scope, gradient->dense) : NULL;
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_gradient_to_dense");
@@ -133,7 +133,7 @@ tensor *gantry_gradient_to_dense(gantry_scope_t *scope, const gantry_gradient_t 
 gantry_status_t gantry_gradient_sum_rows(gantry_scope_t *scope, const gantry_gradient_t *gradient,
                                          gantry_gradient_t *out_gradient) {
     const char *call = "gantry_gradient_sum_rows";
-    GANTRY__TRAIN_TRY(check_call(scope, gradient, call));
+    GANTRY__TRAIN_TRY(slices_check_call(scope, gradient, call));
     if (!out_gradient)
         return gantry__train_refuse(scope, "%s: out_gradient is NULL; a pointer to one is accepted",
                                     call);
@@ -141,7 +141,7 @@ gantry_status_t gantry_gradient_sum_rows(gantry_scope_t *scope, const gantry_gra
     if (gantry__is_sparse(gradient) && gantry_tensor_elements(gradient->indices) != 0) {
         gantry_scope_t *inner = gantry__train_begin(scope, call);
         if (!inner) return gantry_scope_status(scope);
-        sum_rows(inner, &sums);
+        slices_sum_rows(inner, &sums);
         sums.indices = gantry_scope_keep(inner, sums.indices);
         sums.values = gantry__train_end(scope, inner, sums.values);
     }

@@ -7,6 +7,7 @@
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/tape/block.h"
+#include "train/tape/record_make.h"
 #include "train/tape/rule.h"
 #include "train/tape/tape_state.h"
 
@@ -76,7 +77,8 @@ bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t 
     return !tape->watches_named;
 }
 
-static gantry_status_t add_read(gantry_tape_t *tape, gantry_variable_t *variable, uint32_t number) {
+static gantry_status_t tape_add_read(gantry_tape_t *tape, gantry_variable_t *variable,
+                                     uint32_t number) {
     if (!gantry__train_grow(&tape->reads, tape->read_count, &tape->read_capacity,
                             sizeof *tape->reads))
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -88,7 +90,7 @@ static gantry_status_t keep_read(gantry_tape_t *tape, const gantry_observation_t
     uint32_t number;
     if (!gantry__tape_is_watched(tape, observation->variable)) return GANTRY_OK;
     GANTRY__TRAIN_TRY(track(tape, observation->outputs[0], &number));
-    return add_read(tape, observation->variable, number);
+    return tape_add_read(tape, observation->variable, number);
 }
 
 /* ---- bodies ---- */
@@ -103,12 +105,12 @@ gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variabl
                             sizeof *tape->tensors))
         return GANTRY_RESOURCE_EXHAUSTED;
     *out_number = (uint32_t)tape->tensor_count;
-    GANTRY__TRAIN_TRY(add_read(tape, variable, *out_number));
+    GANTRY__TRAIN_TRY(tape_add_read(tape, variable, *out_number));
     tape->tensors[tape->tensor_count++] = NULL;
     return GANTRY_OK;
 }
 
-static gantry_status_t note_use(gantry_tape_t *tape, gantry__use_t use) {
+static gantry_status_t tape_note_use(gantry_tape_t *tape, gantry__use_t use) {
     for (size_t i = 0; i < tape->inside_count; ++i) {
         if (tape->inside[i].number == use.number) return GANTRY_OK;
     }
@@ -126,12 +128,12 @@ static gantry_status_t note_inside(gantry_tape_t *tape, const gantry_observation
     if (use.variable) {
         if (!gantry__tape_is_watched(tape, use.variable)) return GANTRY_OK;
         GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
-        return note_use(tape, use);
+        return tape_note_use(tape, use);
     }
     for (size_t i = 0; i < observation->input_count; ++i) {
         use.tensor = observation->inputs[i];
         use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);
-        if (use.number != GANTRY__POINTER_MAP_NONE) GANTRY__TRAIN_TRY(note_use(tape, use));
+        if (use.number != GANTRY__POINTER_MAP_NONE) GANTRY__TRAIN_TRY(tape_note_use(tape, use));
     }
     return GANTRY_OK;
 }
@@ -177,8 +179,8 @@ static bool is_block(const gantry_observation_t *observation) {
     return observation->bodies && strcmp(observation->op, "CustomGradient") != 0;
 }
 
-static gantry_status_t hold(gantry_tape_t *tape, const gantry_tensor_t *const *tensors,
-                            size_t count) {
+static gantry_status_t tape_hold(gantry_tape_t *tape, const gantry_tensor_t *const *tensors,
+                                 size_t count) {
     for (size_t i = 0; i < count; ++i) {
         if (!gantry__train_grow(&tape->held, tape->held_count, &tape->held_capacity,
                                 sizeof *tape->held))
@@ -194,8 +196,8 @@ static gantry_status_t hold_symbolic(gantry_tape_t *tape, const gantry_observati
     const bool is_traced =
         observation->output_count > 0 && !gantry_tensor_device(observation->outputs[0]);
     if (!is_inside && !is_traced) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(hold(tape, observation->inputs, observation->input_count));
-    return hold(tape, observation->outputs, observation->output_count);
+    GANTRY__TRAIN_TRY(tape_hold(tape, observation->inputs, observation->input_count));
+    return tape_hold(tape, observation->outputs, observation->output_count);
 }
 
 static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observation_t *observation,

@@ -5,8 +5,6 @@
 #ifndef GANTRY_TRAIN_TAPE_STATE_H
 #define GANTRY_TRAIN_TAPE_STATE_H
 
-#include <gantry_train/numerics.h>
-
 #include "train/base/pointer_map.h"
 #include "train/tape/rule.h"
 
@@ -66,8 +64,8 @@ gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tenso
                                          const gantry_gradient_options_t *options,
                                          const gantry_tensor_t **out_gradients, const char *call);
 /* Does what gantry_custom_gradient does, and lets the check look into its forward function;
- * numerics may be NULL. */
-gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_numerics_t *numerics,
+ * inside may be NULL. */
+gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
                                         gantry_function_body_fn forward,
                                         gantry_backward_fn backward, void *user,
                                         const gantry_tensor_t *const *inputs, size_t input_count,

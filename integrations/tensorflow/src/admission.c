@@ -16,7 +16,7 @@
 #include "switch.h"
 
 /* Finds a function of TensorFlow's C API that its library of kernels does not export. */
-static void *find_function(const char *name) {
+static void *admission_find_function(const char *name) {
     void *library = dlopen("libtensorflow_cc.so.2", RTLD_NOW | RTLD_NOLOAD);
     void *function = library ? dlsym(library, name) : NULL;
     if (library) dlclose(library); /* TensorFlow keeps it loaded */
@@ -25,7 +25,7 @@ static void *find_function(const char *name) {
 
 const char *admission_version(void) {
     const char *(*version)(void) = NULL;
-    void *function = find_function("TF_Version");
+    void *function = admission_find_function("TF_Version");
     memcpy(&version, &function, sizeof version);
     return version ? version() : "";
 }
@@ -50,7 +50,7 @@ static bool names_type(const TF_Buffer *kernels) {
  * TensorFlow ends the process when a second one registers the type. */
 static bool is_type_taken(void) {
     TF_Buffer *(*list)(const char *, TF_Status *) = NULL;
-    void *function = find_function("TF_GetRegisteredKernelsForOp");
+    void *function = admission_find_function("TF_GetRegisteredKernelsForOp");
     memcpy(&list, &function, sizeof list);
     if (!list) return false;
     TF_Status *status = TF_NewStatus();

@@ -19,7 +19,7 @@
 
 /* The CPU for a kernel whose first output is on the host, such as int32 of shapes and keys of
  * seeds. */
-static const gantry_logical_device_t *find_place(bridge_call_t *call) {
+static const gantry_logical_device_t *bridge_find_place(bridge_call_t *call) {
     const bool is_on_host =
         TF_NumOutputs(call->context) && TF_IsHostMemoryOutput(call->context, 0, call->status);
     return is_on_host ? device_host() : device_logical(call->device);
@@ -31,7 +31,7 @@ static gantry_scope_t *begin_scope(bridge_call_t *call) {
         status_set(call->status, GANTRY_FAILED_PRECONDITION, device_fork_text());
         return NULL;
     }
-    const gantry_logical_device_t *place = find_place(call);
+    const gantry_logical_device_t *place = bridge_find_place(call);
     gantry_scope_t *scope = place ? gantry_scope_begin_on(device_runtime(), place) : NULL;
     if (!scope) status_set_last(call->status, GANTRY_UNAVAILABLE);
     return scope;
@@ -129,7 +129,7 @@ static void fail_last(bridge_call_t *call, gantry_status_t status) {
 
 /* Keeps a tensor that the call releases when it ends. A tensor too many becomes an alias that the
  * scope owns. */
-static const gantry_tensor_t *hold(bridge_call_t *call, gantry_tensor_t *tensor) {
+static const gantry_tensor_t *bridge_hold(bridge_call_t *call, gantry_tensor_t *tensor) {
     if (tensor && call->held_count == BRIDGE_HELD) {
         const gantry_tensor_t *alias = gantry_identity(call->scope, tensor);
         gantry_tensor_release(tensor);
@@ -156,7 +156,7 @@ const gantry_tensor_t *bridge_tensor_at(bridge_call_t *call, const void *address
                                         gantry_dtype_t dtype, const gantry_shape_t *shape) {
     if (bridge_has_failed(call)) return NULL;
     if (!gantry_shape_elements(shape)) return gantry_constant(call->scope, dtype, *shape, "", 0);
-    return hold(call, memory_tensor(device_memory(), call->scope, address, dtype, shape));
+    return bridge_hold(call, memory_tensor(device_memory(), call->scope, address, dtype, shape));
 }
 
 /* The tensor at the address of a TF_Tensor of the device. */
@@ -247,8 +247,8 @@ static const gantry_tensor_t *bring_output(bridge_call_t *call, const gantry_ten
     return gantry_identity(call->scope, tensor);
 }
 
-static void fill_output(bridge_call_t *call, int i, TF_Tensor *output,
-                        const gantry_tensor_t *tensor) {
+static void bridge_fill_output(bridge_call_t *call, int i, TF_Tensor *output,
+                               const gantry_tensor_t *tensor) {
     const size_t bytes = gantry_tensor_bytes(tensor);
     if (!bytes) return;
     if (!TF_IsHostMemoryOutput(call->context, i, call->status)) {
@@ -267,7 +267,7 @@ void bridge_output_as(bridge_call_t *call, int i, const gantry_tensor_t *tensor,
         TF_AllocateOutput(call->context, i, (TF_DataType)gantry_tensor_dtype(tensor), dims, rank,
                           gantry_tensor_bytes(tensor), call->status);
     if (!check_status(call)) return;
-    fill_output(call, i, output, tensor);
+    bridge_fill_output(call, i, output, tensor);
     TF_DeleteTensor(output);
 }
 
@@ -284,14 +284,14 @@ void bridge_output_in_place(bridge_call_t *call, int i, int input, const gantry_
     TF_Tensor *output = TF_ForwardInputOrAllocateOutput(call->context, &input, 1, i, shape->dims,
                                                         shape->rank, &forwarded, call->status);
     if (!check_status(call)) return;
-    fill_output(call, i, output, tensor);
+    bridge_fill_output(call, i, output, tensor);
     TF_DeleteTensor(output);
 }
 
 /* ---- making kernels ---- */
 
 /* Reads a number of a protocol buffer; *at must be below end and does not pass it. */
-static uint64_t read_number(const unsigned char **at, const unsigned char *end) {
+static uint64_t bridge_read_number(const unsigned char **at, const unsigned char *end) {
     uint64_t number = 0;
     for (uint32_t shift = 0; *at < end && shift < 64; shift += 7) {
         const unsigned char byte = *(*at)++;
@@ -303,12 +303,12 @@ static uint64_t read_number(const unsigned char **at, const unsigned char *end) 
 
 /* Finds the op's name in a NodeDef: name = 1, op = 2. Both are texts, and come first in every
  * serialization. */
-static bool find_op(const TF_Buffer *node, char *out, size_t out_bytes) {
+static bool bridge_find_op(const TF_Buffer *node, char *out, size_t out_bytes) {
     const unsigned char *at = node->data, *end = at + node->length;
     while (at < end) {
-        const uint64_t tag = read_number(&at, end);
+        const uint64_t tag = bridge_read_number(&at, end);
         if ((tag & 7) != 2) return false;
-        const uint64_t bytes = read_number(&at, end);
+        const uint64_t bytes = bridge_read_number(&at, end);
         if (bytes > (uint64_t)(end - at)) return false;
         if (tag >> 3 == 2 && bytes < out_bytes) {
             memcpy(out, at, bytes);
@@ -323,7 +323,7 @@ static bool find_op(const TF_Buffer *node, char *out, size_t out_bytes) {
 bool bridge_op_name(TF_OpKernelConstruction *construction, char *out, size_t out_bytes) {
     TF_Status *status = TF_NewStatus();
     TF_Buffer *node = TF_OpKernelConstruction_GetNodeDef(construction, status);
-    const bool is_known = TF_GetCode(status) == TF_OK && find_op(node, out, out_bytes);
+    const bool is_known = TF_GetCode(status) == TF_OK && bridge_find_op(node, out, out_bytes);
     if (node) TF_DeleteBuffer(node);
     TF_DeleteStatus(status);
     if (!is_known)

@@ -73,7 +73,7 @@ void cells_destroy(memory_t *memory) {
 gantry_runtime_t *cells_runtime(const memory_t *memory) { return memory->runtime; }
 
 /* The class whose slots have room for so many bytes; CELLS_CLASSES: none has. */
-static uint32_t class_of(uint64_t bytes) {
+static uint32_t cells_class_of(uint64_t bytes) {
     uint32_t class = 0;
     while (class < CELLS_CLASSES && bytes > UINT64_C(1) << (CELLS_LEAST_BITS + class)) ++class;
     return class;
@@ -125,7 +125,7 @@ static cell_t *take_of_class(memory_t *memory, uint32_t number) {
 
 cell_t *cells_take(memory_t *memory, uint32_t device, uint64_t bytes) {
     cell_t *cell = NULL;
-    for (uint32_t i = class_of(bytes); i < CELLS_CLASSES && !cell; ++i) {
+    for (uint32_t i = cells_class_of(bytes); i < CELLS_CLASSES && !cell; ++i) {
         cell = take_of_class(memory, i);
     }
     if (!cell) return NULL;

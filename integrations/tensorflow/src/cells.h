@@ -18,7 +18,9 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "memory.h"
+#include <gantry/gantry.h>
+
+#include "memory_state.h"
 #include "parts.h"
 
 #define CELLS_LEAST_BITS 8   /* slots of the smallest class have 256 bytes */

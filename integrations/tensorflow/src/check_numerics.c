@@ -37,7 +37,7 @@ static bool has_true(bridge_call_t *call, tensor *flags) {
     return status == GANTRY_OK && found;
 }
 
-static void compute(void *kernel, TF_OpKernelContext *context) {
+static void check_numerics_compute(void *kernel, TF_OpKernelContext *context) {
     bridge_call_t call;
     if (!bridge_begin(&call, context)) return;
     gantry_scope_t *s = call.scope;
@@ -59,6 +59,6 @@ void check_numerics_register(void) {
     register_kernel(&(register_kernel_t){.op = "CheckNumerics",
                                          .types = {{"T", GANTRY_DTYPES_FLOATING}},
                                          .create = create_kernel,
-                                         .compute = compute,
+                                         .compute = check_numerics_compute,
                                          .destroy = destroy_kernel});
 }

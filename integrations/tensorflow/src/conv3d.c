@@ -27,8 +27,8 @@ typedef struct conv3d_t {
 
 /* Reads the numbers of depth, rows and columns; those of batch and channels must be 1, or the
  * kernel is refused. */
-static void read_numbers(TF_OpKernelConstruction *construction, const char *name, const conv3d_t *k,
-                         int64_t *out, TF_Status *status) {
+static void conv3d_read_numbers(TF_OpKernelConstruction *construction, const char *name,
+                                const conv3d_t *k, int64_t *out, TF_Status *status) {
     int64_t list[5] = {1, 1, 1, 1, 1};
     if (TF_GetCode(status) != TF_OK) return;
     TF_OpKernelConstruction_GetAttrInt64List(construction, name, list, 5, status);
@@ -41,7 +41,7 @@ static void read_numbers(TF_OpKernelConstruction *construction, const char *name
                      "2147483647 for depth, rows and columns");
 }
 
-static void *create_kernel(TF_OpKernelConstruction *construction) {
+static void *conv3d_create_kernel(TF_OpKernelConstruction *construction) {
     conv3d_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
         bridge_refuse_memory(construction);
@@ -56,14 +56,14 @@ static void *create_kernel(TF_OpKernelConstruction *construction) {
                                               sizeof format - 1, status);
     kernel->is_same = strcmp(padding, "SAME") == 0;
     kernel->channels_first = strcmp(format, "NCDHW") == 0;
-    read_numbers(construction, "strides", kernel, kernel->strides, status);
-    read_numbers(construction, "dilations", kernel, kernel->dilations, status);
+    conv3d_read_numbers(construction, "strides", kernel, kernel->strides, status);
+    conv3d_read_numbers(construction, "dilations", kernel, kernel->dilations, status);
     if (TF_GetCode(status) != TF_OK) TF_OpKernelConstruction_Failure(construction, status);
     TF_DeleteStatus(status);
     return kernel;
 }
 
-static void destroy_kernel(void *kernel) { free(kernel); }
+static void conv3d_destroy_kernel(void *kernel) { free(kernel); }
 
 /* ---- the plan of a call ---- */
 
@@ -92,7 +92,7 @@ static int64_t count_windows(const conv3d_t *k, int axis, int64_t size, int64_t 
 }
 
 /* So that no product of two of them overflows, and Gantry's ops take them. */
-static bool check_sizes(conv3d_call_t *c, const gantry_shape_t *shape, const char *text) {
+static bool conv3d_check_sizes(conv3d_call_t *c, const gantry_shape_t *shape, const char *text) {
     bool fits = gantry_shape_elements(shape) >= 0;
     for (int32_t d = 0; d < shape->rank; ++d) fits = fits && shape->dims[d] <= INT32_MAX;
     if (!fits)
@@ -111,7 +111,7 @@ static bool check_shapes(conv3d_call_t *c, const gantry_shape_t *input,
     const bool has_ranks = input->rank == 5 && filter->rank == 5;
     const int64_t channels = has_ranks ? input->dims[c->kernel->channels_first ? 1 : 4] : 0;
     const int64_t group = has_ranks ? filter->dims[3] : 0;
-    if (!check_sizes(c, input, in) || !check_sizes(c, filter, by)) return false;
+    if (!conv3d_check_sizes(c, input, in) || !conv3d_check_sizes(c, filter, by)) return false;
     bool is_good = has_ranks && group > 0 && filter->dims[0] > 0 && channels % group == 0 &&
                    channels > 0 && filter->dims[4] % (channels / group) == 0;
     if (!is_good)
@@ -146,7 +146,8 @@ static bool check_images(conv3d_call_t *c) {
 }
 
 /* Plans a call from shapes as TensorFlow has them. Returns false if the call has failed. */
-static bool make_plan(conv3d_call_t *c, const gantry_shape_t *input, const gantry_shape_t *filter) {
+static bool conv3d_make_plan(conv3d_call_t *c, const gantry_shape_t *input,
+                             const gantry_shape_t *filter) {
     const conv3d_t *k = c->kernel;
     int64_t before[3];
     if (bridge_has_failed(&c->bridge) || !check_shapes(c, input, filter)) return false;
@@ -172,7 +173,7 @@ static gantry_shape_t input_shape(const conv3d_call_t *c) {
 }
 
 /* Whether no sum of the call has a term. */
-static bool is_empty(const conv3d_call_t *c) {
+static bool conv3d_is_empty(const conv3d_call_t *c) {
     const gantry_shape_t input = input_shape(c);
     return gantry_shape_elements(&input) == 0 || gantry_shape_elements(&c->filter) == 0 ||
            gantry_shape_elements(&c->output) == 0;
@@ -286,7 +287,7 @@ static tensor *sizes_of(conv3d_call_t *c, const gantry_shape_t *shape) {
     int32_t sizes[4];
     char text[256];
     (void)gantry_shape_format(shape, text, sizeof text);
-    if (!check_sizes(c, shape, text)) return NULL;
+    if (!conv3d_check_sizes(c, shape, text)) return NULL;
     for (int i = 0; i < 4; ++i) sizes[i] = (int32_t)shape->dims[i];
     return gantry_constant(c->bridge.scope, GANTRY_INT32, GANTRY_SHAPE(4), sizes, sizeof sizes);
 }
@@ -310,7 +311,7 @@ static tensor *take_gradient(conv3d_call_t *c, tensor *gradient) {
 
 static tensor *convolve(conv3d_call_t *c, tensor *x, tensor *filter) {
     gantry_scope_t *s = c->bridge.scope;
-    if (is_empty(c)) return gantry_zeros(s, gantry_tensor_dtype(x), c->output);
+    if (conv3d_is_empty(c)) return gantry_zeros(s, gantry_tensor_dtype(x), c->output);
     tensor *const inputs[] = {make_images(c, channels_last(c, x)), flat_filter(c, filter)};
     return gantry_reshape(s, call_images(c, "Conv2D", inputs, 2), c->output);
 }
@@ -319,7 +320,7 @@ static tensor *input_gradient(conv3d_call_t *c, tensor *filter, tensor *gradient
     const gantry_shape_t images = images_shape(c);
     gradient = take_gradient(c, gradient);
     if (!gradient) return NULL;
-    if (is_empty(c))
+    if (conv3d_is_empty(c))
         return gantry_zeros(c->bridge.scope, gantry_tensor_dtype(filter), input_shape(c));
     tensor *const inputs[] = {sizes_of(c, &images), flat_filter(c, filter), gradient};
     if (!inputs[0]) return NULL;
@@ -330,7 +331,7 @@ static tensor *filter_gradient(conv3d_call_t *c, tensor *x, tensor *gradient) {
     const gantry_shape_t flat = flat_filter_shape(c);
     gradient = take_gradient(c, gradient);
     if (!gradient) return NULL;
-    if (is_empty(c)) return gantry_zeros(c->bridge.scope, gantry_tensor_dtype(x), c->filter);
+    if (conv3d_is_empty(c)) return gantry_zeros(c->bridge.scope, gantry_tensor_dtype(x), c->filter);
     tensor *const inputs[] = {make_images(c, channels_last(c, x)), sizes_of(c, &flat), gradient};
     if (!inputs[1]) return NULL;
     return deep_filter(c, call_images(c, "Conv2DBackpropFilter", inputs, 3));
@@ -353,7 +354,7 @@ static void convolve_compute(void *kernel, TF_OpKernelContext *context) {
     conv3d_call_t c = {.kernel = kernel};
     if (!bridge_begin(&c.bridge, context)) return;
     tensor *x = bridge_input(&c.bridge, 0), *filter = bridge_input(&c.bridge, 1);
-    if (x && filter && make_plan(&c, gantry_tensor_shape(x), gantry_tensor_shape(filter)))
+    if (x && filter && conv3d_make_plan(&c, gantry_tensor_shape(x), gantry_tensor_shape(filter)))
         bridge_output(&c.bridge, 0, channels_back(&c, convolve(&c, x, filter)));
     bridge_end(&c.bridge);
 }
@@ -363,7 +364,7 @@ static void input_compute(void *kernel, TF_OpKernelContext *context) {
     if (!bridge_begin(&c.bridge, context)) return;
     const gantry_shape_t shape = host_shape(&c, 0);
     tensor *filter = bridge_input(&c.bridge, 1), *gradient = bridge_input(&c.bridge, 2);
-    if (filter && gradient && make_plan(&c, &shape, gantry_tensor_shape(filter)))
+    if (filter && gradient && conv3d_make_plan(&c, &shape, gantry_tensor_shape(filter)))
         bridge_output(&c.bridge, 0, channels_back(&c, input_gradient(&c, filter, gradient)));
     bridge_end(&c.bridge);
 }
@@ -373,7 +374,7 @@ static void filter_compute(void *kernel, TF_OpKernelContext *context) {
     if (!bridge_begin(&c.bridge, context)) return;
     const gantry_shape_t shape = host_shape(&c, 1);
     tensor *x = bridge_input(&c.bridge, 0), *gradient = bridge_input(&c.bridge, 2);
-    if (x && gradient && make_plan(&c, gantry_tensor_shape(x), &shape))
+    if (x && gradient && conv3d_make_plan(&c, gantry_tensor_shape(x), &shape))
         bridge_output(&c.bridge, 0, filter_gradient(&c, x, gradient));
     bridge_end(&c.bridge);
 }
@@ -386,8 +387,8 @@ void conv3d_register(void) {
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
         register_kernel_t kernel = kernels[i];
         kernel.types[0] = (register_types_t){"T", GANTRY_DTYPES_FLOATING};
-        kernel.create = create_kernel;
-        kernel.destroy = destroy_kernel;
+        kernel.create = conv3d_create_kernel;
+        kernel.destroy = conv3d_destroy_kernel;
         register_kernel(&kernel);
     }
 }

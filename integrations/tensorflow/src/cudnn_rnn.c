@@ -21,8 +21,8 @@ typedef struct rnn_kernel_t {
 
 /* ---- making a kernel ---- */
 
-static bool read_text(TF_OpKernelConstruction *construction, const char *name,
-                      char out[MOST_TEXT]) {
+static bool cudnn_rnn_read_text(TF_OpKernelConstruction *construction, const char *name,
+                                char out[MOST_TEXT]) {
     TF_Status *status = TF_NewStatus();
     int32_t count = 0, bytes = 0;
     TF_OpKernelConstruction_GetAttrSize(construction, name, &count, &bytes, status);
@@ -36,7 +36,7 @@ static bool read_text(TF_OpKernelConstruction *construction, const char *name,
 
 static bool has_text(TF_OpKernelConstruction *construction, const char *name, const char *wanted) {
     char text[MOST_TEXT];
-    return read_text(construction, name, text) && !strcmp(text, wanted);
+    return cudnn_rnn_read_text(construction, name, text) && !strcmp(text, wanted);
 }
 
 static bool read_bool(TF_OpKernelConstruction *construction, const char *name, bool absent) {
@@ -48,7 +48,7 @@ static bool read_bool(TF_OpKernelConstruction *construction, const char *name, b
     return value;
 }
 
-static int64_t read_int(TF_OpKernelConstruction *construction, const char *name) {
+static int64_t cudnn_rnn_read_int(TF_OpKernelConstruction *construction, const char *name) {
     TF_Status *status = TF_NewStatus();
     int64_t value = 0;
     if (TF_OpKernelConstruction_HasAttr(construction, name, status))
@@ -77,12 +77,12 @@ static const char *find_obstacle(TF_OpKernelConstruction *construction) {
     if (!has_text(construction, "input_mode", "linear_input"))
         return "a CudnnRNN op has another input_mode than \"linear_input\", the one that Gantry's "
                "devices take";
-    if (read_int(construction, "num_proj"))
+    if (cudnn_rnn_read_int(construction, "num_proj"))
         return "a CudnnRNN op has num_proj; Gantry's devices take 0";
     return NULL;
 }
 
-static void *create_kernel(TF_OpKernelConstruction *construction) {
+static void *cudnn_rnn_create_kernel(TF_OpKernelConstruction *construction) {
     char op[64];
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
     const char *obstacle = find_obstacle(construction);
@@ -104,7 +104,7 @@ static void *create_kernel(TF_OpKernelConstruction *construction) {
     return kernel;
 }
 
-static void destroy_kernel(void *kernel) { free(kernel); }
+static void cudnn_rnn_destroy_kernel(void *kernel) { free(kernel); }
 
 /* ---- inputs ---- */
 
@@ -118,7 +118,7 @@ typedef struct rnn_call_t {
     int64_t steps, batch, units;
 } rnn_call_t;
 
-static void check_sizes(rnn_call_t *c, tensor *x, tensor *h, tensor *params) {
+static void cudnn_rnn_check_sizes(rnn_call_t *c, tensor *x, tensor *h, tensor *params) {
     const gantry_shape_t *sizes = gantry_tensor_shape(x);
     c->state = *gantry_tensor_shape(h);
     if (sizes->rank != 3 || c->state.rank != 3) {
@@ -204,7 +204,7 @@ static bool begin_call(rnn_call_t *c, const rnn_kernel_t *kernel, TF_OpKernelCon
     if (!bridge_begin(&c->bridge, context)) return false;
     tensor *x = bridge_input(&c->bridge, 0), *h = bridge_input(&c->bridge, 1);
     tensor *params = bridge_input(&c->bridge, 3);
-    if (!bridge_has_failed(&c->bridge)) check_sizes(c, x, h, params);
+    if (!bridge_has_failed(&c->bridge)) cudnn_rnn_check_sizes(c, x, h, params);
     if (bridge_has_failed(&c->bridge)) return true;
     c->form = (rnn_form_t){.mode = kernel->mode,
                            .dtype = gantry_tensor_dtype(x),
@@ -294,8 +294,8 @@ void cudnn_rnn_register(void) {
                                            "CudnnRNNBackpropV3"};
     for (size_t i = 0; i < 3; ++i) {
         register_kernel_t kernel = {.types = {{"T", GANTRY_DTYPES_FLOATING}},
-                                    .create = create_kernel,
-                                    .destroy = destroy_kernel};
+                                    .create = cudnn_rnn_create_kernel,
+                                    .destroy = cudnn_rnn_destroy_kernel};
         size_t count = 0;
         if (i > 0) kernel.host_args[count++] = "host_reserved";
         if (i > 1) kernel.host_args[count++] = "sequence_lengths";

@@ -33,7 +33,7 @@ static tensor *by_steps(const backward_t *k, tensor *x) {
     return gantry_reshape(k->b.s, x, GANTRY_SHAPE(k->b.steps, k->b.batch, -1));
 }
 
-static tensor *flat(const backward_t *k, tensor *x) {
+static tensor *cudnn_rnn_backward_flat(const backward_t *k, tensor *x) {
     return gantry_reshape(k->b.s, x, GANTRY_SHAPE(k->b.steps * k->b.batch, -1));
 }
 
@@ -51,7 +51,7 @@ static tensor *only_open(const backward_t *k, tensor *x) {
 }
 
 /* x where the mask is true, else 1. */
-static tensor *or_one(const backward_t *k, tensor *x) {
+static tensor *cudnn_rnn_backward_or_one(const backward_t *k, tensor *x) {
     return k->open ? gantry_add(k->b.s, gantry_mul(k->b.s, x, k->open), k->shut) : x;
 }
 
@@ -90,7 +90,7 @@ static void find_lstm(backward_t *k) {
     };
     k->f.gates = only_open(k, gantry_concat(s, parts, 4, 2));
     k->f.cell = only_open(k, gantry_mul(s, o, tanh_slope(k, after)));
-    k->f.kept = or_one(k, f);
+    k->f.kept = cudnn_rnn_backward_or_one(k, f);
 }
 
 static void find_gru(backward_t *k) {
@@ -113,7 +113,7 @@ static void find_gru(backward_t *k) {
     k->f.inputs = only_open(k, gantry_concat(s, parts, 3, 2));
     parts[2] = gantry_mul(s, of_n, r);
     k->f.gates = only_open(k, gantry_concat(s, parts, 3, 2));
-    k->f.kept = or_one(k, z);
+    k->f.kept = cudnn_rnn_backward_or_one(k, z);
 }
 
 /* The gradient of the gates of a step, [batch, width]. dc must be an LSTM's, after the step. */
@@ -135,21 +135,21 @@ typedef struct steps_t {
     tensor *dgates[RNN_MOST_STEPS], *dh[RNN_MOST_STEPS]; /* the results */
 } steps_t;
 
-static gantry_status_t cut(const backward_t *k, tensor *all, tensor **steps) {
+static gantry_status_t cudnn_rnn_backward_cut(const backward_t *k, tensor *all, tensor **steps) {
     return all ? gantry_unpack(k->b.s, all, 0, steps, (size_t)k->b.steps) : GANTRY_OK;
 }
 
 static gantry_status_t cut_all(const backward_t *k, steps_t *at) {
-    (void)cut(k, k->dy, at->dy);
-    (void)cut(k, k->f.gates, at->gates);
-    (void)cut(k, k->f.cell, at->cell);
-    (void)cut(k, k->f.kept, at->kept);
-    (void)cut(k, k->shut, at->shut);
+    (void)cudnn_rnn_backward_cut(k, k->dy, at->dy);
+    (void)cudnn_rnn_backward_cut(k, k->f.gates, at->gates);
+    (void)cudnn_rnn_backward_cut(k, k->f.cell, at->cell);
+    (void)cudnn_rnn_backward_cut(k, k->f.kept, at->kept);
+    (void)cudnn_rnn_backward_cut(k, k->shut, at->shut);
     return gantry_scope_status(k->b.s);
 }
 
 /* Goes one step back. dh and dc become those before the step. */
-static void step_back(backward_t *k, steps_t *at, int64_t i) {
+static void cudnn_rnn_backward_step_back(backward_t *k, steps_t *at, int64_t i) {
     gantry_scope_t *s = k->b.s;
     const bool is_lstm = k->b.form->mode == RNN_LSTM;
     tensor *dh = at->dh[i] = gantry_add(s, at->dy[i], k->dh);
@@ -177,12 +177,12 @@ static tensor *inputs_gradient(const backward_t *k, tensor *dgates, const steps_
     return gantry_reshape(s, wide, GANTRY_SHAPE(rows, k->b.width));
 }
 
-static void finish(const backward_t *k, const steps_t *at, tensor **outputs) {
+static void cudnn_rnn_backward_finish(const backward_t *k, const steps_t *at, tensor **outputs) {
     gantry_scope_t *s = k->b.s;
     static const int32_t rows = 0;
     const gantry_reduce_options_t over_rows = {
         .struct_size = sizeof over_rows, .axes = &rows, .axis_count = 1};
-    tensor *dgates = flat(k, gantry_pack(s, at->dgates, (size_t)k->b.steps, 0));
+    tensor *dgates = cudnn_rnn_backward_flat(k, gantry_pack(s, at->dgates, (size_t)k->b.steps, 0));
     tensor *dinputs = inputs_gradient(k, dgates, at);
     tensor *bias = gantry_sum(s, dgates, &over_rows);
     tensor *parts[] = {
@@ -203,7 +203,7 @@ static backward_t begin_backward(gantry_scope_t *s, tensor *const *inputs, const
     k.y = rnn_by_time(&k.b, more[RNN_Y]);
     k.dy = rnn_by_time(&k.b, more[RNN_DY]);
     k.cells = more[RNN_CELLS];
-    k.before = flat(&k, shift(&k, k.b.h, k.y));
+    k.before = cudnn_rnn_backward_flat(&k, shift(&k, k.b.h, k.y));
     if (!k.b.mask) return k;
     k.open = gantry_cast(s, k.b.mask, form->dtype);
     k.shut = rnn_complement(&k.b, k.open);
@@ -219,6 +219,6 @@ void rnn_trace_backward(gantry_scope_t *scope, tensor *const *inputs, tensor **o
     (mode == RNN_LSTM ? find_lstm : mode == RNN_GRU ? find_gru : find_simple)(&k);
     steps_t at;
     if (gantry_scope_status(scope) || cut_all(&k, &at)) return;
-    for (int64_t i = k.b.steps - 1; i >= 0; --i) step_back(&k, &at, i);
-    finish(&k, &at, outputs);
+    for (int64_t i = k.b.steps - 1; i >= 0; --i) cudnn_rnn_backward_step_back(&k, &at, i);
+    cudnn_rnn_backward_finish(&k, &at, outputs);
 }

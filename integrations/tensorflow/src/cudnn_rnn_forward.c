@@ -32,7 +32,7 @@ static void step_gru(rnn_body_t *b, tensor *x, tensor *product) {
     b->h = gantry_add(s, gantry_mul(s, z, b->h), gantry_mul(s, rnn_complement(b, z), n));
 }
 
-static void advance(rnn_body_t *b, tensor *x, tensor *u) {
+static void cudnn_rnn_forward_advance(rnn_body_t *b, tensor *x, tensor *u) {
     tensor *product = gantry_matmul(b->s, b->h, u, NULL);
     if (b->form->mode == RNN_LSTM)
         step_lstm(b, x, product);
@@ -60,7 +60,7 @@ void rnn_trace_forward(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     if (b.mask && gantry_unpack(scope, b.mask, 0, masks, steps)) return;
     for (size_t i = 0; i < steps; ++i) {
         tensor *h = b.h, *c = b.c;
-        advance(&b, x[i], u);
+        cudnn_rnn_forward_advance(&b, x[i], u);
         y[i] = b.mask ? keep_masked(&b, masks[i], h, c) : b.h;
         cells[i] = b.c;
     }

@@ -62,8 +62,8 @@ static gantry_status_t make_function(gantry_runtime_t *runtime, const rnn_form_t
 }
 
 /* Returns NULL after an error, which the scope keeps. */
-static gantry_function_t *find_function(gantry_scope_t *scope, const rnn_form_t *form,
-                                        bool is_back) {
+static gantry_function_t *cudnn_rnn_run_find_function(gantry_scope_t *scope, const rnn_form_t *form,
+                                                      bool is_back) {
     const size_t index = form_index(form);
     gantry_function_t **place = is_back ? &functions.backward[index] : &functions.forward[index];
     pthread_mutex_lock(&functions.lock);
@@ -106,7 +106,7 @@ static run_t begin_run(gantry_scope_t *scope, const rnn_form_t *form, tensor *x)
 }
 
 /* Cuts the steps of a segment out of x, along this axis. */
-static tensor *cut(const run_t *r, tensor *x, int32_t axis, int64_t segment) {
+static tensor *cudnn_rnn_run_cut(const run_t *r, tensor *x, int32_t axis, int64_t segment) {
     if (!x || r->segments == 1) return x;
     int64_t begin[3] = {0, 0, 0}, size[3] = {-1, -1, -1};
     begin[axis] = segment_begin(r, segment);
@@ -123,7 +123,7 @@ static tensor *cut_step(const run_t *r, tensor *x, int32_t axis, int64_t step) {
                           GANTRY_SHAPE(shape->dims[!axis], shape->dims[2]));
 }
 
-static tensor *join(const run_t *r, tensor *const *parts, int32_t axis) {
+static tensor *cudnn_rnn_run_join(const run_t *r, tensor *const *parts, int32_t axis) {
     if (r->segments == 1) return parts[0];
     return gantry_concat(r->scope, parts, (size_t)r->segments, axis);
 }
@@ -133,18 +133,18 @@ static int32_t time_axis(const run_t *r) { return r->form->is_time_major ? 0 : 1
 /* Puts the inputs of one segment that both directions have. Returns their number. */
 static size_t put_inputs(const run_t *r, const rnn_inputs_t *in, int64_t segment, tensor **out) {
     size_t count = 0;
-    out[count++] = cut(r, in->at[RNN_X], time_axis(r), segment);
+    out[count++] = cudnn_rnn_run_cut(r, in->at[RNN_X], time_axis(r), segment);
     out[count++] = in->at[RNN_H];
     out[count++] = r->form->mode == RNN_LSTM ? in->at[RNN_C] : in->at[RNN_H];
     out[count++] = in->at[RNN_PARAMS];
-    if (r->form->has_mask) out[count++] = cut(r, in->at[RNN_MASK], 0, segment);
+    if (r->form->has_mask) out[count++] = cudnn_rnn_run_cut(r, in->at[RNN_MASK], 0, segment);
     return count;
 }
 
 gantry_status_t rnn_run_forward(gantry_scope_t *scope, const rnn_form_t *form,
                                 const rnn_inputs_t *in, tensor *out[RNN_OUTPUTS]) {
     const run_t r = begin_run(scope, form, in->at[RNN_X]);
-    gantry_function_t *function = find_function(scope, form, false);
+    gantry_function_t *function = cudnn_rnn_run_find_function(scope, form, false);
     tensor *inputs[RNN_INPUTS], *y[MOST_SEGMENTS], *cells[MOST_SEGMENTS];
     rnn_inputs_t now = *in;
     for (int64_t i = 0; i < r.segments && !gantry_scope_status(scope); ++i) {
@@ -156,8 +156,8 @@ gantry_status_t rnn_run_forward(gantry_scope_t *scope, const rnn_form_t *form,
         now.at[RNN_C] = out[RNN_OUT_C];
     }
     if (gantry_scope_status(scope)) return gantry_scope_status(scope);
-    out[RNN_OUT_Y] = join(&r, y, time_axis(&r));
-    if (form->mode == RNN_LSTM) out[RNN_OUT_CELLS] = join(&r, cells, 0);
+    out[RNN_OUT_Y] = cudnn_rnn_run_join(&r, y, time_axis(&r));
+    if (form->mode == RNN_LSTM) out[RNN_OUT_CELLS] = cudnn_rnn_run_join(&r, cells, 0);
     return gantry_scope_status(scope);
 }
 
@@ -176,9 +176,9 @@ static size_t put_back_inputs(const run_t *r, const rnn_inputs_t *in, int64_t se
                               tensor **out) {
     const bool is_lstm = r->form->mode == RNN_LSTM;
     size_t count = put_inputs(r, in, segment, out);
-    tensor *y = out[count++] = cut(r, in->back[RNN_Y], time_axis(r), segment);
-    out[count++] = is_lstm ? cut(r, in->back[RNN_CELLS], 0, segment) : y;
-    out[count++] = cut(r, in->back[RNN_DY], time_axis(r), segment);
+    tensor *y = out[count++] = cudnn_rnn_run_cut(r, in->back[RNN_Y], time_axis(r), segment);
+    out[count++] = is_lstm ? cudnn_rnn_run_cut(r, in->back[RNN_CELLS], 0, segment) : y;
+    out[count++] = cudnn_rnn_run_cut(r, in->back[RNN_DY], time_axis(r), segment);
     out[count++] = in->back[RNN_DH];
     out[count++] = is_lstm ? in->back[RNN_DC] : in->back[RNN_DH];
     return count;
@@ -187,7 +187,7 @@ static size_t put_back_inputs(const run_t *r, const rnn_inputs_t *in, int64_t se
 gantry_status_t rnn_run_backward(gantry_scope_t *scope, const rnn_form_t *form,
                                  const rnn_inputs_t *in, tensor *out[RNN_BACK_OUTPUTS]) {
     const run_t r = begin_run(scope, form, in->at[RNN_X]);
-    gantry_function_t *function = find_function(scope, form, true);
+    gantry_function_t *function = cudnn_rnn_run_find_function(scope, form, true);
     tensor *inputs[BACK_INPUTS], *dx[MOST_SEGMENTS], *dparams = NULL;
     rnn_inputs_t now = *in;
     for (int64_t i = r.segments - 1; i >= 0 && !gantry_scope_status(scope); --i) {
@@ -200,7 +200,7 @@ gantry_status_t rnn_run_backward(gantry_scope_t *scope, const rnn_form_t *form,
         now.back[RNN_DC] = out[RNN_OUT_DC];
     }
     if (gantry_scope_status(scope)) return gantry_scope_status(scope);
-    out[RNN_OUT_DX] = join(&r, dx, time_axis(&r));
+    out[RNN_OUT_DX] = cudnn_rnn_run_join(&r, dx, time_axis(&r));
     out[RNN_OUT_DPARAMS] = dparams;
     return gantry_scope_status(scope);
 }

@@ -75,7 +75,7 @@ static gantry_status_t list_cards(const gantry_physical_device_t **out_list, siz
     return GANTRY_OK;
 }
 
-static gantry_status_t list_devices(void) {
+static gantry_status_t device_list_devices(void) {
     const gantry_physical_device_t *list[DEVICE_MOST];
     size_t count = 0;
     gantry_status_t status = list_cards(list, &count);
@@ -98,7 +98,7 @@ static gantry_status_t open_once(void) {
     status = memory_create(devices.runtime, &devices.memory);
     if (status) return status;
     pthread_atfork(NULL, NULL, mark_child);
-    return list_devices();
+    return device_list_devices();
 }
 
 gantry_status_t device_open(void) {

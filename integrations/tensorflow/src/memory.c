@@ -171,7 +171,8 @@ gantry_status_t memory_read(memory_t *memory, void *to, const void *from, uint64
 
 /* ---- from the host ---- */
 
-static gantry_status_t write_block(memory_t *memory, const range_t *range, host_block_t *block) {
+static gantry_status_t memory_write_block(memory_t *memory, const range_t *range,
+                                          host_block_t *block) {
     return write_range(memory, range, (part_t){.block = block});
 }
 
@@ -200,7 +201,7 @@ gantry_status_t memory_write(memory_t *memory, const gantry_logical_device_t *de
     host_block_t *block = host_block_create(bytes);
     if (!block) return out_of_host_memory();
     memcpy(block->data, from, bytes);
-    return write_block(memory, &range, block);
+    return memory_write_block(memory, &range, block);
 }
 
 gantry_status_t memory_fill(memory_t *memory, void *to, uint32_t pattern, uint64_t bytes) {
@@ -214,7 +215,7 @@ gantry_status_t memory_fill(memory_t *memory, void *to, uint32_t pattern, uint64
     for (uint64_t i = 0; i < bytes; i += sizeof pattern) {
         memcpy(data + i, &pattern, bytes - i < sizeof pattern ? bytes - i : sizeof pattern);
     }
-    return write_block(memory, &range, block);
+    return memory_write_block(memory, &range, block);
 }
 
 /* ---- tensors ---- */
@@ -257,7 +258,7 @@ static const gantry_tensor_t *type_part(gantry_scope_t *scope, const part_t *par
 
 /* Whether the parts cover the range without holes, each by whole elements, and are few enough for
  * one op. */
-static bool can_join(const parts_t *parts, const range_t *range, uint64_t element) {
+static bool memory_can_join(const parts_t *parts, const range_t *range, uint64_t element) {
     uint64_t at = range->begin;
     if (parts->count >= GANTRY_MAX_OP_INPUTS) return false;
     for (uint32_t i = 0; i < parts->count; ++i) {
@@ -298,10 +299,10 @@ static const gantry_tensor_t *join_on_host(memory_t *memory, gantry_scope_t *sco
     return tensor;
 }
 
-static const gantry_tensor_t *join_parts(memory_t *memory, gantry_scope_t *scope,
-                                         const parts_t *parts, const range_t *range,
-                                         gantry_dtype_t dtype, const gantry_shape_t *shape) {
-    return can_join(parts, range, gantry_dtype_size(dtype))
+static const gantry_tensor_t *memory_join_parts(memory_t *memory, gantry_scope_t *scope,
+                                                const parts_t *parts, const range_t *range,
+                                                gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    return memory_can_join(parts, range, gantry_dtype_size(dtype))
                ? join_on_device(scope, parts, dtype, shape)
                : join_on_host(memory, scope, parts, range, dtype, shape);
 }
@@ -311,8 +312,9 @@ static gantry_tensor_t *tensor_of_parts(memory_t *memory, gantry_scope_t *scope,
                                         gantry_dtype_t dtype, const gantry_shape_t *shape) {
     const part_t *part = parts_at(parts, 0);
     const bool is_one = parts->count == 1 && part->begin == range->begin && part->end == range->end;
-    const gantry_tensor_t *tensor = is_one ? type_part(scope, part, dtype, shape)
-                                           : join_parts(memory, scope, parts, range, dtype, shape);
+    const gantry_tensor_t *tensor =
+        is_one ? type_part(scope, part, dtype, shape)
+               : memory_join_parts(memory, scope, parts, range, dtype, shape);
     if (!tensor) return NULL;
     const bool had_type = is_one && part->tensor && gantry_tensor_dtype(part->tensor) == dtype;
     if (!had_type) improve_range(memory, range, parts->version, tensor);

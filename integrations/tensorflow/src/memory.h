@@ -20,8 +20,7 @@
 
 #include <gantry/gantry.h>
 
-/* The addresses of all devices of the process. */
-typedef struct memory_t memory_t;
+#include "memory_state.h"
 
 /* Reserves the addresses, for tensors of the runtime. Returns ResourceExhausted if the system
  * refused them (ulimit -v). */

@@ -17,7 +17,7 @@ static int64_t take_int(op_args_t *args, const char *name) {
     return 0;
 }
 
-static void add_input(op_args_t *args, const gantry_tensor_t *input) {
+static void op_adapters_add_input(op_args_t *args, const gantry_tensor_t *input) {
     args->inputs[args->input_count++] = input;
 }
 
@@ -41,7 +41,8 @@ static void add_ints(bridge_call_t *call, op_args_t *args, const char *name, int
 /* ---- adapters ---- */
 
 void adapt_batch_norm_grad(bridge_call_t *call, op_args_t *args) {
-    add_input(args, gantry_constant(call->scope, GANTRY_FLOAT32, GANTRY_SHAPE(0), "", 0));
+    op_adapters_add_input(args,
+                          gantry_constant(call->scope, GANTRY_FLOAT32, GANTRY_SHAPE(0), "", 0));
 }
 
 void adapt_concat(bridge_call_t *call, op_args_t *args) {
@@ -55,7 +56,8 @@ void adapt_concat(bridge_call_t *call, op_args_t *args) {
 void adapt_gather(bridge_call_t *call, op_args_t *args) {
     const int32_t axis = 0;
     (void)take_int(args, "validate_indices");
-    add_input(args, gantry_constant(call->scope, GANTRY_INT32, GANTRY_SCALAR, &axis, sizeof axis));
+    op_adapters_add_input(
+        args, gantry_constant(call->scope, GANTRY_INT32, GANTRY_SCALAR, &axis, sizeof axis));
 }
 
 /* k must have the type of the targets. */
@@ -64,8 +66,9 @@ void adapt_k(bridge_call_t *call, op_args_t *args) {
     const int32_t narrow = bridge_nearest_int32(wide);
     const bool is_wide = gantry_tensor_dtype(args->inputs[1]) == GANTRY_INT64;
     const void *k = is_wide ? (const void *)&wide : &narrow;
-    add_input(args, gantry_constant(call->scope, is_wide ? GANTRY_INT64 : GANTRY_INT32,
-                                    GANTRY_SCALAR, k, is_wide ? sizeof wide : sizeof narrow));
+    op_adapters_add_input(
+        args, gantry_constant(call->scope, is_wide ? GANTRY_INT64 : GANTRY_INT32, GANTRY_SCALAR, k,
+                              is_wide ? sizeof wide : sizeof narrow));
 }
 
 void adapt_select(bridge_call_t *call, op_args_t *args) {

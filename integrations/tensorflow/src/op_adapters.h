@@ -5,7 +5,8 @@
 #ifndef GANTRY_TENSORFLOW_OP_ADAPTERS_H
 #define GANTRY_TENSORFLOW_OP_ADAPTERS_H
 
-#include "op_table.h"
+#include "bridge.h"
+#include "op_args.h"
 
 /* FusedBatchNormGrad, V2: drops the third reserve space. */
 void adapt_batch_norm_grad(bridge_call_t *call, op_args_t *args);

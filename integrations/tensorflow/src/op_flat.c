@@ -35,7 +35,8 @@ static void add_dim(bridge_call_t *call, flat_t *flat, int64_t size, uint64_t in
     }
 }
 
-static void find_groups(bridge_call_t *call, TF_Tensor *const *tensors, int count, flat_t *flat) {
+static void op_flat_find_groups(bridge_call_t *call, TF_Tensor *const *tensors, int count,
+                                flat_t *flat) {
     for (int i = 0; i < count; ++i) {
         if (TF_NumDims(tensors[i]) > flat->rank) flat->rank = TF_NumDims(tensors[i]);
     }
@@ -69,7 +70,7 @@ void op_flat_compute(bridge_call_t *call, const op_row_t *row, const gantry_attr
         (void)bridge_host_input(call, i, &tensors[i]);
         if (!tensors[i]) return;
     }
-    find_groups(call, tensors, count, &flat);
+    op_flat_find_groups(call, tensors, count, &flat);
     for (int i = 0; i < count; ++i) {
         gantry_shape_t shape = flat.groups;
         for (int32_t k = 0; k < shape.rank; ++k) {

@@ -51,8 +51,8 @@ static void read_list(TF_OpKernelConstruction *construction, gantry_attr_value_t
     TF_OpKernelConstruction_GetAttrInt64List(construction, value->name, list, count, status);
 }
 
-static void read_text(TF_OpKernelConstruction *construction, gantry_attr_value_t *value,
-                      void **out_owned, int32_t bytes, TF_Status *status) {
+static void op_kernel_read_text(TF_OpKernelConstruction *construction, gantry_attr_value_t *value,
+                                void **out_owned, int32_t bytes, TF_Status *status) {
     char *text = calloc((size_t)bytes + 1, 1);
     if (!text) {
         status_set_memory(status);
@@ -96,7 +96,7 @@ static void read_attr(op_kernel_t *kernel, TF_OpKernelConstruction *construction
     if (attr->kind == GANTRY_ATTR_INTS) {
         read_list(construction, value, owned, count, status);
     } else if (attr->kind == GANTRY_ATTR_STRING) {
-        read_text(construction, value, owned, bytes, status);
+        op_kernel_read_text(construction, value, owned, bytes, status);
     } else {
         read_plain(construction, value, status);
     }
@@ -113,7 +113,7 @@ static bool has_many_outputs(const op_kernel_t *kernel) {
 }
 
 /* Finds the op and checks its attributes once for all calls. */
-static void prepare(op_kernel_t *kernel, TF_OpKernelConstruction *construction) {
+static void op_kernel_prepare(op_kernel_t *kernel, TF_OpKernelConstruction *construction) {
     if (device_is_forked()) {
         bridge_refuse(construction, GANTRY_FAILED_PRECONDITION, device_fork_text());
         return;
@@ -158,7 +158,7 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
         break;
     }
     if (TF_GetCode(status) == TF_OK && !kernel->row->adapt && !has_many_outputs(kernel))
-        prepare(kernel, construction);
+        op_kernel_prepare(kernel, construction);
     TF_DeleteStatus(status);
     return kernel;
 }

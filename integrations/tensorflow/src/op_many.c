@@ -74,8 +74,8 @@ static void check_alike(const join_t *join, int i) {
     }
 }
 
-static const gantry_tensor_t *join_group(const join_t *join, join_kind_t kind, int begin,
-                                         int count) {
+static const gantry_tensor_t *op_many_join_group(const join_t *join, join_kind_t kind, int begin,
+                                                 int count) {
     const gantry_tensor_t *const *list = join->list + begin;
     gantry_scope_t *scope = join->call->scope;
     if (kind == JOIN_SUM) return gantry_add_n(scope, list, (size_t)count);
@@ -89,7 +89,7 @@ static const gantry_tensor_t *join_all(const join_t *join) {
     for (int count = join->count, made = 0; count > 1; count = made, made = 0) {
         for (int i = 0; i < count; i += MANY_GROUP) {
             const int size = count - i < MANY_GROUP ? count - i : MANY_GROUP;
-            join->list[made++] = join_group(join, kind, i, size);
+            join->list[made++] = op_many_join_group(join, kind, i, size);
         }
         if (kind == JOIN_PACK) kind = JOIN_CONCAT;
     }

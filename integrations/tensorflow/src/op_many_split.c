@@ -57,7 +57,7 @@ static bool take_split_dim(cut_t *cut, const char *op, int input) {
 
 /* ---- sizes ---- */
 
-static int64_t size_of(const cut_t *cut, int i) {
+static int64_t op_many_split_size_of(const cut_t *cut, int i) {
     if (!cut->sizes) return cut->size / cut->count;
     const int64_t size = bridge_host_int(cut->sizes, i);
     return size == -1 ? cut->rest : size;
@@ -98,7 +98,7 @@ static bool sum_sizes(const cut_t *cut, int64_t *out_sum, int *out_rests) {
 }
 
 /* Whether the sizes fit the dimension. Sets the rest. Returns false after an error. */
-static bool check_sizes(cut_t *cut) {
+static bool op_many_split_check_sizes(cut_t *cut) {
     int64_t sum;
     int rests;
     if (!sum_sizes(cut, &sum, &rests)) return false;
@@ -135,7 +135,7 @@ static void set_outputs(const cut_t *cut) {
         if (i != cut->axis || !cut->is_unpacked) dims[rank++] = TF_Dim(cut->tensor, i);
     }
     for (int i = 0; i < cut->count && !bridge_has_failed(call); ++i) {
-        part.dims[1] = size_of(cut, i);
+        part.dims[1] = op_many_split_size_of(cut, i);
         if (!cut->is_unpacked) dims[at] = part.dims[1];
         bridge_output_as(call, i, gantry_slice(call->scope, x, begin, part.dims), dims, rank);
         begin[1] += part.dims[1];
@@ -187,5 +187,5 @@ void op_many_split(bridge_call_t *call, int count) {
 void op_many_split_v(bridge_call_t *call, int count) {
     cut_t cut = {.call = call, .count = count};
     if (!take_tensor(&cut, 0) || !take_sizes(&cut, 1) || !take_split_dim(&cut, "SplitV", 2)) return;
-    if (check_sizes(&cut)) set_outputs(&cut);
+    if (op_many_split_check_sizes(&cut)) set_outputs(&cut);
 }

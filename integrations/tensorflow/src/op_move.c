@@ -21,7 +21,7 @@ typedef struct turn_t {
 } turn_t;
 
 /* The product of a tensor's dimensions from begin to end. */
-static int64_t product_of(const TF_Tensor *tensor, int begin, int end) {
+static int64_t op_move_product_of(const TF_Tensor *tensor, int begin, int end) {
     int64_t product = 1;
     for (int i = begin; i < end; ++i) product *= TF_Dim(tensor, i);
     return product;
@@ -66,9 +66,9 @@ static void join_chain(bridge_call_t *call, const chain_t *chain, int first) {
     for (int i = 0; i < chain->count; ++i) {
         const TF_Tensor *tensor = chain->tensors[i];
         const int64_t step = chain->has_axis ? TF_Dim(tensor, chain->axis) : 1;
-        const gantry_shape_t shape =
-            GANTRY_SHAPE(product_of(tensor, 0, chain->axis), step,
-                         product_of(tensor, chain->axis + chain->has_axis, TF_NumDims(tensor)));
+        const gantry_shape_t shape = GANTRY_SHAPE(
+            op_move_product_of(tensor, 0, chain->axis), step,
+            op_move_product_of(tensor, chain->axis + chain->has_axis, TF_NumDims(tensor)));
         list[i] = bridge_input_as(call, first + i, tensor, &shape);
         size += step;
     }

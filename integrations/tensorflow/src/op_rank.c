@@ -21,7 +21,7 @@ bool op_rank_is_reduction(const op_row_t *row) {
 
 /* ---- arguments ---- */
 
-static void read_axes(bridge_call_t *call, reduction_t *reduction) {
+static void op_rank_read_axes(bridge_call_t *call, reduction_t *reduction) {
     TF_Tensor *tensor;
     if (!bridge_host_input(call, 1, &tensor)) return; /* there is no axis, or an error */
     for (int64_t i = 0; i < TF_TensorElementCount(tensor); ++i) {
@@ -105,7 +105,7 @@ static bool has_reduced(const reduction_t *reduction) {
     return false;
 }
 
-static void reduce(bridge_call_t *call, reduction_t *reduction, const TF_Tensor *tensor) {
+static void op_rank_reduce(bridge_call_t *call, reduction_t *reduction, const TF_Tensor *tensor) {
     int64_t dims[BRIDGE_MOST_DIMS];
     const int rank = result_dims(reduction, dims);
     const gantry_shape_t row = GANTRY_SHAPE(TF_TensorElementCount(tensor));
@@ -134,6 +134,6 @@ void op_rank_compute(bridge_call_t *call, const op_row_t *row, const gantry_attr
     for (size_t i = 0; i < attr_count; ++i) {
         if (!strcmp(attrs[i].name, "keep_dims")) reduction.keeps_dims = attrs[i].i;
     }
-    read_axes(call, &reduction);
-    if (!bridge_has_failed(call)) reduce(call, &reduction, tensor);
+    op_rank_read_axes(call, &reduction);
+    if (!bridge_has_failed(call)) op_rank_reduce(call, &reduction, tensor);
 }

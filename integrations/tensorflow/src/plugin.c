@@ -11,6 +11,7 @@
 #include "log.h"
 #include "python_hook.h"
 #include "register.h"
+#include "report.h"
 #include "status.h"
 #include "stream.h"
 
@@ -168,6 +169,6 @@ PLUGIN_EXPORT void TF_InitKernel(void);
 
 void TF_InitKernel(void) {
     if (!is_offered()) return;
-    register_all();
+    register_all(report_wrap);
     python_hook_attach();
 }

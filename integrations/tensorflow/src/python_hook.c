@@ -20,20 +20,21 @@ typedef struct python_t {
     void (*release)(void *object);
 } python_t;
 
-static bool find_function(void *out, const char *name) {
+static bool python_hook_find_function(void *out, const char *name) {
     void *address = dlsym(RTLD_DEFAULT, name);
     memcpy(out, &address, sizeof address);
     return address;
 }
 
 static bool find_python(python_t *p) {
-    return find_function(&p->is_initialized, "Py_IsInitialized") &&
-           find_function(&p->lock, "PyGILState_Ensure") &&
-           find_function(&p->unlock, "PyGILState_Release") &&
-           find_function(&p->import_module, "PyImport_ImportModule") &&
-           find_function(&p->call_method, "PyObject_CallMethod") &&
-           find_function(&p->print_error, "PyErr_Print") &&
-           find_function(&p->clear_error, "PyErr_Clear") && find_function(&p->release, "Py_DecRef");
+    return python_hook_find_function(&p->is_initialized, "Py_IsInitialized") &&
+           python_hook_find_function(&p->lock, "PyGILState_Ensure") &&
+           python_hook_find_function(&p->unlock, "PyGILState_Release") &&
+           python_hook_find_function(&p->import_module, "PyImport_ImportModule") &&
+           python_hook_find_function(&p->call_method, "PyObject_CallMethod") &&
+           python_hook_find_function(&p->print_error, "PyErr_Print") &&
+           python_hook_find_function(&p->clear_error, "PyErr_Clear") &&
+           python_hook_find_function(&p->release, "Py_DecRef");
 }
 
 static void call_attach(const python_t *p, const char *path) {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "log.h"
-#include "report.h"
 
 /* A protocol buffer that is being written. The texts are names of ops and arguments, so all of them
  * fit. */
@@ -20,18 +19,18 @@ static void put_byte(proto_t *proto, uint64_t byte) {
     if (proto->count < sizeof proto->bytes) proto->bytes[proto->count++] = (unsigned char)byte;
 }
 
-static void put_number(proto_t *proto, uint64_t number) {
+static void register_put_number(proto_t *proto, uint64_t number) {
     for (; number > 127; number >>= 7) put_byte(proto, (number & 127) | 128);
     put_byte(proto, number);
 }
 
 static void put_field(proto_t *proto, uint32_t field, const void *data, size_t bytes) {
-    put_number(proto, field << 3 | 2);
-    put_number(proto, bytes);
+    register_put_number(proto, field << 3 | 2);
+    register_put_number(proto, bytes);
     for (size_t i = 0; i < bytes; ++i) put_byte(proto, ((const unsigned char *)data)[i]);
 }
 
-static void put_text(proto_t *proto, uint32_t field, const char *text) {
+static void register_put_text(proto_t *proto, uint32_t field, const char *text) {
     put_field(proto, field, text, strlen(text));
 }
 
@@ -40,11 +39,11 @@ static void put_types(proto_t *proto, const register_types_t *types) {
     proto_t numbers = {.count = 0}, list = {.count = 0}, value = {.count = 0};
     proto_t constraint = {.count = 0};
     for (uint32_t i = 0; i < 64; ++i) {
-        if (types->types >> i & 1) put_number(&numbers, i);
+        if (types->types >> i & 1) register_put_number(&numbers, i);
     }
     put_field(&list, 6, numbers.bytes, numbers.count);
     put_field(&value, 1, list.bytes, list.count);
-    put_text(&constraint, 1, types->attr);
+    register_put_text(&constraint, 1, types->attr);
     put_field(&constraint, 2, value.bytes, value.count);
     put_field(proto, 3, constraint.bytes, constraint.count);
 }
@@ -52,24 +51,27 @@ static void put_types(proto_t *proto, const register_types_t *types) {
 /* Writes a KernelDef: op = 1, device_type = 2, constraint = 3, host_memory_arg = 4, priority =
  * 6. */
 static void put_kernel(proto_t *proto, const register_kernel_t *kernel) {
-    put_text(proto, 1, kernel->op);
-    put_text(proto, 2, REGISTER_DEVICE_TYPE);
+    register_put_text(proto, 1, kernel->op);
+    register_put_text(proto, 2, REGISTER_DEVICE_TYPE);
     for (size_t i = 0; i < REGISTER_TYPES && kernel->types[i].attr; ++i) {
         put_types(proto, &kernel->types[i]);
     }
     for (size_t i = 0; i < REGISTER_HOST_ARGS && kernel->host_args[i]; ++i) {
-        put_text(proto, 4, kernel->host_args[i]);
+        register_put_text(proto, 4, kernel->host_args[i]);
     }
     if (kernel->priority) {
-        put_number(proto, 6 << 3);
-        put_number(proto, kernel->priority);
+        register_put_number(proto, 6 << 3);
+        register_put_number(proto, kernel->priority);
     }
 }
+
+/* Replaces a kernel's functions before it is registered. */
+static void (*wrap_kernel)(register_kernel_t *kernel);
 
 void register_kernel(const register_kernel_t *wanted) {
     register_kernel_t own = *wanted;
     const register_kernel_t *kernel = &own;
-    report_wrap(&own);
+    if (wrap_kernel) wrap_kernel(&own);
     proto_t proto = {.count = 0};
     put_kernel(&proto, kernel);
     put_byte(&proto, 0); /* the call takes a text that ends with 0 */
@@ -86,7 +88,8 @@ void register_kernel(const register_kernel_t *wanted) {
     TF_DeleteStatus(status);
 }
 
-void register_all(void) {
+void register_all(void (*wrap)(register_kernel_t *kernel)) {
+    wrap_kernel = wrap;
 #define KERNEL_SET(name) name##_register();
 #include "kernel_sets.def"
 #undef KERNEL_SET

@@ -35,8 +35,9 @@ typedef struct register_kernel_t {
  * because TensorFlow refuses to choose between two. */
 void register_kernel(const register_kernel_t *kernel);
 
-/* Registers all kernels: those of the op table, and each set of kernel_sets.def. */
-void register_all(void);
+/* Registers all kernels: those of the op table, and each set of kernel_sets.def. `wrap` may replace
+ * the functions of each before it is registered. */
+void register_all(void (*wrap)(register_kernel_t *kernel));
 
 /* The function of each set, such as bitcast_register. */
 #define KERNEL_SET(name) void name##_register(void);

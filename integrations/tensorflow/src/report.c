@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "bridge.h"
+#include "copy_count.h"
 #include "stream.h"
 #include "switch.h"
 
@@ -34,21 +35,10 @@ typedef struct report_kernel_t {
 typedef struct report_t {
     size_t row_count;
     report_row_t *rows; /* room for MOST_ROWS; NULL: kernels are not counted */
-    _Atomic uint64_t copies[REPORT_WAYS][DEVICE_MOST], bytes[REPORT_WAYS][DEVICE_MOST];
     atomic_bool ends_at_exit;
 } report_t;
 
 static report_t counts;
-
-static void add(_Atomic uint64_t *place, uint64_t number) {
-    atomic_fetch_add_explicit(place, number, memory_order_relaxed);
-}
-
-void report_add_copy(report_way_t way, uint32_t device, uint64_t bytes) {
-    if (device >= DEVICE_MOST) return;
-    add(&counts.copies[way][device], 1);
-    add(&counts.bytes[way][device], bytes);
-}
 
 /* ---- wrapped kernels ---- */
 
@@ -105,7 +95,7 @@ static void destroy_counted(void *data) {
     free(counted);
 }
 
-static uint64_t now_ns(void) {
+static uint64_t report_now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -114,18 +104,19 @@ static uint64_t now_ns(void) {
 static void count_call(report_row_t *row, TF_OpKernelContext *context) {
     TF_Status *status = TF_NewStatus();
     const SP_Stream stream = TF_GetStream(context, status);
-    if (stream) add(&row->calls[stream_device(stream)], 1);
+    if (stream)
+        atomic_fetch_add_explicit(&row->calls[stream_device(stream)], 1, memory_order_relaxed);
     TF_DeleteStatus(status);
 }
 
 static void compute_counted(void *data, TF_OpKernelContext *context) {
     const report_kernel_t *counted = data;
-    const uint64_t begin = now_ns();
+    const uint64_t begin = report_now_ns();
     count_call(counted->row, context);
     counted->row->kernel.compute(counted->kernel, context);
     if (device_runtime())
         (void)gantry_trace_add(device_runtime(), counted->node, counted->row->kernel.op, begin,
-                               now_ns());
+                               report_now_ns());
 }
 
 void report_wrap(register_kernel_t *kernel) {
@@ -144,8 +135,8 @@ typedef struct report_text_t {
     size_t bytes, length;
 } report_text_t;
 
-__attribute__((format(printf, 2, 3))) static void put(report_text_t *text, const char *format,
-                                                      ...) {
+__attribute__((format(printf, 2, 3))) static void report_put(report_text_t *text,
+                                                             const char *format, ...) {
     const size_t room = text->bytes > text->length ? text->bytes - text->length : 0;
     va_list arguments;
     va_start(arguments, format);
@@ -155,58 +146,60 @@ __attribute__((format(printf, 2, 3))) static void put(report_text_t *text, const
 }
 
 /* Writes a string, in which names of drivers may have any character. */
-static void put_string(report_text_t *text, const char *string) {
-    put(text, "\"");
+static void report_put_string(report_text_t *text, const char *string) {
+    report_put(text, "\"");
     for (; *string; ++string) {
         const unsigned char c = (unsigned char)*string;
         if (c < 32 || c == '"' || c == '\\')
-            put(text, "\\u%04x", c);
+            report_put(text, "\\u%04x", c);
         else
-            put(text, "%c", c);
+            report_put(text, "%c", c);
     }
-    put(text, "\"");
+    report_put(text, "\"");
 }
 
-static void put_device(report_text_t *text, uint32_t i) {
-    static const char *const ways[REPORT_WAYS] = {"to_device", "to_host", "from_device"};
+static void report_put_device(report_text_t *text, uint32_t i) {
+    static const char *const ways[COPY_WAYS] = {"to_device", "to_host", "from_device"};
     gantry_memory_info_t info = {.struct_size = sizeof info};
     (void)gantry_get_memory_info(device_runtime(), device_at(i)->name, &info);
-    put(text, "%s{\"name\":\"GPU:%u\",\"hardware\":", i ? "," : "", i);
-    put_string(text, device_at(i)->hardware);
-    put(text, ",\"bytes\":%llu,\"peak_bytes\":%llu,\"limit_bytes\":%llu",
-        (unsigned long long)info.current_bytes, (unsigned long long)info.peak_bytes,
-        (unsigned long long)info.limit_bytes);
-    for (size_t way = 0; way < REPORT_WAYS; ++way)
-        put(text, ",\"%s\":{\"copies\":%llu,\"bytes\":%llu}", ways[way],
-            (unsigned long long)atomic_load(&counts.copies[way][i]),
-            (unsigned long long)atomic_load(&counts.bytes[way][i]));
-    put(text, "}");
+    report_put(text, "%s{\"name\":\"GPU:%u\",\"hardware\":", i ? "," : "", i);
+    report_put_string(text, device_at(i)->hardware);
+    report_put(text, ",\"bytes\":%llu,\"peak_bytes\":%llu,\"limit_bytes\":%llu",
+               (unsigned long long)info.current_bytes, (unsigned long long)info.peak_bytes,
+               (unsigned long long)info.limit_bytes);
+    for (size_t way = 0; way < COPY_WAYS; ++way) {
+        uint64_t copies, bytes;
+        copy_count_read((copy_way_t)way, i, &copies, &bytes);
+        report_put(text, ",\"%s\":{\"copies\":%llu,\"bytes\":%llu}", ways[way],
+                   (unsigned long long)copies, (unsigned long long)bytes);
+    }
+    report_put(text, "}");
 }
 
-static bool put_row(report_text_t *text, const report_row_t *row, bool is_first) {
+static bool report_put_row(report_text_t *text, const report_row_t *row, bool is_first) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < device_count(); ++i) sum += atomic_load(&row->calls[i]);
     if (!sum) return false;
-    put(text, "%s{\"op\":\"%s\",\"calls\":[", is_first ? "" : ",", row->kernel.op);
+    report_put(text, "%s{\"op\":\"%s\",\"calls\":[", is_first ? "" : ",", row->kernel.op);
     for (uint32_t i = 0; i < device_count(); ++i)
-        put(text, "%s%llu", i ? "," : "", (unsigned long long)atomic_load(&row->calls[i]));
-    put(text, "]}");
+        report_put(text, "%s%llu", i ? "," : "", (unsigned long long)atomic_load(&row->calls[i]));
+    report_put(text, "]}");
     return true;
 }
 
 size_t gantry_tensorflow_report(char *out, size_t out_bytes) {
     report_text_t text = {out, out_bytes, 0};
     if (!device_runtime()) {
-        put(&text, "{}");
+        report_put(&text, "{}");
         return text.length;
     }
-    put(&text, "{\"devices\":[");
-    for (uint32_t i = 0; i < device_count(); ++i) put_device(&text, i);
-    put(&text, "],\"counts_kernels\":%s,\"kernels\":[", counts.rows ? "true" : "false");
+    report_put(&text, "{\"devices\":[");
+    for (uint32_t i = 0; i < device_count(); ++i) report_put_device(&text, i);
+    report_put(&text, "],\"counts_kernels\":%s,\"kernels\":[", counts.rows ? "true" : "false");
     bool is_first = true;
     for (size_t i = 0; i < counts.row_count; ++i)
-        if (put_row(&text, &counts.rows[i], is_first)) is_first = false;
-    put(&text, "]}");
+        if (report_put_row(&text, &counts.rows[i], is_first)) is_first = false;
+    report_put(&text, "]}");
     return text.length;
 }
 

@@ -12,15 +12,6 @@
 
 #include "register.h"
 
-typedef enum report_way_t {
-    REPORT_TO_DEVICE,
-    REPORT_TO_HOST,
-    REPORT_FROM_DEVICE, /* from another device to this one */
-    REPORT_WAYS
-} report_way_t;
-
-/* Counts a copy that begins or ends on a device. */
-void report_add_copy(report_way_t way, uint32_t device, uint64_t bytes);
 /* If kernels are counted, replaces the kernel's functions by functions that count and call them.
  * Init-only. */
 void report_wrap(register_kernel_t *kernel);

@@ -81,8 +81,9 @@ static bool open_axis(bridge_call_t *call, const resize_kernel_t *kernel, bool i
 
 /* ---- forward ---- */
 
-static const gantry_tensor_t *take(bridge_call_t *call, const gantry_tensor_t *x,
-                                   const resize_axis_t *axis, const int32_t *places, int number) {
+static const gantry_tensor_t *resize_take(bridge_call_t *call, const gantry_tensor_t *x,
+                                          const resize_axis_t *axis, const int32_t *places,
+                                          int number) {
     const gantry_tensor_t *indices =
         gantry_constant(call->scope, GANTRY_INT32, GANTRY_SHAPE(axis->result), places,
                         (size_t)axis->result * sizeof *places);
@@ -91,9 +92,9 @@ static const gantry_tensor_t *take(bridge_call_t *call, const gantry_tensor_t *x
 
 static const gantry_tensor_t *resize_axis(bridge_call_t *call, const gantry_tensor_t *x,
                                           const resize_axis_t *axis, int number) {
-    const gantry_tensor_t *low = take(call, x, axis, axis->low, number);
+    const gantry_tensor_t *low = resize_take(call, x, axis, axis->low, number);
     if (!axis->high) return low;
-    const gantry_tensor_t *high = take(call, x, axis, axis->high, number);
+    const gantry_tensor_t *high = resize_take(call, x, axis, axis->high, number);
     const gantry_shape_t shape =
         number == 1 ? GANTRY_SHAPE(axis->result, 1, 1) : GANTRY_SHAPE(axis->result, 1);
     const gantry_tensor_t *part = gantry_constant(call->scope, GANTRY_FLOAT32, shape, axis->part,

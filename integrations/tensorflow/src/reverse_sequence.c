@@ -15,7 +15,7 @@ typedef struct reverse_t {
     int64_t sequence_axis, batch_axis;
 } reverse_t;
 
-static void *create_kernel(TF_OpKernelConstruction *construction) {
+static void *reverse_sequence_create_kernel(TF_OpKernelConstruction *construction) {
     reverse_t *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
         bridge_refuse_memory(construction);
@@ -31,7 +31,7 @@ static void *create_kernel(TF_OpKernelConstruction *construction) {
     return kernel;
 }
 
-static void destroy_kernel(void *kernel) { free(kernel); }
+static void reverse_sequence_destroy_kernel(void *kernel) { free(kernel); }
 
 /* ---- a call ---- */
 
@@ -61,7 +61,7 @@ static bool check_axes(reverse_call_t *c, const reverse_t *kernel, tensor *x) {
 }
 
 /* Reads the lengths. *out_all says whether each is the whole sequence. */
-static bool take_lengths(reverse_call_t *c, bool *out_all) {
+static bool reverse_sequence_take_lengths(reverse_call_t *c, bool *out_all) {
     TF_Tensor *given = NULL;
     (void)bridge_host_input(&c->bridge, 1, &given);
     if (bridge_has_failed(&c->bridge)) return false;
@@ -134,12 +134,12 @@ static tensor *gather_steps(reverse_call_t *c, tensor *x) {
     return is_in_order ? y : gantry_transpose(s, y, back);
 }
 
-static void compute(void *kernel, TF_OpKernelContext *context) {
+static void reverse_sequence_compute(void *kernel, TF_OpKernelContext *context) {
     reverse_call_t c = {.lengths = NULL};
     bool is_whole = false;
     if (!bridge_begin(&c.bridge, context)) return;
     tensor *x = bridge_input(&c.bridge, 0);
-    if (x && check_axes(&c, kernel, x) && take_lengths(&c, &is_whole)) {
+    if (x && check_axes(&c, kernel, x) && reverse_sequence_take_lengths(&c, &is_whole)) {
         const bool is_empty = !gantry_tensor_elements(x);
         bridge_output(&c.bridge, 0,
                       is_empty   ? x
@@ -156,7 +156,7 @@ void reverse_sequence_register(void) {
     register_kernel(&(register_kernel_t){.op = "ReverseSequence",
                                          .types = {{"T", types}},
                                          .host_args = {"seq_lengths"},
-                                         .create = create_kernel,
-                                         .compute = compute,
-                                         .destroy = destroy_kernel});
+                                         .create = reverse_sequence_create_kernel,
+                                         .compute = reverse_sequence_compute,
+                                         .destroy = reverse_sequence_destroy_kernel});
 }

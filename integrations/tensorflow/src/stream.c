@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "copy_count.h"
 #include "device.h"
 #include "log.h"
-#include "report.h"
 #include "status.h"
 
 struct SP_Stream_st {
@@ -29,8 +29,8 @@ uint32_t stream_device(SP_Stream stream) { return stream->device; }
 
 /* ---- memory ---- */
 
-static void allocate(const SP_Device *device, uint64_t bytes, int64_t space,
-                     SP_DeviceMemoryBase *out) {
+static void stream_allocate(const SP_Device *device, uint64_t bytes, int64_t space,
+                            SP_DeviceMemoryBase *out) {
     (void)space;
     out->struct_size = SP_DEVICE_MEMORY_BASE_STRUCT_SIZE;
     out->opaque = NULL;
@@ -142,7 +142,7 @@ static void create_event(const SP_Device *device, SP_Event *out, TF_Status *stat
     status_set(status, GANTRY_OK, NULL);
 }
 
-static void destroy_event(const SP_Device *device, SP_Event event) {
+static void stream_destroy_event(const SP_Device *device, SP_Event event) {
     (void)device;
     free(event);
 }
@@ -168,7 +168,7 @@ static void block_for_event(const SP_Device *device, SP_Event event, TF_Status *
 }
 
 /* Whether this process may use devices; in a child of fork it sets an error. */
-static bool is_usable(TF_Status *status) {
+static bool stream_is_usable(TF_Status *status) {
     if (!device_is_forked()) return true;
     status_set(status, GANTRY_FAILED_PRECONDITION, device_fork_text());
     return false;
@@ -189,7 +189,7 @@ static void synchronize(const SP_Device *device, TF_Status *status) {
 static void block_until_done(const SP_Device *device, SP_Stream stream, TF_Status *status) {
     (void)device;
     (void)stream;
-    if (!is_usable(status)) return;
+    if (!stream_is_usable(status)) return;
     status_set_last(status, gantry_runtime_synchronize(device_runtime()));
 }
 
@@ -251,11 +251,11 @@ void stream_fill_timer(SP_TimerFns *functions) {
  * of the source. The address of the target gives its device. */
 static void copy_on_devices(const SP_Device *device, SP_DeviceMemoryBase *to,
                             const SP_DeviceMemoryBase *from, uint64_t bytes, TF_Status *status) {
-    if (!is_usable(status)) return;
+    if (!stream_is_usable(status)) return;
     uint32_t source = (uint32_t)device->ordinal, target = source;
     (void)memory_device(device_memory(), from->opaque, &source);
     (void)memory_device(device_memory(), to->opaque, &target);
-    if (source != target) report_add_copy(REPORT_FROM_DEVICE, target, bytes);
+    if (source != target) copy_count_add(COPY_FROM_DEVICE, target, bytes);
     gantry_scope_t *scope = gantry_scope_begin_on(device_runtime(), device_logical(target));
     if (!scope) {
         status_set_last(status, GANTRY_FAILED_PRECONDITION);
@@ -275,26 +275,26 @@ static bool lies_on_device(const void *host) {
 
 static void copy_to_host(const SP_Device *device, void *to, const SP_DeviceMemoryBase *from,
                          uint64_t bytes, TF_Status *status) {
-    if (!is_usable(status)) return;
+    if (!stream_is_usable(status)) return;
     if (lies_on_device(to)) {
         SP_DeviceMemoryBase target = {.opaque = to};
         copy_on_devices(device, &target, from, bytes, status);
         return;
     }
-    report_add_copy(REPORT_TO_HOST, (uint32_t)device->ordinal, bytes);
+    copy_count_add(COPY_TO_HOST, (uint32_t)device->ordinal, bytes);
     status_set_last(status, memory_read(device_memory(), to, from->opaque, bytes));
 }
 
 static void copy_from_host(const SP_Device *device, SP_DeviceMemoryBase *to, const void *from,
                            uint64_t bytes, TF_Status *status) {
-    if (!is_usable(status)) return;
+    if (!stream_is_usable(status)) return;
     if (lies_on_device(from)) {
         const SP_DeviceMemoryBase source = {.opaque = (void *)(uintptr_t)from};
         copy_on_devices(device, to, &source, bytes, status);
         return;
     }
     const gantry_logical_device_t *logical = device_logical((uint32_t)device->ordinal);
-    report_add_copy(REPORT_TO_DEVICE, (uint32_t)device->ordinal, bytes);
+    copy_count_add(COPY_TO_DEVICE, (uint32_t)device->ordinal, bytes);
     status_set_last(status, memory_write(device_memory(), logical, to->opaque, from, bytes));
 }
 
@@ -316,27 +316,27 @@ static void enqueue_on_devices(const SP_Device *device, SP_Stream stream, SP_Dev
     copy_on_devices(device, to, from, bytes, status);
 }
 
-static void fill(const SP_Device *device, SP_Stream stream, SP_DeviceMemoryBase *to,
-                 uint32_t pattern, uint64_t bytes, TF_Status *status) {
+static void stream_fill(const SP_Device *device, SP_Stream stream, SP_DeviceMemoryBase *to,
+                        uint32_t pattern, uint64_t bytes, TF_Status *status) {
     (void)device;
     (void)stream;
-    if (!is_usable(status)) return;
+    if (!stream_is_usable(status)) return;
     status_set_last(status, memory_fill(device_memory(), to->opaque, pattern, bytes));
 }
 
 static void fill_zeros(const SP_Device *device, SP_Stream stream, SP_DeviceMemoryBase *to,
                        uint64_t bytes, TF_Status *status) {
-    fill(device, stream, to, 0, bytes, status);
+    stream_fill(device, stream, to, 0, bytes, status);
 }
 
 static void fill_bytes(const SP_Device *device, SP_Stream stream, SP_DeviceMemoryBase *to,
                        uint8_t pattern, uint64_t bytes, TF_Status *status) {
-    fill(device, stream, to, pattern * UINT32_C(0x01010101), bytes, status);
+    stream_fill(device, stream, to, pattern * UINT32_C(0x01010101), bytes, status);
 }
 
 void stream_fill_executor(SP_StreamExecutor *executor) {
     *executor = (SP_StreamExecutor){.struct_size = SP_STREAMEXECUTOR_STRUCT_SIZE,
-                                    .allocate = allocate,
+                                    .allocate = stream_allocate,
                                     .deallocate = deallocate,
                                     .host_memory_allocate = allocate_host,
                                     .host_memory_deallocate = deallocate_host,
@@ -347,7 +347,7 @@ void stream_fill_executor(SP_StreamExecutor *executor) {
                                     .create_stream_dependency = depend_on_stream,
                                     .get_stream_status = get_stream_status,
                                     .create_event = create_event,
-                                    .destroy_event = destroy_event,
+                                    .destroy_event = stream_destroy_event,
                                     .get_event_status = get_event_status,
                                     .record_event = pass_event,
                                     .wait_for_event = pass_event,
@@ -366,6 +366,6 @@ void stream_fill_executor(SP_StreamExecutor *executor) {
                                     .synchronize_all_activity = synchronize,
                                     .mem_zero = fill_zeros,
                                     .memset = fill_bytes,
-                                    .memset32 = fill,
+                                    .memset32 = stream_fill,
                                     .host_callback = run_host_callback};
 }

@@ -35,7 +35,8 @@ static void fail_from_tensorflow(bridge_call_t *call) {
                 is_told ? TF_Message(call->status) : "The variable does not exist.");
 }
 
-static void take_tensor(variables_t *variables, const variable_functions_t *functions, int i) {
+static void variable_access_take_tensor(variables_t *variables,
+                                        const variable_functions_t *functions, int i) {
     bridge_call_t *call = variables->call;
     if (bridge_has_failed(call)) return;
     copy_status = GANTRY_OK;
@@ -58,7 +59,7 @@ static gantry_tensor_t *value_at(const variables_t *variables, const TF_Tensor *
                                 : memory_tensor(device_memory(), scope, address, dtype, shape);
 }
 
-static void take_value(variables_t *variables, int i) {
+static void variable_access_take_value(variables_t *variables, int i) {
     bridge_call_t *call = variables->call;
     const TF_Tensor *tensor = variables->tensors[i];
     gantry_shape_t shape;
@@ -85,8 +86,8 @@ void variables_begin(variables_t *variables, bridge_call_t *call, int count, boo
         fail_from_tensorflow(call);
         return;
     }
-    for (int i = 0; i < count; ++i) take_tensor(variables, functions, i);
-    for (int i = 0; i < count; ++i) take_value(variables, i);
+    for (int i = 0; i < count; ++i) variable_access_take_tensor(variables, functions, i);
+    for (int i = 0; i < count; ++i) variable_access_take_value(variables, i);
 }
 
 /* Gives a value back. After a failure the values must be the former ones. */

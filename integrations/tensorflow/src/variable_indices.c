@@ -8,8 +8,8 @@
 
 #include "memory.h"
 
-static void read_numbers(indices_t *indices, bridge_call_t *call, const TF_Tensor *tensor,
-                         bool is_on_host) {
+static void variable_indices_read_numbers(indices_t *indices, bridge_call_t *call,
+                                          const TF_Tensor *tensor, bool is_on_host) {
     const size_t bytes = TF_TensorByteSize(tensor);
     const bool is_wide = TF_TensorType(tensor) == TF_INT64;
     indices->count = gantry_shape_elements(&indices->shape);
@@ -37,7 +37,7 @@ bool indices_read(indices_t *indices, bridge_call_t *call, int input) {
     if (!tensor) return false;
     const bool is_on_host = TF_IsHostMemoryInput(call->context, input, call->status);
     if (bridge_shape(call, tensor, &indices->shape))
-        read_numbers(indices, call, tensor, is_on_host);
+        variable_indices_read_numbers(indices, call, tensor, is_on_host);
     TF_DeleteTensor(tensor);
     return !bridge_has_failed(call);
 }

@@ -50,8 +50,8 @@ static const gantry_tensor_t *input_as(bridge_call_t *call, int i, gantry_dtype_
     return input;
 }
 
-static bool check_shapes(bridge_call_t *call, const gantry_tensor_t *variable,
-                         const gantry_tensor_t *value) {
+static bool variable_kernel_check_shapes(bridge_call_t *call, const gantry_tensor_t *variable,
+                                         const gantry_tensor_t *value) {
     const gantry_shape_t *wanted = gantry_tensor_shape(variable), *got = gantry_tensor_shape(value);
     char expected[256], given[256];
     if (gantry_shape_equal(wanted, got)) return true;
@@ -74,7 +74,8 @@ static void assign_compute(void *data, TF_OpKernelContext *context) {
     const gantry_tensor_t *value =
         part == dtype ? bridge_input(&call, 1) : input_as(&call, 1, part);
     variables_begin(&variables, &call, 1, true);
-    if (!bridge_has_failed(&call) && check_shapes(&call, variables.values[0], value))
+    if (!bridge_has_failed(&call) &&
+        variable_kernel_check_shapes(&call, variables.values[0], value))
         (void)gantry_op_update(call.scope, kernel->row->gantry, variables.values, 1, &value, 1,
                                NULL, 0);
     variables_end(&variables);
@@ -162,8 +163,9 @@ static const variable_row_t rows[] = {
 
 /* ---- making kernels ---- */
 
-static void read_attr(variable_kernel_t *kernel, TF_OpKernelConstruction *construction,
-                      const char *name, TF_Status *status) {
+static void variable_kernel_read_attr(variable_kernel_t *kernel,
+                                      TF_OpKernelConstruction *construction, const char *name,
+                                      TF_Status *status) {
     gantry_attr_value_t *value = &kernel->attrs[kernel->attr_count];
     TF_Bool flag = 0;
     if (!TF_OpKernelConstruction_HasAttr(construction, name, status)) return;
@@ -200,12 +202,12 @@ static void *variable_create(TF_OpKernelConstruction *construction) {
     while (!is_op_of(kernel->row, op)) ++kernel->row;
     TF_Status *status = TF_NewStatus();
     for (size_t i = 0; i < VARIABLE_ATTRS && kernel->row->attrs[i]; ++i)
-        read_attr(kernel, construction, kernel->row->attrs[i], status);
+        variable_kernel_read_attr(kernel, construction, kernel->row->attrs[i], status);
     TF_DeleteStatus(status);
     return kernel;
 }
 
-static void variable_destroy(void *kernel) { free(kernel); }
+static void variable_kernel_destroy(void *kernel) { free(kernel); }
 
 /* TensorFlow names the inputs that are variables; they are on the host. */
 static const char *const places[][VARIABLES_MOST + 1] = {
@@ -247,7 +249,7 @@ void variable_kernel_register(void) {
                                     .types = {{rows[i].type, rows[i].types}},
                                     .create = variable_create,
                                     .compute = rows[i].compute,
-                                    .destroy = variable_destroy};
+                                    .destroy = variable_kernel_destroy};
         name_places(&kernel);
         register_kernel(&kernel);
         if (has_references) register_reference(&kernel, &rows[i]);

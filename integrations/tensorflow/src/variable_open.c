@@ -74,16 +74,19 @@ static const variable_functions_t own_functions = {
     .lock = own_lock, .tensor = own_tensor, .unlock = own_unlock};
 
 /* Finds a function. A cast cannot make a pointer to a function of one to data. */
-static bool find_function(void *library, const char *name, void *out_function) {
+static bool variable_open_find_function(void *library, const char *name, void *out_function) {
     void *found = dlsym(library, name);
     memcpy(out_function, &found, sizeof found);
     return found;
 }
 
-static bool find_own(void) {
-    return find_function(RTLD_DEFAULT, "TF_MaybeLockVariableInputMutexesInOrder", &lock_in_order) &&
-           find_function(RTLD_DEFAULT, "TF_GetInputTensorFromVariable", &get_tensor) &&
-           find_function(RTLD_DEFAULT, "TF_ReleaseVariableInputLockHolder", &release_holder);
+static bool variable_open_find_own(void) {
+    return variable_open_find_function(RTLD_DEFAULT, "TF_MaybeLockVariableInputMutexesInOrder",
+                                       &lock_in_order) &&
+           variable_open_find_function(RTLD_DEFAULT, "TF_GetInputTensorFromVariable",
+                                       &get_tensor) &&
+           variable_open_find_function(RTLD_DEFAULT, "TF_ReleaseVariableInputLockHolder",
+                                       &release_holder);
 }
 
 /* ---- the variables file ---- */
@@ -101,8 +104,10 @@ static opening_t opening = {.once = PTHREAD_ONCE_INIT};
 
 /* Finds functions that files of older releases do not have. */
 static void find_newer(void *library, const char *path) {
-    if (find_function(library, "gantry_tf_variables_assign", &file_functions.assign) &&
-        find_function(library, "gantry_tf_withdraw_xla", &file_functions.withdraw_xla))
+    if (variable_open_find_function(library, "gantry_tf_variables_assign",
+                                    &file_functions.assign) &&
+        variable_open_find_function(library, "gantry_tf_withdraw_xla",
+                                    &file_functions.withdraw_xla))
         return;
     log_line(GANTRY_LEVEL_WARNING,
              "the variables file %s was made by an older gantry-tensorflow: variables of "
@@ -111,18 +116,20 @@ static void find_newer(void *library, const char *path) {
              path);
 }
 
-static bool read_file(const char *path) {
+static bool variable_open_read_file(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *(*version)(void) = NULL;
     if (!library) {
         log_line(GANTRY_LEVEL_WARNING, "the variables file %s does not open: %s", path, dlerror());
         return false;
     }
-    if (find_function(library, "gantry_tf_variables_version", &version) &&
+    if (variable_open_find_function(library, "gantry_tf_variables_version", &version) &&
         strcmp(version(), opening.version) == 0 &&
-        find_function(library, "gantry_tf_variables_lock", &file_functions.lock) &&
-        find_function(library, "gantry_tf_variables_tensor", &file_functions.tensor) &&
-        find_function(library, "gantry_tf_variables_unlock", &file_functions.unlock)) {
+        variable_open_find_function(library, "gantry_tf_variables_lock", &file_functions.lock) &&
+        variable_open_find_function(library, "gantry_tf_variables_tensor",
+                                    &file_functions.tensor) &&
+        variable_open_find_function(library, "gantry_tf_variables_unlock",
+                                    &file_functions.unlock)) {
         find_newer(library, path);
         return true;
     }
@@ -140,17 +147,17 @@ static bool try_folder(const char *folder, const char *below) {
     FILE *file = fopen(path, "rb");
     if (!file) return false;
     fclose(file);
-    return read_file(path);
+    return variable_open_read_file(path);
 }
 
 /* Finds the variables file that the environment names, or the one where the wheel has Gantry's
  * libraries, or in the folder "variables" of the plug-in's folder. TensorFlow opens every file in
  * its folder of plug-ins, so the variables file must not be there. */
-static bool find_file(void) {
+static bool variable_open_find_file(void) {
     Dl_info self;
     char folder[PATH_MAX];
     const char *named = getenv("GANTRY_TF_VARIABLES");
-    if (named && *named) return strcmp(named, "none") != 0 && read_file(named);
+    if (named && *named) return strcmp(named, "none") != 0 && variable_open_read_file(named);
     if (!dladdr(&opening, &self) || !realpath(self.dli_fname, folder)) return false;
     *strrchr(folder, '/') = '\0';
     return try_folder(folder, "/../gantry_tensorflow/lib") || try_folder(folder, "/variables");
@@ -160,15 +167,16 @@ static bool find_file(void) {
 static void find_version(void) {
     const char *(*version)(void) = NULL;
     const char *text = admission_version();
-    if (!*text && find_function(RTLD_DEFAULT, "TF_Version", &version)) text = version();
+    if (!*text && variable_open_find_function(RTLD_DEFAULT, "TF_Version", &version))
+        text = version();
     snprintf(opening.version, sizeof opening.version, "%s", *text ? text : "unknown");
 }
 
-static void open_once(void) {
+static void variable_open_once(void) {
     find_version();
-    if (find_file()) {
+    if (variable_open_find_file()) {
         opening.functions = &file_functions;
-    } else if (find_own()) {
+    } else if (variable_open_find_own()) {
         opening.functions = &own_functions;
     }
     snprintf(
@@ -181,7 +189,7 @@ static void open_once(void) {
 }
 
 const variable_functions_t *variable_open(void) {
-    pthread_once(&opening.once, open_once);
+    pthread_once(&opening.once, variable_open_once);
     return opening.functions;
 }
 

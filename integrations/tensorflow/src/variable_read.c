@@ -4,9 +4,10 @@
  * overwrite it in place. */
 #include "variable_row.h"
 
-static const gantry_tensor_t *gather(bridge_call_t *call, const variable_kernel_t *kernel,
-                                     const gantry_tensor_t *params,
-                                     const gantry_tensor_t *indices) {
+static const gantry_tensor_t *variable_read_gather(bridge_call_t *call,
+                                                   const variable_kernel_t *kernel,
+                                                   const gantry_tensor_t *params,
+                                                   const gantry_tensor_t *indices) {
     const int32_t axis = kernel->attr_count > 0 ? bridge_nearest_int32(kernel->attrs[0].i) : 0;
     if (axis == 0) return gantry_gather(call->scope, params, indices, 0);
     const gantry_tensor_t *const inputs[] = {
@@ -27,7 +28,8 @@ void variable_gather_compute(void *data, TF_OpKernelContext *context) {
     if (!bridge_begin(&call, context)) return;
     const gantry_tensor_t *result = NULL, *indices = bridge_input(&call, 1);
     variables_begin(&variables, &call, 1, false);
-    if (!bridge_has_failed(&call)) result = gather(&call, kernel, variables.values[0], indices);
+    if (!bridge_has_failed(&call))
+        result = variable_read_gather(&call, kernel, variables.values[0], indices);
     variables_end(&variables);
     bridge_output(&call, 0, result);
     bridge_end(&call);

@@ -44,7 +44,7 @@ static void *assign_create(TF_OpKernelConstruction *construction) {
     return (void *)(uintptr_t)(flag ? &validates : &takes_any_shape);
 }
 
-static void assign_compute(void *kernel, TF_OpKernelContext *context) {
+static void variable_reference_assign_compute(void *kernel, TF_OpKernelContext *context) {
     bridge_call_t call;
     if (!bridge_begin(&call, context)) return;
     variables_assign_reference(&call, *(const bool *)kernel);
@@ -57,7 +57,7 @@ void variable_reference_register(void) {
     const register_kernel_t kernel = {.op = "Assign",
                                       .types = {{"T", types}},
                                       .create = assign_create,
-                                      .compute = assign_compute,
+                                      .compute = variable_reference_assign_compute,
                                       .destroy = bridge_destroy_nothing};
     if (variable_has_references()) register_kernel(&kernel);
 }

@@ -28,7 +28,8 @@ static void skip(int64_t state[2], uint64_t count) {
 }
 
 /* Whether the state has a shape that TensorFlow accepts, and fits into an array of this size. */
-static bool check_shape(bridge_call_t *call, const gantry_shape_t *shape, int64_t most) {
+static bool variable_rng_check_shape(bridge_call_t *call, const gantry_shape_t *shape,
+                                     int64_t most) {
     if (shape->rank != 1) {
         bridge_fail(call, GANTRY_INVALID_ARGUMENT,
                     "RNG state must have one and only one dimension, not %d", (int)shape->rank);
@@ -46,7 +47,7 @@ static const gantry_tensor_t *move_on(bridge_call_t *call, gantry_tensor_t **val
     int64_t state[16];
     const gantry_shape_t shape = *gantry_tensor_shape(*value);
     const size_t bytes = gantry_tensor_bytes(*value);
-    if (!check_shape(call, &shape, sizeof state / sizeof *state)) return NULL;
+    if (!variable_rng_check_shape(call, &shape, sizeof state / sizeof *state)) return NULL;
     const gantry_status_t status = gantry_tensor_read(*value, state, bytes);
     if (status) {
         bridge_fail(call, status, "%s", gantry_last_message());

@@ -46,7 +46,7 @@ static bool is_sparse_step(const rows_call_t *rows) {
     return rows->kernel->row->indices > rows->kernel->row->variables;
 }
 
-static bool take_inputs(rows_call_t *rows) {
+static bool variable_rows_take_inputs(rows_call_t *rows) {
     const variable_row_t *row = rows->kernel->row;
     const int count = TF_NumInputs(rows->call->context);
     const int update = is_sparse_step(rows) ? row->indices - 1 : row->indices + 1;
@@ -57,8 +57,8 @@ static bool take_inputs(rows_call_t *rows) {
     return indices_read(&rows->indices, rows->call, row->indices);
 }
 
-static void fail_shapes(const rows_call_t *rows, const gantry_shape_t *shape,
-                        const gantry_shape_t *updates) {
+static void variable_rows_fail_shapes(const rows_call_t *rows, const gantry_shape_t *shape,
+                                      const gantry_shape_t *updates) {
     char held[256], given[256], indices[256];
     (void)gantry_shape_format(shape, held, sizeof held);
     (void)gantry_shape_format(updates, given, sizeof given);
@@ -82,7 +82,7 @@ static bool shape_update(rows_call_t *rows, bool may_stay_scalar) {
         fits = given->dims[d] ==
                (d < leading ? rows->indices.shape.dims[d] : shape->dims[d - leading + 1]);
     if (!fits) {
-        fail_shapes(rows, shape, given);
+        variable_rows_fail_shapes(rows, shape, given);
         return false;
     }
     gantry_shape_t wanted = *shape;
@@ -131,8 +131,8 @@ static bool sort_places(rows_call_t *rows) {
 
 /* Makes a column of rows or of positions. It overwrites the list of indices, which is no longer
  * needed. */
-static const gantry_tensor_t *list_places(rows_call_t *rows, int64_t first, int64_t count,
-                                          bool is_row) {
+static const gantry_tensor_t *variable_rows_list_places(rows_call_t *rows, int64_t first,
+                                                        int64_t count, bool is_row) {
     int64_t *list = rows->indices.list;
     for (int64_t i = 0; i < count; ++i)
         list[i] = is_row ? rows->places[first + i].row : rows->places[first + i].position;
@@ -140,8 +140,9 @@ static const gantry_tensor_t *list_places(rows_call_t *rows, int64_t first, int6
                            (size_t)count * sizeof *list);
 }
 
-static const gantry_tensor_t *gather_rows(const rows_call_t *rows, const gantry_tensor_t *tensor,
-                                          const gantry_tensor_t *column) {
+static const gantry_tensor_t *variable_gather_rows(const rows_call_t *rows,
+                                                   const gantry_tensor_t *tensor,
+                                                   const gantry_tensor_t *column) {
     const gantry_tensor_t *const inputs[] = {tensor, column};
     const gantry_tensor_t *result = NULL;
     size_t count = 1;
@@ -154,16 +155,16 @@ static void run_round(rows_call_t *rows, int64_t first, int64_t count) {
     gantry_scope_t *scope = rows->call->scope;
     const variable_row_t *row = rows->kernel->row;
     const gantry_tensor_t *given[VARIABLES_MOST + MOST_INPUTS], *made[VARIABLES_MOST];
-    const gantry_tensor_t *column = list_places(rows, first, count, true);
+    const gantry_tensor_t *column = variable_rows_list_places(rows, first, count, true);
     const size_t variables = (size_t)row->variables;
     size_t made_count = VARIABLES_MOST;
     for (size_t i = 0; i < variables; ++i)
-        given[i] = gather_rows(rows, rows->variables.values[i], column);
+        given[i] = variable_gather_rows(rows, rows->variables.values[i], column);
     memcpy(given + variables, rows->inputs, rows->input_count * sizeof *given);
     const gantry_tensor_t *update = rows->inputs[rows->update];
     if (rows->rounds > 1 && gantry_tensor_shape(update)->rank > 0)
-        given[variables + rows->update] =
-            gather_rows(rows, update, list_places(rows, first, count, false));
+        given[variables + rows->update] = variable_gather_rows(
+            rows, update, variable_rows_list_places(rows, first, count, false));
     (void)gantry_op_call(scope, row->gantry, given, variables + rows->input_count,
                          rows->kernel->attrs, rows->kernel->attr_count, made, &made_count);
     for (size_t i = 0; i < variables && !bridge_has_failed(rows->call); ++i) {
@@ -188,7 +189,7 @@ void variable_rounds_compute(void *data, TF_OpKernelContext *context) {
     bridge_call_t call;
     rows_call_t rows = {.kernel = data, .call = &call, .rounds = 1};
     if (!bridge_begin(&call, context)) return;
-    const bool is_taken = take_inputs(&rows);
+    const bool is_taken = variable_rows_take_inputs(&rows);
     variables_begin(&rows.variables, &call, rows.kernel->row->variables, true);
     if (is_taken && !bridge_has_failed(&call)) run_rounds(&rows);
     variables_end(&rows.variables);
@@ -209,7 +210,7 @@ void variable_scatter_compute(void *data, TF_OpKernelContext *context) {
     bridge_call_t call;
     rows_call_t rows = {.kernel = data, .call = &call};
     if (!bridge_begin(&call, context)) return;
-    const bool is_taken = take_inputs(&rows);
+    const bool is_taken = variable_rows_take_inputs(&rows);
     const gantry_tensor_t *indices = bridge_input(&call, 1);
     if (is_taken)
         indices = gantry_reshape(call.scope, indices, GANTRY_SHAPE(rows.indices.count, 1));
@@ -225,7 +226,7 @@ void variable_scatter_nd_compute(void *data, TF_OpKernelContext *context) {
     rows_call_t rows = {.kernel = data, .call = &call};
     if (!bridge_begin(&call, context)) return;
     const char *policy = rows.kernel->attr_count > 0 ? rows.kernel->attrs[0].s : "";
-    (void)take_inputs(&rows);
+    (void)variable_rows_take_inputs(&rows);
     const gantry_tensor_t *indices = bridge_input(&call, 1);
     variables_begin(&rows.variables, &call, 1, true);
     if (!bridge_has_failed(&call) &&

@@ -36,7 +36,8 @@ static bool is_set(int64_t mask, int64_t bit) { return mask >> bit & 1; }
 
 /* ---- from the lists to ranges ---- */
 
-static int64_t clamp_place(int64_t place, int64_t size, int64_t least, int64_t most) {
+static int64_t variable_slice_clamp_place(int64_t place, int64_t size, int64_t least,
+                                          int64_t most) {
     if (place < 0) place += size;
     return place < least ? least : place > most ? most : place;
 }
@@ -60,18 +61,19 @@ static bool take_range(slice_call_t *slice, int64_t entry, int64_t size, slice_r
     }
     const bool is_up = stride > 0;
     const int64_t least = is_up ? 0 : -1, most = is_up ? size : size - 1;
-    const int64_t first = is_set(spec->begin_mask, entry) ? (is_up ? 0 : size - 1)
-                                                          : clamp_place(begin, size, least, most);
+    const int64_t first = is_set(spec->begin_mask, entry)
+                              ? (is_up ? 0 : size - 1)
+                              : variable_slice_clamp_place(begin, size, least, most);
     const int64_t last = is_set(spec->end_mask, entry)
                              ? (is_up ? size : -1)
-                             : clamp_place(slice->end[entry], size, least, most);
+                             : variable_slice_clamp_place(slice->end[entry], size, least, most);
     const int64_t length = is_up ? last - first : first - last, step = is_up ? stride : -stride;
     *out = (slice_range_t){
         .begin = first, .stride = stride, .count = length > 0 ? (length - 1) / step + 1 : 0};
     return true;
 }
 
-static void add_result(slice_call_t *slice, int64_t size) {
+static void variable_slice_add_result(slice_call_t *slice, int64_t size) {
     if (slice->result.rank < GANTRY_MAX_RANK) slice->result.dims[slice->result.rank++] = size;
 }
 
@@ -86,12 +88,12 @@ static int32_t dimensions_of(const slice_call_t *slice, int64_t entry, int32_t r
     return (int32_t)(rank - named);
 }
 
-static void take_whole(slice_call_t *slice, int32_t *dimension, int32_t end,
-                       const gantry_shape_t *shape) {
+static void variable_slice_take_whole(slice_call_t *slice, int32_t *dimension, int32_t end,
+                                      const gantry_shape_t *shape) {
     for (; *dimension < end && *dimension < shape->rank; ++*dimension) {
         const int64_t size = shape->dims[*dimension];
         slice->ranges[*dimension] = (slice_range_t){.begin = 0, .stride = 1, .count = size};
-        add_result(slice, size);
+        variable_slice_add_result(slice, size);
     }
 }
 
@@ -106,16 +108,17 @@ static bool take_ranges(slice_call_t *slice, const gantry_shape_t *shape) {
             return false;
         }
         if (is_set(slice->spec->ellipsis_mask, i)) {
-            take_whole(slice, &dimension, dimension + count, shape);
+            variable_slice_take_whole(slice, &dimension, dimension + count, shape);
         } else if (count == 0) {
-            add_result(slice, 1);
+            variable_slice_add_result(slice, 1);
         } else {
             slice_range_t *range = &slice->ranges[dimension];
             if (!take_range(slice, i, shape->dims[dimension++], range)) return false;
-            if (!is_set(slice->spec->shrink_axis_mask, i)) add_result(slice, range->count);
+            if (!is_set(slice->spec->shrink_axis_mask, i))
+                variable_slice_add_result(slice, range->count);
         }
     }
-    take_whole(slice, &dimension, shape->rank, shape);
+    variable_slice_take_whole(slice, &dimension, shape->rank, shape);
     return true;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/tape/record.h"
+#include "train/tape/record_make.h"
 
 #include <string.h>
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/tape/block.h"
 #include "train/tape/origin.h"
 
 static gantry_status_t copy_list(gantry_attr_value_t *out, const gantry_attr_value_t *given) {
@@ -22,7 +23,8 @@ static gantry_status_t copy_attr(gantry_attr_value_t *out, const gantry_attr_val
     return given->list && given->i > 0 ? copy_list(out, given) : GANTRY_OK;
 }
 
-static gantry_status_t copy_attrs(gantry__record_t *record, const gantry_observation_t *given) {
+static gantry_status_t record_copy_attrs(gantry__record_t *record,
+                                         const gantry_observation_t *given) {
     record->attrs = gantry__train_alloc(given->attr_count, sizeof *record->attrs);
     if (!record->attrs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < given->attr_count; ++i) {
@@ -80,7 +82,7 @@ gantry_status_t gantry__record_init(gantry__record_t *record,
     if (status == GANTRY_OK) status = copy_tensors(record, observation);
     if (status == GANTRY_OK) status = copy_shapes(record, observation);
     if (status == GANTRY_OK) status = copy_bodies(record, observation);
-    if (status == GANTRY_OK) status = copy_attrs(record, observation);
+    if (status == GANTRY_OK) status = record_copy_attrs(record, observation);
     if (status != GANTRY_OK) gantry__record_deinit(record);
     return status;
 }
