@@ -33,7 +33,7 @@ static void format_bytes(double bytes, char *out, size_t room) {
     gantry__train_locale_end(&locale);
 }
 
-static int64_t summary_count_parameters(const gantry__member_t *member, bool trained, bool others) {
+static int64_t count_parameters(const gantry__member_t *member, bool trained, bool others) {
     int64_t count = 0;
     for (size_t i = 0; member && i < member->layer->weight_count; ++i) {
         if (gantry__member_trains(member, i) ? trained : others)
@@ -45,36 +45,35 @@ static int64_t summary_count_parameters(const gantry__member_t *member, bool tra
 /* ---- cells of a row ---- */
 
 /* "input_layer", "input_layer_1", or the layer's. */
-static void add_name(gantry__summary_text_t *text, const gantry_model_t *model, size_t value) {
+static void add_name(gantry__text_t *text, const gantry_model_t *model, size_t value) {
     char number[32] = "";
     if (model->values[value].member) {
-        gantry__summary_text_add(text, gantry__member_name(model->values[value].member));
+        gantry__text_add(text, gantry__member_name(model->values[value].member));
         return;
     }
     if (value > 0) (void)snprintf(number, sizeof number, "_%zu", value);
-    gantry__summary_text_add(text, "input_layer");
-    gantry__summary_text_add(text, number);
+    gantry__text_add(text, "input_layer");
+    gantry__text_add(text, number);
 }
 
 /* "dense (Dense)" */
-static void summary_add_title(gantry__summary_text_t *text, const gantry_model_t *model,
-                              size_t value) {
+static void add_title(gantry__text_t *text, const gantry_model_t *model, size_t value) {
     const gantry__member_t *member = model->values[value].member;
     add_name(text, model, value);
-    gantry__summary_text_add(text, " (");
-    gantry__summary_text_add(text, member ? member->layer->kind.name : "InputLayer");
-    gantry__summary_text_add(text, ")");
+    gantry__text_add(text, " (");
+    gantry__text_add(text, member ? member->layer->kind.name : "InputLayer");
+    gantry__text_add(text, ")");
 }
 
 /* "(None, 10)" */
-static void add_shape(gantry__summary_text_t *text, const gantry_shape_t *shape) {
+static void add_shape(gantry__text_t *text, const gantry_shape_t *shape) {
     char size[32];
     for (int32_t d = 0; d < shape->rank; ++d) {
         (void)snprintf(size, sizeof size, "%lld", (long long)shape->dims[d]);
-        gantry__summary_text_add(text, d == 0 ? "(" : ", ");
-        gantry__summary_text_add(text, shape->dims[d] < 0 ? "None" : size);
+        gantry__text_add(text, d == 0 ? "(" : ", ");
+        gantry__text_add(text, shape->dims[d] < 0 ? "None" : size);
     }
-    gantry__summary_text_add(text, shape->rank > 0 ? ")" : "()");
+    gantry__text_add(text, shape->rank > 0 ? ")" : "()");
 }
 
 /* The last call of a value's layer; of an input, the value. */
@@ -87,38 +86,38 @@ static size_t last_call(const gantry_model_t *model, size_t value) {
 }
 
 /* Several outputs: "[(None, 2), (None, 2)]". */
-static void add_shapes(gantry__summary_text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry__model_value_t *last = &model->values[last_call(model, value)];
+static void add_shapes(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+    const gantry__value_t *last = &model->values[last_call(model, value)];
     const size_t count = last->member ? gantry__layer_outputs(last->member->layer) : 1;
-    if (count > 1) gantry__summary_text_add(text, "[");
+    if (count > 1) gantry__text_add(text, "[");
     for (size_t i = 0; i < count; ++i) {
-        if (i > 0) gantry__summary_text_add(text, ", ");
+        if (i > 0) gantry__text_add(text, ", ");
         add_shape(text, &last[i].shape);
     }
-    if (count > 1) gantry__summary_text_add(text, "]");
+    if (count > 1) gantry__text_add(text, "]");
 }
 
 /* "dense[0][1]": the second output of the first call. */
-static void add_source(gantry__summary_text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry__model_value_t *source = &model->values[value];
+static void add_source(gantry__text_t *text, const gantry_model_t *model, size_t value) {
+    const gantry__value_t *source = &model->values[value];
     size_t calls = 0;
     char place[64];
     for (size_t v = 0; source->member && v + source->part < value; ++v)
         calls += model->values[v].member == source->member && model->values[v].part == 0;
     (void)snprintf(place, sizeof place, "[%zu][%zu]", calls, source->part);
-    if (text->length > 0) gantry__summary_text_add(text, ", ");
+    if (text->length > 0) gantry__text_add(text, ", ");
     add_name(text, model, value);
-    gantry__summary_text_add(text, place);
+    gantry__text_add(text, place);
 }
 
-static void add_sources(gantry__summary_text_t *text, const gantry_model_t *model, size_t value) {
+static void add_sources(gantry__text_t *text, const gantry_model_t *model, size_t value) {
     const gantry__member_t *member = model->values[value].member;
     for (size_t v = value; member && v < model->value_count; ++v) {
-        const gantry__model_value_t *call = &model->values[v];
+        const gantry__value_t *call = &model->values[v];
         for (size_t i = 0; call->member == member && i < call->input_count; ++i)
             add_source(text, model, (size_t)call->inputs[i]);
     }
-    if (text->length == 0) gantry__summary_text_add(text, "-");
+    if (text->length == 0) gantry__text_add(text, "-");
 }
 
 /* ---- rows ---- */
@@ -127,15 +126,14 @@ enum { NAME = 0, SHAPE = 1, PARAMETERS = 2, SOURCES = 3 };
 
 static gantry_status_t put_layer(const gantry__table_t *table, const gantry_model_t *model,
                                  size_t value) {
-    gantry__summary_text_t texts[GANTRY__SUMMARY_COLUMNS] = {{.bytes = NULL}};
+    gantry__text_t texts[GANTRY__SUMMARY_COLUMNS] = {{.bytes = NULL}};
     const char *cells[GANTRY__SUMMARY_COLUMNS];
     char number[32];
     bool has_failed = false;
-    summary_add_title(&texts[NAME], model, value);
+    add_title(&texts[NAME], model, value);
     add_shapes(&texts[SHAPE], model, value);
-    format_count(summary_count_parameters(model->values[value].member, true, true), number,
-                 sizeof number);
-    gantry__summary_text_add(&texts[PARAMETERS], number);
+    format_count(count_parameters(model->values[value].member, true, true), number, sizeof number);
+    gantry__text_add(&texts[PARAMETERS], number);
     add_sources(&texts[SOURCES], model, value);
     for (size_t i = 0; i < GANTRY__SUMMARY_COLUMNS; ++i) {
         has_failed = has_failed || texts[i].has_failed;
@@ -198,7 +196,7 @@ static void put_total(gantry__page_t *page, const gantry_model_t *model, const c
     int64_t count = 0;
     char number[32], bytes[64], text[160];
     for (size_t i = 0; i < model->member_count; ++i)
-        count += summary_count_parameters(model->members[i], trained, others);
+        count += count_parameters(model->members[i], trained, others);
     format_count(count, number, sizeof number);
     format_bytes((double)count * (double)gantry_dtype_size(model->dtype), bytes, sizeof bytes);
     (void)snprintf(text, sizeof text, " %s: %s (%s)\n", what, number, bytes);
