@@ -132,8 +132,8 @@ int gantry_command_refuse(const gantry_command_t *command, const char *format, .
 int gantry_command_refuse_value(const gantry_command_values_t *values, const char *name,
                                 const char *accepted);
 
-/* Creates the command's runtime, with --verbose and --opencl-cpu-as-gpu if it has them; options NULL:
- * none. NULL after a message. */
+/* Creates the command's runtime, with --verbose and --opencl-cpu-as-gpu if the command has them;
+ * options NULL: none. NULL after a message. */
 gantry_runtime_t *gantry_command_open_runtime(const gantry_command_values_t *values,
                                               const gantry_runtime_options_t *options);
 
