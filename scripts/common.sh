@@ -7,7 +7,7 @@ JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 
 # Debian and Ubuntu packages. Without those of the second line the library still builds and runs, on the CPU backend
 # alone.
-PACKAGES_BUILD="gcc libc6-dev make ninja-build cmake libxxhash-dev libcjson-dev"
+PACKAGES_BUILD="gcc libc6-dev make ninja-build cmake libxxhash-dev libcjson-dev zlib1g-dev"
 PACKAGES_OPENCL="opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libclblast-dev"
 PACKAGES_MPI="libopenmpi-dev openmpi-bin"
 PACKAGES_BLAS="libdnnl-dev libopenblas0"

@@ -100,15 +100,14 @@ typedef bool (*convert_sink_fn)(void *user, const void *bytes, size_t size);
 /* Makes an archive of stored entries. False if the sink fails, or there is no memory. */
 bool convert_zip_write(const convert_set_t *set, convert_sink_fn sink, void *user);
 
-/* ---- gantry_convert_inflate.c ---- */
+/* ---- gantry_convert_zlib.c ---- */
 
 uint32_t convert_crc32(uint32_t crc, const void *bytes, size_t size);
-/* Decompresses a DEFLATE stream (RFC 1951) of exactly out_bytes bytes. */
-bool convert_inflate(const unsigned char *bytes, size_t size, unsigned char *out, size_t out_bytes);
-/* Decompresses the beginning of a stream. Returns how many bytes there are: wanted, unless the
- * stream or the given part of it ends before. out has room for CONVERT_INFLATE_MORE bytes more. */
-#define CONVERT_INFLATE_MORE ((size_t)65536)
-size_t convert_inflate_front(const unsigned char *bytes, size_t size, unsigned char *out,
-                             size_t wanted);
+/* Whether this build has zlib. */
+bool convert_can_inflate(void);
+/* Decompresses a DEFLATE stream or its beginning into `out`, at most `room` bytes of it; returns
+ * their number. *out_is_whole: the stream ended after exactly `room` bytes. */
+size_t convert_inflate(const unsigned char *bytes, size_t size, unsigned char *out, size_t room,
+                       bool *out_is_whole);
 
 #endif

@@ -133,7 +133,7 @@ static bool parse_stored(const convert_source_t *source, convert_tensor_t *tenso
     if (tensor->is_deflated) {
         plain = allocate(bytes);
         if (!plain) return refuse_entry(source, tensor, "needs more memory than there is");
-        is_whole = convert_inflate(stored, (size_t)tensor->stored_bytes, plain, bytes);
+        (void)convert_inflate(stored, (size_t)tensor->stored_bytes, plain, bytes, &is_whole);
     }
     const unsigned char *npy = plain ? plain : stored;
     if (source->format == CONVERT_NPZ)

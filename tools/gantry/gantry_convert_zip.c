@@ -234,6 +234,9 @@ static bool check_method(const zip_t *zip, entry_t *entry, unsigned flags) {
     else if (!is_known)
         entry->problem =
             "it is compressed by another method than DEFLATE; DEFLATE and stored entries are accepted";
+    else if (entry->method == 8 && !convert_can_inflate())
+        entry->problem =
+            "it is compressed, and this gantry command was built without zlib; a build with zlib1g-dev reads it";
     if (entry->problem) return true;
     const bool is_right = entry->method == 0 ? entry->bytes == entry->stored_bytes
                                              : entry->bytes / MOST_RATIO <= entry->stored_bytes;
@@ -275,9 +278,10 @@ static unsigned char *read_front(const zip_t *zip, const entry_t *entry, size_t 
     bool good = bytes && convert_read_at(zip->source, entry->at, bytes, stored);
     *out_bytes = stored;
     if (good && is_deflated) {
-        plain = malloc(CONVERT_NPY_FRONT + CONVERT_INFLATE_MORE);
+        bool is_whole;
+        plain = malloc(CONVERT_NPY_FRONT);
         good = plain != NULL;
-        if (good) *out_bytes = convert_inflate_front(bytes, stored, plain, CONVERT_NPY_FRONT);
+        if (good) *out_bytes = convert_inflate(bytes, stored, plain, CONVERT_NPY_FRONT, &is_whole);
         if (good && *out_bytes > entry->bytes) *out_bytes = (size_t)entry->bytes;
     }
     if (good && !is_deflated) return bytes;
