@@ -167,10 +167,10 @@ GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *
  * that continues from there takes the steps that it would have taken. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
-/** Writes the table of layers as Keras prints it on a terminal of 80 columns, in UTF-8, to `out`,
- * which may be NULL; cut to out_bytes, with its terminator. *out_needed (may be NULL) is the length
- * of the whole text. The optimizer's variables are not counted. FailedPrecondition before the model
- * is built. */
+/** Writes the table of layers with Keras's columns and totals, in UTF-8, to `out`, which may be
+ * NULL; cut to out_bytes, with its terminator. *out_needed (may be NULL) is the length of the whole
+ * text. Rows are in the order in which the model applies its layers first. The optimizer's
+ * variables are not counted. FailedPrecondition before the model is built. */
 GANTRY_API gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out,
                                                 size_t out_bytes, size_t *out_needed);
 

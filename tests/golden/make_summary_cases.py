@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the summaries that Keras prints on 80 columns, for test_summary.c, which builds the same models:
+"""Writes the cells and totals of the summaries that Keras prints, for test_summary.c, which builds the same models:
 make_summary_cases.py > tests/unit/support/train_summary_cases.inc
 
 Needs Keras 3.15.
@@ -9,7 +9,7 @@ import os
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ["COLUMNS"] = "80"
+os.environ["COLUMNS"] = "1000"
 
 import keras
 from keras import layers
@@ -89,6 +89,15 @@ def open_sizes():
     return keras.Model([words, image], layers.Concatenate()([x, y]))
 
 
+def plain(text):
+    """Each row of the table as its cells with a blank between them; its lines are dropped."""
+    for line in text.rstrip("\n").split("\n"):
+        if line[0] in "\u2502\u2503":
+            line = " " + " ".join(line[1:-1].replace("\u2502", " ").replace("\u2503", " ").split())
+        if line[0] not in "\u250f\u2521\u251c\u2514":
+            yield line.rstrip()
+
+
 def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
     print(f"/* Made by tests/golden/make_summary_cases.py with Keras {keras.__version__}; do not edit. */")
@@ -97,10 +106,9 @@ def main():
                  sequential_block):
         keras.utils.clear_session()
         text = []
-        make().summary(print_fn=lambda line: text.append(line))
-        lines = "".join(text).rstrip("\n").split("\n")
+        make().summary(line_length=1000, print_fn=lambda line: text.append(line))
         print(f'{{"{make.__name__}", make_{make.__name__}, {{')
-        print("\n".join(' "' + line.rstrip().replace('"', '\\"') + '\\n",' for line in lines) + "}},")
+        print("\n".join(' "' + line.replace('"', '\\"') + '\\n",' for line in plain("".join(text))) + "}},")
     return 0
 
 

@@ -1,226 +1,332 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of layers, as Keras prints it on a terminal of 80 columns. */
-#include "train/model/summary.h"
-
+/* The table of layers: Keras's columns, one row for each layer, block or input, in the order in
+ * which the model applies them first. A column is as wide as its longest cell, so that no cell is
+ * cut. Externally synchronised. */
 #include <stdio.h>
+#include <string.h>
 
 #include "train/base/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/memory.h"
+#include "train/model/model_state.h"
 
-/* ---- numbers ---- */
+enum { NAME = 0, SHAPE = 1, PARAMETERS = 2, SOURCES = 3, COLUMNS = 4 };
+
+/* ---- text ---- */
+
+/* Zeroed: empty. */
+typedef struct text_t {
+    char *bytes; /* NULL: empty */
+    size_t length, capacity;
+    bool has_failed; /* memory is out */
+} text_t;
+
+static void add_text(text_t *text, const char *more) {
+    do {
+        text->has_failed =
+            text->has_failed || !gantry__train_grow(&text->bytes, text->length, &text->capacity, 1);
+        if (text->has_failed) return;
+        text->bytes[text->length++] = *more;
+    } while (*more++);
+    --text->length; /* of the terminator */
+}
+
+static void add_number(text_t *text, const char *before, int64_t number, const char *after) {
+    char digits[32];
+    (void)snprintf(digits, sizeof digits, "%lld", (long long)number);
+    add_text(text, before);
+    add_text(text, digits);
+    add_text(text, after);
+}
+
+static void add_times(text_t *text, const char *what, size_t count) {
+    for (size_t i = 0; i < count; ++i) add_text(text, what);
+}
 
 /* "12,345" */
-static void format_count(int64_t count, char *out, size_t room) {
-    char digits[32];
+static void add_count(text_t *text, int64_t count) {
+    char digits[32], one[2] = "";
     const int length = snprintf(digits, sizeof digits, "%lld", (long long)count);
-    size_t used = 0;
-    for (int i = 0; i < length && used + 2 < room; ++i) {
-        if (i > 0 && (length - i) % 3 == 0) out[used++] = ',';
-        out[used++] = digits[i];
+    for (int i = 0; i < length; ++i) {
+        if (i > 0 && (length - i) % 3 == 0) add_text(text, ",");
+        one[0] = digits[i];
+        add_text(text, one);
     }
-    out[used] = '\0';
 }
 
-/* "1.50 KB" */
-static void format_bytes(double bytes, char *out, size_t room) {
-    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; ++unit) bytes /= 1024;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
-    (void)snprintf(out, room, "%.2f %s", bytes, units[unit]);
-    gantry__train_locale_end(&locale);
+/* The code points of a cell, each of which is one column wide. */
+static size_t width_of(const text_t *text) {
+    size_t width = 0;
+    for (size_t i = 0; i < text->length; ++i)
+        width += ((unsigned char)text->bytes[i] & 0xC0) != 0x80;
+    return width;
 }
 
+/* ---- calls ---- */
+
+/* An application of a layer or of a block, or an input. */
+typedef struct call_t {
+    const void *unit; /* the member or the block; NULL: an input */
+    const gantry__member_t *member;
+    const gantry__nested_t *block;
+    size_t value;                    /* its first output, of a block its first value */
+    const int32_t *inputs, *outputs; /* outputs: of a block; NULL: they follow `value` */
+    size_t input_count, output_count;
+} call_t;
+
+static call_t call_at(const gantry_model_t *model, size_t value) {
+    const gantry__value_t *v = &model->values[value];
+    if (v->nested_call > 0) {
+        const gantry__nested_call_t *call = &model->nested_calls[v->nested_call - 1];
+        const gantry__nested_t *block = &model->nested[call->nested];
+        return (call_t){.unit = block,
+                        .block = block,
+                        .value = value,
+                        .inputs = call->inputs,
+                        .outputs = call->inputs + call->input_count,
+                        .input_count = call->input_count,
+                        .output_count = call->output_count};
+    }
+    return (call_t){.unit = v->member,
+                    .member = v->member,
+                    .value = value,
+                    .inputs = v->inputs,
+                    .input_count = v->input_count,
+                    .output_count = v->member ? gantry__layer_outputs(v->member->layer) : 1};
+}
+
+static size_t find_calls(const gantry_model_t *model, call_t *calls) {
+    size_t count = 0;
+    for (size_t v = 0; v < model->value_count; ++v) {
+        const gantry__value_t *value = &model->values[v];
+        const bool goes_on = value->nested_call > 0
+                                 ? v > 0 && model->values[v - 1].nested_call == value->nested_call
+                                 : value->part > 0;
+        if (!goes_on) calls[count++] = call_at(model, v);
+    }
+    return count;
+}
+
+static size_t output_of(const call_t *call, size_t part) {
+    return call->outputs ? (size_t)call->outputs[part] : call->value + part;
+}
+
+static bool is_same(const call_t *a, const call_t *b) { return a->unit && a->unit == b->unit; }
+
+static bool is_first(const call_t *calls, size_t at) {
+    for (size_t i = 0; i < at; ++i)
+        if (is_same(&calls[i], &calls[at])) return false;
+    return true;
+}
+
+/* One call after the other, each of a layer of its own. */
+static bool is_chain(const call_t *calls, size_t count) {
+    for (size_t i = 1; i < count; ++i) {
+        if (calls[i].input_count != 1 || !is_first(calls, i) ||
+            (size_t)calls[i].inputs[0] != output_of(&calls[i - 1], 0))
+            return false;
+    }
+    return true;
+}
+
+/* ---- cells ---- */
+
+/* Adds a layer's parameters, those that are trained or the others. */
 static int64_t count_parameters(const gantry__member_t *member, bool trained, bool others) {
     int64_t count = 0;
-    for (size_t i = 0; member && i < member->layer->weight_count; ++i) {
+    for (size_t i = 0; i < member->layer->weight_count; ++i) {
         if (gantry__member_trains(member, i) ? trained : others)
             count += gantry_shape_elements(&member->layer->weights[i].shape);
     }
     return count;
 }
 
-/* ---- cells of a row ---- */
+static int64_t count_all(const gantry_model_t *model, bool trained, bool others) {
+    int64_t count = 0;
+    for (size_t i = 0; i < model->member_count; ++i)
+        count += count_parameters(model->members[i], trained, others);
+    return count;
+}
 
-/* "input_layer", "input_layer_1", or the layer's. */
-static void add_name(gantry__text_t *text, const gantry_model_t *model, size_t value) {
-    char number[32] = "";
-    if (model->values[value].member) {
-        gantry__text_add(text, gantry__member_name(model->values[value].member));
-        return;
+static void add_name(text_t *text, const call_t *call) {
+    if (call->block || call->member) {
+        add_text(text, call->block ? call->block->name : gantry__member_name(call->member));
+    } else if (call->value > 0) {
+        add_number(text, "input_layer_", (int64_t)call->value, "");
+    } else {
+        add_text(text, "input_layer");
     }
-    if (value > 0) (void)snprintf(number, sizeof number, "_%zu", value);
-    gantry__text_add(text, "input_layer");
-    gantry__text_add(text, number);
 }
 
 /* "dense (Dense)" */
-static void add_title(gantry__text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry__member_t *member = model->values[value].member;
-    add_name(text, model, value);
-    gantry__text_add(text, " (");
-    gantry__text_add(text, member ? member->layer->kind.name : "InputLayer");
-    gantry__text_add(text, ")");
+static void add_title(text_t *text, const call_t *call) {
+    add_name(text, call);
+    add_text(text, " (");
+    if (call->block)
+        add_text(text, call->block->model->is_sequential ? "Sequential" : "Functional");
+    else
+        add_text(text, call->member ? call->member->layer->kind.name : "InputLayer");
+    add_text(text, ")");
 }
 
-/* "(None, 10)" */
-static void add_shape(gantry__text_t *text, const gantry_shape_t *shape) {
-    char size[32];
-    for (int32_t d = 0; d < shape->rank; ++d) {
-        (void)snprintf(size, sizeof size, "%lld", (long long)shape->dims[d]);
-        gantry__text_add(text, d == 0 ? "(" : ", ");
-        gantry__text_add(text, shape->dims[d] < 0 ? "None" : size);
+/* "(None, 10)"; of several outputs "[(None, 2), (None, 2)]". */
+static void add_shapes(text_t *text, const gantry_model_t *model, const call_t *call) {
+    if (call->output_count > 1) add_text(text, "[");
+    for (size_t i = 0; i < call->output_count; ++i) {
+        const gantry_shape_t *shape = &model->values[output_of(call, i)].shape;
+        add_text(text, i == 0 ? "(" : ", (");
+        for (int32_t d = 0; d < shape->rank; ++d) {
+            if (d > 0) add_text(text, ", ");
+            if (shape->dims[d] < 0)
+                add_text(text, "None");
+            else
+                add_number(text, "", shape->dims[d], "");
+        }
+        add_text(text, ")");
     }
-    gantry__text_add(text, shape->rank > 0 ? ")" : "()");
+    if (call->output_count > 1) add_text(text, "]");
 }
 
-/* The last call of a value's layer; of an input, the value. */
-static size_t last_call(const gantry_model_t *model, size_t value) {
-    const gantry__member_t *member = model->values[value].member;
-    for (size_t v = value + 1; member && v < model->value_count; ++v) {
-        if (model->values[v].member == member && model->values[v].part == 0) value = v;
+/* "dense[0][1]": the second output of the first call. A block may return its input as it is, so
+ * the last call before `at` that has the value as an output is its source. */
+static void add_source(text_t *text, const call_t *calls, size_t at, size_t value) {
+    while (at-- > 0) {
+        for (size_t part = 0; part < calls[at].output_count; ++part) {
+            if (output_of(&calls[at], part) != value) continue;
+            int64_t earlier = 0;
+            for (size_t i = 0; i < at; ++i) earlier += is_same(&calls[i], &calls[at]);
+            if (text->length > 0) add_text(text, ", ");
+            add_name(text, &calls[at]);
+            add_number(text, "[", earlier, "]");
+            add_number(text, "[", (int64_t)part, "]");
+            return;
+        }
     }
-    return value;
 }
 
-/* Several outputs: "[(None, 2), (None, 2)]". */
-static void add_shapes(gantry__text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry__value_t *last = &model->values[last_call(model, value)];
-    const size_t count = last->member ? gantry__layer_outputs(last->member->layer) : 1;
-    if (count > 1) gantry__text_add(text, "[");
-    for (size_t i = 0; i < count; ++i) {
-        if (i > 0) gantry__text_add(text, ", ");
-        add_shape(text, &last[i].shape);
+/* The cells of a unit, of which `first` is the first call: the shapes of its last call, and the
+ * sources of all of them. */
+static void add_cells(text_t *cells, const gantry_model_t *model, const call_t *calls, size_t count,
+                      size_t first) {
+    const call_t *call = &calls[first], *last = call;
+    add_title(&cells[NAME], call);
+    add_count(&cells[PARAMETERS], call->block    ? count_all(call->block->model, true, true)
+                                  : call->member ? count_parameters(call->member, true, true)
+                                                 : 0);
+    for (size_t i = first; i < count; ++i) {
+        if (i != first && !is_same(&calls[i], call)) continue;
+        last = &calls[i];
+        for (size_t k = 0; k < last->input_count; ++k)
+            add_source(&cells[SOURCES], calls, i, (size_t)last->inputs[k]);
     }
-    if (count > 1) gantry__text_add(text, "]");
+    if (cells[SOURCES].length == 0) add_text(&cells[SOURCES], "-");
+    add_shapes(&cells[SHAPE], model, last);
 }
 
-/* "dense[0][1]": the second output of the first call. */
-static void add_source(gantry__text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry__value_t *source = &model->values[value];
-    size_t calls = 0;
-    char place[64];
-    for (size_t v = 0; source->member && v + source->part < value; ++v)
-        calls += model->values[v].member == source->member && model->values[v].part == 0;
-    (void)snprintf(place, sizeof place, "[%zu][%zu]", calls, source->part);
-    if (text->length > 0) gantry__text_add(text, ", ");
-    add_name(text, model, value);
-    gantry__text_add(text, place);
-}
+/* ---- the table ---- */
 
-static void add_sources(gantry__text_t *text, const gantry_model_t *model, size_t value) {
-    const gantry__member_t *member = model->values[value].member;
-    for (size_t v = value; member && v < model->value_count; ++v) {
-        const gantry__value_t *call = &model->values[v];
-        for (size_t i = 0; call->member == member && i < call->input_count; ++i)
-            add_source(text, model, (size_t)call->inputs[i]);
+static void put_table(text_t *out, text_t (*rows)[COLUMNS], size_t count, size_t columns) {
+    size_t widths[COLUMNS] = {0}, line = 0;
+    for (size_t c = 0; c < columns; ++c) {
+        for (size_t r = 0; r < count; ++r) {
+            const size_t width = width_of(&rows[r][c]);
+            if (width > widths[c]) widths[c] = width;
+        }
+        line += widths[c] + 2;
     }
-    if (text->length == 0) gantry__text_add(text, "-");
+    for (size_t r = 0; r < count; ++r) {
+        for (size_t c = 0; c < columns; ++c) {
+            const size_t gap = widths[c] - width_of(&rows[r][c]);
+            add_text(out, c == 0 ? " " : "  ");
+            if (c == PARAMETERS) add_times(out, " ", gap);
+            add_text(out, rows[r][c].bytes);
+            if (c != PARAMETERS && c + 1 < columns) add_times(out, " ", gap);
+        }
+        add_text(out, "\n");
+        if (r == 0 || r + 1 == count) {
+            add_times(out, "=", line);
+            add_text(out, "\n");
+        }
+    }
 }
 
-/* ---- rows ---- */
-
-enum { NAME = 0, SHAPE = 1, PARAMETERS = 2, SOURCES = 3 };
-
-static gantry_status_t put_layer(const gantry__table_t *table, const gantry_model_t *model,
-                                 size_t value) {
-    gantry__text_t texts[GANTRY__SUMMARY_COLUMNS] = {{.bytes = NULL}};
-    const char *cells[GANTRY__SUMMARY_COLUMNS];
-    char number[32];
+static gantry_status_t put_rows(text_t *out, const gantry_model_t *model, call_t *calls,
+                                text_t (*rows)[COLUMNS]) {
+    static const char *const head[] = {"Layer (type)", "Output Shape", "Param #", "Connected to"};
+    const size_t count = find_calls(model, calls);
+    /* the row of a sequential model's input is left out */
+    const size_t begin = model->is_sequential ? 1 : 0;
+    size_t used = 1;
     bool has_failed = false;
-    add_title(&texts[NAME], model, value);
-    add_shapes(&texts[SHAPE], model, value);
-    format_count(count_parameters(model->values[value].member, true, true), number, sizeof number);
-    gantry__text_add(&texts[PARAMETERS], number);
-    add_sources(&texts[SOURCES], model, value);
-    for (size_t i = 0; i < GANTRY__SUMMARY_COLUMNS; ++i) {
-        has_failed = has_failed || texts[i].has_failed;
-        cells[i] = texts[i].bytes;
-    }
-    if (!has_failed) gantry__table_put_row(table, cells, false);
-    for (size_t i = 0; i < GANTRY__SUMMARY_COLUMNS; ++i) gantry__train_free(texts[i].bytes);
+    for (size_t c = 0; c < COLUMNS; ++c) add_text(&rows[0][c], head[c]);
+    for (size_t i = begin; i < count; ++i)
+        if (is_first(calls, i)) add_cells(rows[used++], model, calls, count, i);
+    for (size_t i = 0; i < used * COLUMNS; ++i)
+        has_failed = has_failed || rows[i / COLUMNS][i % COLUMNS].has_failed;
+    if (!has_failed) put_table(out, rows, used, is_chain(calls, count) ? SOURCES : COLUMNS);
+    for (size_t i = 0; i < used * COLUMNS; ++i)
+        gantry__train_free(rows[i / COLUMNS][i % COLUMNS].bytes);
     return has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
 }
 
-static gantry_status_t put_table(const gantry__table_t *table, const gantry_model_t *model,
-                                 const size_t *rows, size_t count) {
-    static const char *const head[] = {"Layer (type)", "Output Shape", "Param #", "Connected to"};
-    gantry__table_put_rule(table, GANTRY__RULE_TOP);
-    gantry__table_put_row(table, head, true);
-    gantry__table_put_rule(table, GANTRY__RULE_HEAD);
-    for (size_t i = 0; i < count; ++i) {
-        GANTRY__TRAIN_TRY(put_layer(table, model, rows[i]));
-        gantry__table_put_rule(table, i + 1 < count ? GANTRY__RULE_ROW : GANTRY__RULE_BOTTOM);
-    }
-    return GANTRY_OK;
-}
-
-/* A sequential model has a row for each layer, in their order. */
-static gantry_status_t find_rows(const gantry_model_t *model, size_t *rows, size_t *out_count,
-                                 bool *out_is_chain) {
-    if (!model->is_sequential) return gantry__summary_order(model, rows, out_count, out_is_chain);
-    *out_is_chain = true;
-    *out_count = model->value_count - 1;
-    for (size_t i = 0; i < *out_count; ++i) rows[i] = i + 1;
-    return GANTRY_OK;
-}
-
-static gantry_status_t put_layers(gantry__page_t *page, const gantry_model_t *model) {
-    const gantry__table_t chain = {page, 3, {31, 22, 13}, PARAMETERS};
-    const gantry__table_t graph = {page, 4, {19, 17, 10, 17}, PARAMETERS};
-    size_t count;
-    bool is_chain;
-    size_t *rows = gantry__train_alloc(model->value_count, sizeof *rows);
-    if (!rows) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = find_rows(model, rows, &count, &is_chain);
-    if (status == GANTRY_OK) status = put_table(is_chain ? &chain : &graph, model, rows, count);
+static gantry_status_t put_layers(text_t *out, const gantry_model_t *model) {
+    call_t *calls = gantry__train_alloc(model->value_count, sizeof *calls);
+    text_t(*rows)[COLUMNS] = gantry__train_alloc(model->value_count + 1, sizeof *rows);
+    const gantry_status_t status =
+        calls && rows ? put_rows(out, model, calls, rows) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry__train_free(calls);
     gantry__train_free(rows);
-    return status;
-}
-
-static gantry_status_t put_view(gantry__page_t *page, const gantry_model_t *model) {
-    gantry__summary_view_t view;
-    if (model->nested_count == 0) return put_layers(page, model);
-    gantry_status_t status = gantry__summary_view_init(&view, model);
-    if (status == GANTRY_OK) status = put_layers(page, &view.model);
-    gantry__summary_view_deinit(&view);
     return status;
 }
 
 /* ---- the summary ---- */
 
-static void put_total(gantry__page_t *page, const gantry_model_t *model, const char *what,
-                      bool trained, bool others) {
-    int64_t count = 0;
-    char number[32], bytes[64], text[160];
-    for (size_t i = 0; i < model->member_count; ++i)
-        count += count_parameters(model->members[i], trained, others);
-    format_count(count, number, sizeof number);
-    format_bytes((double)count * (double)gantry_dtype_size(model->dtype), bytes, sizeof bytes);
-    (void)snprintf(text, sizeof text, " %s: %s (%s)\n", what, number, bytes);
-    gantry__page_put(page, text);
+/* " Total params: 384 (1.50 KB)" */
+static void put_total(text_t *out, const gantry_model_t *model, const char *what, bool trained,
+                      bool others) {
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+    const int64_t count = count_all(model, trained, others);
+    double bytes = (double)count * (double)gantry_dtype_size(model->dtype);
+    char size[64];
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; ++unit) bytes /= 1024;
+    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    (void)snprintf(size, sizeof size, " (%.2f %s)\n", bytes, units[unit]);
+    gantry__train_locale_end(&locale);
+    add_text(out, what);
+    add_count(out, count);
+    add_text(out, size);
+}
+
+static gantry_status_t put_summary(text_t *out, const gantry_model_t *model) {
+    add_text(out, "Model: \"");
+    add_text(out, model->name);
+    add_text(out, "\"\n");
+    GANTRY__TRAIN_TRY(put_layers(out, model));
+    put_total(out, model, " Total params: ", true, true);
+    put_total(out, model, " Trainable params: ", true, false);
+    put_total(out, model, " Non-trainable params: ", false, true);
+    return out->has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
 }
 
 gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, size_t out_bytes,
                                      size_t *out_needed) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    gantry__page_t page = {.out = out, .room = out ? out_bytes : 0};
+    text_t text = {.bytes = NULL};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_summary"));
     if (!model->is_built)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_summary: model %s is not built; gantry_model_build makes its weights",
             model->name);
-    gantry__page_put(&page, "Model: \"");
-    gantry__page_put(&page, model->name);
-    gantry__page_put(&page, "\"\n");
-    GANTRY__TRAIN_TRY(put_view(&page, model));
-    put_total(&page, model, "Total params", true, true);
-    put_total(&page, model, "Trainable params", true, false);
-    put_total(&page, model, "Non-trainable params", false, true);
-    if (page.room > 0) page.out[page.length + 1 < page.room ? page.length : page.room - 1] = '\0';
-    if (out_needed) *out_needed = page.length;
-    return GANTRY_OK;
+    const gantry_status_t status = put_summary(&text, model);
+    if (status == GANTRY_OK && out && out_bytes > 0) {
+        const size_t length = text.length < out_bytes ? text.length : out_bytes - 1;
+        memcpy(out, text.bytes, length);
+        out[length] = '\0';
+    }
+    if (status == GANTRY_OK && out_needed) *out_needed = text.length;
+    gantry__train_free(text.bytes);
+    return status;
 }

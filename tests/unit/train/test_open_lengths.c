@@ -382,7 +382,7 @@ static void wide_windows_have_open_lengths(void **state) {
     must(gantry_model_build(m, GANTRY_FLOAT32, GANTRY_SHAPE(-1, 3)));
     assert_int_equal(gantry_model_variable_count(m), 2);
     must(gantry_model_summary(m, text, sizeof text, NULL));
-    assert_non_null(strstr(text, "│ max_pooling1d (MaxPooling1D)    │ (None, None, 2)"));
+    assert_non_null(strstr(text, " max_pooling1d (MaxPooling1D)  (None, None, 2) "));
     gantry_model_release(m);
 }
 
