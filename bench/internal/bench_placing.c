@@ -92,7 +92,7 @@ static bool trace_function(placing_t *placing, uint32_t passes_off,
     const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, {.rank = 2, .dims = {4, 4}}};
     const gantry_function_options_t options = {.struct_size = sizeof options,
                                                .passes_off = passes_off};
-    gantry__traced_t *planned = NULL; /* else the plan waits for the first call */
+    gantry__specialization_t *planned = NULL; /* else the plan waits for the first call */
     if (gantry_function_trace(placing->runtime, "many", placing->body, &placing->count, &input, 1,
                               1, &options, out_function) != GANTRY_OK)
         return false;

@@ -11,7 +11,7 @@
 #include "device/device_open.h"
 #include "run/dispatch.h"
 #include "run/tensor_stream.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 typedef struct elements_t {
     int file;

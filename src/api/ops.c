@@ -11,7 +11,7 @@
 #include "device/device_open.h"
 #include "run/call_op.h"
 #include "run/dispatch.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 #include "ops/type_rows.h"
 

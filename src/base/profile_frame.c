@@ -16,7 +16,7 @@ void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps) {
     uint64_t now_ns = gantry__event_ns();
     if (innermost) profile_charge(innermost, now_ns);
     *frame = (gantry__profile_frame_t){.outer = innermost,
-                                       .step = GANTRY__STEP_SCOPE,
+                                       .step = GANTRY__PHASE_SCOPE,
                                        .has_steps = has_steps,
                                        .since_ns = now_ns,
                                        .begun_ns = now_ns,
@@ -36,10 +36,10 @@ void gantry__profile_count_launch(gantry__profile_frame_t *frame) {
     ++frame->numbers.launches;
 }
 
-gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step) {
-    gantry__step_t before = frame->step;
-    bool is_part = step == GANTRY__STEP_WAIT &&
-                   (before == GANTRY__STEP_KERNEL || before == GANTRY__STEP_ALLOCATION);
+gantry__phase_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__phase_t step) {
+    gantry__phase_t before = frame->step;
+    bool is_part = step == GANTRY__PHASE_WAIT &&
+                   (before == GANTRY__PHASE_KERNEL || before == GANTRY__PHASE_ALLOCATION);
     if (before == step || is_part) return before;
     profile_charge(frame, gantry__event_ns());
     frame->step = step;
@@ -54,5 +54,5 @@ void gantry__profile_add(gantry__profile_numbers_t *sum, const gantry__profile_n
     sum->allocations += numbers->allocations;
     sum->allocated_bytes += numbers->allocated_bytes;
     sum->driver_allocations += numbers->driver_allocations;
-    for (int i = 0; i < GANTRY__STEPS; ++i) sum->ns[i] += numbers->ns[i];
+    for (int i = 0; i < GANTRY__PHASES; ++i) sum->ns[i] += numbers->ns[i];
 }

@@ -23,27 +23,27 @@
 /* For functions that run only while a profile is recorded: keeps them apart from hot code. */
 #define GANTRY__RECORDING __attribute__((noinline))
 
-typedef enum gantry__step_t {
-    GANTRY__STEP_SCOPE = 0,
-    GANTRY__STEP_PLACEMENT,
-    GANTRY__STEP_COPY,
-    GANTRY__STEP_ALLOCATION,
-    GANTRY__STEP_PROGRAM,
-    GANTRY__STEP_LAUNCH,
-    GANTRY__STEP_KERNEL,
-    GANTRY__STEP_WAIT,
-    GANTRY__STEPS
-} gantry__step_t;
+typedef enum gantry__phase_t {
+    GANTRY__PHASE_SCOPE = 0,
+    GANTRY__PHASE_PLACEMENT,
+    GANTRY__PHASE_COPY,
+    GANTRY__PHASE_ALLOCATION,
+    GANTRY__PHASE_PROGRAM,
+    GANTRY__PHASE_LAUNCH,
+    GANTRY__PHASE_KERNEL,
+    GANTRY__PHASE_WAIT,
+    GANTRY__PHASES
+} gantry__phase_t;
 
 typedef struct gantry__profile_numbers_t {
     uint64_t calls, launches, bytes_moved, argument_bytes, allocations, allocated_bytes,
         driver_allocations;
-    uint64_t ns[GANTRY__STEPS];
+    uint64_t ns[GANTRY__PHASES];
 } gantry__profile_numbers_t;
 
 typedef struct gantry__profile_frame_t {
     struct gantry__profile_frame_t *outer; /* the call that this one is a part of, or NULL */
-    gantry__step_t step;
+    gantry__phase_t step;
     bool has_steps;      /* false: a timeline needs only its beginning and end */
     bool times_launches; /* the timeline needs launched_ns */
     uint64_t since_ns;
@@ -64,11 +64,11 @@ void gantry__profile_count_launch(gantry__profile_frame_t *frame) GANTRY__RECORD
 
 /* Returns the previous step of a frame with steps. Waits for a timed kernel, and for new memory to
  * be committed, do not change the step. */
-gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step);
+gantry__phase_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__phase_t step);
 
 /* Returns the previous step, to be entered again. Does nothing if frame is NULL or has no steps. */
-static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *frame,
-                                                   gantry__step_t step) {
+static inline gantry__phase_t gantry__profile_enter(gantry__profile_frame_t *frame,
+                                                    gantry__phase_t step) {
     return frame && frame->has_steps ? gantry__profile_switch(frame, step) : step;
 }
 
@@ -76,20 +76,20 @@ static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *fram
 
 typedef struct gantry__step_block_t {
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
-    gantry__step_t before;
+    gantry__phase_t before;
 } gantry__step_block_t;
 
 static inline gantry__step_block_t gantry__step_begin(gantry__profile_frame_t *frame,
-                                                      gantry__step_t step) {
+                                                      gantry__phase_t step) {
     return (gantry__step_block_t){frame, gantry__profile_enter(frame, step)};
 }
 static inline void gantry__step_end(const gantry__step_block_t *block) {
     (void)gantry__profile_enter(block->frame, block->before);
 }
 
-/* GANTRY__STEP(frame, COPY); runs the frame's clock for that step until the block ends in any way,
+/* GANTRY__PHASE(frame, COPY); runs the frame's clock for that step until the block ends in any way,
  * and then for the previous step. frame may be NULL, which costs one comparison. */
-#define GANTRY__STEP(frame, step)                      \
+#define GANTRY__PHASE(frame, step)                     \
     __attribute__((cleanup(gantry__step_end), unused)) \
     const gantry__step_block_t gantry__step_of_block = \
         gantry__step_begin(frame, GANTRY__STEP_##step)

@@ -51,7 +51,7 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
                                         const gantry__allocation_t *request, uint32_t first_stream,
                                         gantry__buffer_t **out_buffer) {
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
-    GANTRY__STEP(frame, ALLOCATION);
+    GANTRY__PHASE(frame, ALLOCATION);
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;

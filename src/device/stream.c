@@ -178,7 +178,7 @@ bool gantry__point_has_failed(gantry__point_t point) {
 }
 
 static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
-    GANTRY__STEP(gantry__profile_current(), WAIT);
+    GANTRY__PHASE(gantry__profile_current(), WAIT);
     gantry_status_t status;
     GANTRY__CALL_SLOT(status, stream->backend->stream->synchronize(stream->handle));
     return status;
@@ -341,7 +341,7 @@ gantry_status_t gantry__event_poll(const gantry__event_t *event, bool *out_is_pa
 }
 
 static gantry_status_t ask_driver_for_event(const gantry__event_t *event) {
-    GANTRY__STEP(gantry__profile_current(), WAIT);
+    GANTRY__PHASE(gantry__profile_current(), WAIT);
     return (gantry_status_t)event->stream->backend->event->synchronize(event->handle);
 }
 

@@ -81,7 +81,7 @@ gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t o
                                             const void *source, uint64_t size_bytes,
                                             gantry__point_t *out_ready) {
     logical_t *device = target->device;
-    GANTRY__STEP(count_moved(device, size_bytes), COPY);
+    GANTRY__PHASE(count_moved(device, size_bytes), COPY);
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
     GANTRY__TRY(gantry__loss_check(device));
@@ -98,7 +98,7 @@ gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t o
 gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element,
                                        uint32_t size_bytes, gantry__point_t *out_ready) {
     logical_t *device = target->device;
-    GANTRY__STEP(count_moved(device, size_bytes), COPY);
+    GANTRY__PHASE(count_moved(device, size_bytes), COPY);
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_COMPUTE];
     const gantry_span_t span = {target->span.region, target->span.offset_bytes, size_bytes};
     *out_ready = (gantry__point_t){NULL, 0};
@@ -161,7 +161,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     if (size_bytes == 0) return GANTRY_OK;
     logical_t *device = source->device;
     gantry__point_t done;
-    GANTRY__STEP(count_moved(device, size_bytes), COPY);
+    GANTRY__PHASE(count_moved(device, size_bytes), COPY);
     GANTRY__TRY(gantry__loss_check(device));
     GANTRY__TRY(gantry__reads_wait_for(device, ready));
     gantry_status_t status = submit_to_host(target, source, offset_bytes, size_bytes, &done);
@@ -176,7 +176,7 @@ gantry_status_t gantry__copy_to_host_later(void *target, gantry__buffer_t *sourc
     logical_t *device = source->device;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     *out_done = (gantry__point_t){NULL, 0};
-    GANTRY__STEP(count_moved(device, size_bytes), COPY);
+    GANTRY__PHASE(count_moved(device, size_bytes), COPY);
     GANTRY__TRY(gantry__loss_check(device));
     GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
     return submit_to_host(target, source, offset_bytes, size_bytes, out_done);
@@ -417,7 +417,7 @@ static gantry_status_t copy_by_shortest_way(gantry__buffer_t *target, gantry__bu
 gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source,
                                     uint64_t offset_bytes, uint64_t size_bytes,
                                     gantry__point_t ready, gantry__point_t *out_ready) {
-    GANTRY__STEP(gantry__device_frame(target->device->table), COPY);
+    GANTRY__PHASE(gantry__device_frame(target->device->table), COPY);
     const uint32_t failures = gantry__failures();
     gantry_status_t status =
         copy_by_shortest_way(target, source, offset_bytes, size_bytes, ready, out_ready);

@@ -10,7 +10,7 @@
 #include "base/struct_size.h"
 #include "function/function.h"
 #include "run/observe.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 #define MOST_BODIES 64
 

@@ -26,21 +26,21 @@ static void explain_nodes(gantry__explained_t *explained) {
         explained->is_used[i] = has_slot(explained, &explained->graph->nodes[i]);
         explained->unused_count += !explained->is_used[i];
     }
-    for (size_t i = 0; i < explained->schedule->act_count; ++i) {
-        const gantry__act_t *act = &explained->schedule->acts[i];
-        if (act->kind == GANTRY__DO_CALL) explained->calls[act->node] = (uint32_t)i + 1;
+    for (size_t i = 0; i < explained->schedule->action_count; ++i) {
+        const gantry__action_t *action = &explained->schedule->actions[i];
+        if (action->kind == GANTRY__ACTION_CALL) explained->calls[action->node] = (uint32_t)i + 1;
     }
 }
 
 /* ---- copies ---- */
 
-static void explain_copy(gantry__explained_t *explained, const gantry__act_t *act) {
-    const gantry__slot_t *source = &explained->schedule->slots[act->inputs[0]];
-    explained->copies[explained->copy_count++] =
-        (gantry__explained_copy_t){.value = source->value,
-                                   .from = source->device,
-                                   .to = act->kind == GANTRY__DO_HOST ? NULL : act->device,
-                                   .is_constant = source->kind == GANTRY__SLOT_CONSTANT};
+static void explain_copy(gantry__explained_t *explained, const gantry__action_t *action) {
+    const gantry__slot_t *source = &explained->schedule->slots[action->inputs[0]];
+    explained->copies[explained->copy_count++] = (gantry__explained_copy_t){
+        .value = source->value,
+        .from = source->device,
+        .to = action->kind == GANTRY__ACTION_HOST ? NULL : action->device,
+        .is_constant = source->kind == GANTRY__SLOT_CONSTANT};
     explained->copied_bytes += explained->graph->values[source->value].bytes;
 }
 
@@ -58,10 +58,10 @@ static void explain_copies(gantry__explained_t *explained) {
         if (schedule->slots[i].kind == GANTRY__SLOT_CONSTANT)
             explain_constant(explained, &schedule->slots[i]);
     }
-    for (size_t i = 0; i < schedule->act_count; ++i) {
-        const gantry__step_kind_t kind = schedule->acts[i].kind;
-        if (kind == GANTRY__DO_COPY || kind == GANTRY__DO_HOST)
-            explain_copy(explained, &schedule->acts[i]);
+    for (size_t i = 0; i < schedule->action_count; ++i) {
+        const gantry__action_kind_t kind = schedule->actions[i].kind;
+        if (kind == GANTRY__ACTION_COPY || kind == GANTRY__ACTION_HOST)
+            explain_copy(explained, &schedule->actions[i]);
     }
 }
 
@@ -85,7 +85,7 @@ static gantry_status_t explain_all(gantry__explained_t *explained, const char *n
     gantry__arena_init(memory, &schedule->runtime->heap);
     explained->is_used = gantry__arena_zalloc(memory, schedule->graph->node_count, sizeof(bool));
     explained->calls = gantry__arena_zalloc(memory, schedule->graph->node_count, sizeof(uint32_t));
-    explained->copies = gantry__arena_zalloc(memory, schedule->slot_count + schedule->act_count,
+    explained->copies = gantry__arena_zalloc(memory, schedule->slot_count + schedule->action_count,
                                              sizeof *explained->copies);
     if (!explained->is_used || !explained->calls || !explained->copies) {
         gantry__arena_deinit(memory);
@@ -154,8 +154,8 @@ bool gantry__explained_lies_on(const gantry__explained_t *explained, uint32_t va
 
 static bool reads_on_host(const gantry__explained_t *explained, uint32_t node, uint32_t i) {
     if (explained->calls[node] == 0) return false;
-    const gantry__act_t *act = &explained->schedule->acts[explained->calls[node] - 1];
-    return explained->schedule->slots[act->inputs[i]].kind == GANTRY__SLOT_HOST;
+    const gantry__action_t *action = &explained->schedule->actions[explained->calls[node] - 1];
+    return explained->schedule->slots[action->inputs[i]].kind == GANTRY__SLOT_HOST;
 }
 
 const gantry__explained_copy_t *gantry__explained_copy_of(const gantry__explained_t *explained,
@@ -220,8 +220,8 @@ void gantry__explained_left_out(const gantry__explained_t *explained,
     }
 }
 
-static const char *node_of_act(const gantry__explained_t *explained, uint32_t act) {
-    return explained->graph->nodes[explained->schedule->acts[act].node].name;
+static const char *node_of_action(const gantry__explained_t *explained, uint32_t action) {
+    return explained->graph->nodes[explained->schedule->actions[action].node].name;
 }
 
 static gantry__explained_run_t explain_run(const gantry__explained_t *explained,
@@ -229,12 +229,12 @@ static gantry__explained_run_t explain_run(const gantry__explained_t *explained,
     gantry__explained_run_t explained_run = {.run = *run, .first = "", .last = ""};
     if (gantry__replay_ask_device(explained->schedule, run->device) != GANTRY__REPLAYS)
         return explained_run;
-    explained_run.first = node_of_act(explained, run->first);
-    explained_run.last = node_of_act(explained, run->end - 1);
+    explained_run.first = node_of_action(explained, run->first);
+    explained_run.last = node_of_action(explained, run->end - 1);
     gantry__replay_notes_t *notes = explained->schedule->notes;
     if (!notes) return explained_run;
-    explained_run.captures = (uint32_t)atomic_load(&notes->acts[run->first].captures);
-    explained_run.replays = atomic_load(&notes->acts[run->first].replays);
+    explained_run.captures = (uint32_t)atomic_load(&notes->actions[run->first].captures);
+    explained_run.replays = atomic_load(&notes->actions[run->first].replays);
     return explained_run;
 }
 
@@ -273,14 +273,14 @@ void gantry__explained_refusal(const gantry__plan_t *plan, uint32_t i, gantry__t
 
 /* The newest trace, which the caller leaves. */
 static gantry_status_t take_newest(gantry_function_t *function, const char *call,
-                                   gantry__traced_t **out_traced) {
+                                   gantry__specialization_t **out_specialization) {
     if (!function)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "%s: the function is NULL; one from gantry_function_trace is accepted",
                             call);
     GANTRY__TRY(gantry__runtime_check_well(function->runtime));
-    GANTRY__TRY(gantry__function_newest(function, out_traced));
-    if (*out_traced) return GANTRY_OK;
+    GANTRY__TRY(gantry__function_newest(function, out_specialization));
+    if (*out_specialization) return GANTRY_OK;
     return gantry__fail(
         GANTRY_FAILED_PRECONDITION, "%s: function %s has no trace yet; %s", call, function->name,
         function->runs_eagerly
@@ -289,12 +289,12 @@ static gantry_status_t take_newest(gantry_function_t *function, const char *call
 }
 
 static gantry_status_t explain_call(gantry_function_t *function, const char *call,
-                                    gantry__traced_t **out_traced,
+                                    gantry__specialization_t **out_specialization,
                                     gantry__explained_t *out_explained) {
-    GANTRY__TRY(take_newest(function, call, out_traced));
+    GANTRY__TRY(take_newest(function, call, out_specialization));
     gantry_status_t status =
-        gantry__explained_init(out_explained, function->name, &(*out_traced)->schedule);
-    if (status != GANTRY_OK) gantry__function_leave(function, *out_traced);
+        gantry__explained_init(out_explained, function->name, &(*out_specialization)->schedule);
+    if (status != GANTRY_OK) gantry__function_leave(function, *out_specialization);
     return status;
 }
 
@@ -323,7 +323,7 @@ gantry_status_t gantry_function_explain(gantry_function_t *function, gantry_expl
                                         char *out, size_t out_bytes, size_t *out_needed) {
     GANTRY__OWN_FP_MODE(fp);
     gantry__explained_t explained;
-    gantry__traced_t *traced;
+    gantry__specialization_t *specialization;
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     if (form != GANTRY_EXPLAIN_TEXT && form != GANTRY_EXPLAIN_JSON &&
@@ -336,10 +336,10 @@ gantry_status_t gantry_function_explain(gantry_function_t *function, gantry_expl
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "gantry_function_explain: out is NULL, but out_bytes is %zu",
                             out_bytes);
-    GANTRY__TRY(explain_call(function, "gantry_function_explain", &traced, &explained));
+    GANTRY__TRY(explain_call(function, "gantry_function_explain", &specialization, &explained));
     gantry_status_t status = write_explanation(&explained, form, out, out_bytes, out_needed);
     gantry__explained_deinit(&explained);
-    gantry__function_leave(function, traced);
+    gantry__function_leave(function, specialization);
     return status;
 }
 
@@ -358,7 +358,7 @@ gantry_status_t gantry_function_get_memory(gantry_function_t *function, size_t c
                                            size_t *out_count) {
     GANTRY__OWN_FP_MODE(fp);
     gantry__explained_t explained;
-    gantry__traced_t *traced;
+    gantry__specialization_t *specialization;
     uint32_t struct_size = sizeof *out_memory;
     if (!out_count)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -366,11 +366,11 @@ gantry_status_t gantry_function_get_memory(gantry_function_t *function, size_t c
     if (capacity > 0)
         GANTRY__TRY(gantry__struct_check(out_memory, sizeof *out_memory,
                                          "gantry_function_get_memory: out_memory", &struct_size));
-    GANTRY__TRY(explain_call(function, "gantry_function_get_memory", &traced, &explained));
+    GANTRY__TRY(explain_call(function, "gantry_function_get_memory", &specialization, &explained));
     for (size_t i = 0; i < explained.device_count && i < capacity; ++i)
         put_memory(&explained.devices[i], out_memory, i, struct_size);
     *out_count = explained.device_count;
     gantry__explained_deinit(&explained);
-    gantry__function_leave(function, traced);
+    gantry__function_leave(function, specialization);
     return GANTRY_OK;
 }

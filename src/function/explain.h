@@ -25,7 +25,7 @@ typedef struct gantry__explained_t {
     const gantry__schedule_t *schedule;
     gantry__arena_t memory; /* what the arrays below point to */
     bool *is_used;          /* for each node; false: no result and no assignment needs it */
-    uint32_t *calls;        /* for each node, the act that calls its kernel + 1; 0: none */
+    uint32_t *calls;        /* for each node, the action that calls its kernel + 1; 0: none */
     gantry__explained_copy_t *copies;
     /* the devices that hold a value of the function or its bodies, in the table's order */
     gantry__device_bytes_t *devices;

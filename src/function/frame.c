@@ -63,29 +63,30 @@ typedef struct call_lists_t {
     const gantry_attr_t *attrs[GANTRY__MAX_ATTRS];
 } call_lists_t;
 
-static gantry_status_t fill_call(gantry__frame_t *frame, const gantry__act_t *act) {
+static gantry_status_t fill_call(gantry__frame_t *frame, const gantry__action_t *action) {
     const gantry__schedule_t *schedule = frame->schedule;
-    const gantry__node_t *node = &schedule->graph->nodes[act->node];
-    const gantry__node_place_t *place = &schedule->places[act->node];
-    gantry__call_t *call = &frame->calls[act->call];
+    const gantry__node_t *node = &schedule->graph->nodes[action->node];
+    const gantry__node_place_t *place = &schedule->places[action->node];
+    gantry__call_t *call = &frame->calls[action->call];
     gantry__program_cache_t *programs;
     call_lists_t lists;
-    GANTRY__TRY(gantry__runtime_programs(schedule->runtime, act->device, &programs));
-    gantry__call_init(call, act->device, programs, 0);
-    for (uint32_t i = 0; i < act->input_count; ++i) lists.inputs[i] = &frame->args[act->inputs[i]];
-    for (uint32_t i = 0; i < act->output_count; ++i)
-        lists.outputs[i] = &frame->args[act->outputs[i]];
+    GANTRY__TRY(gantry__runtime_programs(schedule->runtime, action->device, &programs));
+    gantry__call_init(call, action->device, programs, 0);
+    for (uint32_t i = 0; i < action->input_count; ++i)
+        lists.inputs[i] = &frame->args[action->inputs[i]];
+    for (uint32_t i = 0; i < action->output_count; ++i)
+        lists.outputs[i] = &frame->args[action->outputs[i]];
     for (uint32_t i = 0; i < node->op->attr_count; ++i) lists.attrs[i] = &node->attrs[i];
-    call->abi.inputs =
-        gantry__arena_copy(&frame->memory, lists.inputs, act->input_count, sizeof lists.inputs[0]);
-    call->abi.outputs = gantry__arena_copy(&frame->memory, lists.outputs, act->output_count,
+    call->abi.inputs = gantry__arena_copy(&frame->memory, lists.inputs, action->input_count,
+                                          sizeof lists.inputs[0]);
+    call->abi.outputs = gantry__arena_copy(&frame->memory, lists.outputs, action->output_count,
                                            sizeof lists.outputs[0]);
     call->abi.attrs = gantry__arena_copy(&frame->memory, lists.attrs, node->op->attr_count,
                                          sizeof lists.attrs[0]);
     if (!call->abi.inputs || !call->abi.outputs || !call->abi.attrs)
         return GANTRY_RESOURCE_EXHAUSTED;
-    call->abi.input_count = act->input_count;
-    call->abi.output_count = act->output_count;
+    call->abi.input_count = action->input_count;
+    call->abi.output_count = action->output_count;
     call->abi.attr_count = node->op->attr_count;
     call->abi.op = node->op->name;
     call->abi.kernel = place->kept->plan.kernels[place->choice]->def;
@@ -150,9 +151,9 @@ static gantry_status_t frame_fill(gantry__frame_t *frame, const char *owner) {
                                               owner, &frame->arenas[i]));
     }
     for (uint32_t i = 0; i < schedule->slot_count; ++i) bind_prebound(frame, i);
-    for (size_t i = 0; i < schedule->act_count; ++i) {
-        if (schedule->acts[i].kind == GANTRY__DO_CALL)
-            GANTRY__TRY(fill_call(frame, &schedule->acts[i]));
+    for (size_t i = 0; i < schedule->action_count; ++i) {
+        if (schedule->actions[i].kind == GANTRY__ACTION_CALL)
+            GANTRY__TRY(fill_call(frame, &schedule->actions[i]));
     }
     return make_blocks(frame, owner);
 }
@@ -267,72 +268,76 @@ gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_
     return keep_faults_of(frame, tensor);
 }
 
-gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,
-                                     gantry_tensor_t *result) {
+gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__action_t *action,
+                                     uint32_t i, gantry_tensor_t *result) {
     const gantry__allocation_t purpose = {.owner = "copy"};
     gantry_tensor_t *copy;
-    if (result->device == act->device) return gantry__frame_put(frame, act->outputs[i], result);
-    gantry_status_t status = gantry__logical_device_open(act->device);
-    if (status == GANTRY_OK) status = gantry__tensor_copy_to(result, act->device, &purpose, &copy);
+    if (result->device == action->device)
+        return gantry__frame_put(frame, action->outputs[i], result);
+    gantry_status_t status = gantry__logical_device_open(action->device);
+    if (status == GANTRY_OK)
+        status = gantry__tensor_copy_to(result, action->device, &purpose, &copy);
     gantry_tensor_release(result);
-    return status == GANTRY_OK ? gantry__frame_put(frame, act->outputs[i], copy) : status;
+    return status == GANTRY_OK ? gantry__frame_put(frame, action->outputs[i], copy) : status;
 }
 
 /* ---- a kernel ---- */
 
-static gantry_status_t make_results(gantry__frame_t *frame, const gantry__act_t *act) {
+static gantry_status_t make_results(gantry__frame_t *frame, const gantry__action_t *action) {
     const gantry__schedule_t *schedule = frame->schedule;
-    const gantry__node_t *node = &schedule->graph->nodes[act->node];
-    for (uint32_t i = 0; i < act->output_count; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[act->outputs[i]];
+    const gantry__node_t *node = &schedule->graph->nodes[action->node];
+    for (uint32_t i = 0; i < action->output_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[action->outputs[i]];
         if (slot->kind != GANTRY__SLOT_TENSOR) continue;
         bool is_made = false;
-        if (act->overwrite_count > 0) GANTRY__TRY(gantry__frame_overwrite(frame, act, i, &is_made));
+        if (action->overwrite_count > 0)
+            GANTRY__TRY(gantry__frame_overwrite(frame, action, i, &is_made));
         if (is_made) continue;
         const gantry__value_t *value = &schedule->graph->values[slot->value];
         const gantry__allocation_t purpose = {.owner = node->op->name, .tag = node->tag};
         gantry_tensor_t *tensor;
         GANTRY__TRY(gantry__tensor_create(schedule->runtime, slot->device, value->dtype,
                                           &value->shape, GANTRY_STREAM_COMPUTE, &purpose, &tensor));
-        GANTRY__TRY(gantry__frame_put(frame, act->outputs[i], tensor));
+        GANTRY__TRY(gantry__frame_put(frame, action->outputs[i], tensor));
     }
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act) {
-    const gantry_status_t status = make_results(frame, act);
-    return status == GANTRY_OK ? GANTRY_OK : gantry__frame_end_overwrite(frame, act, status);
+gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__action_t *action) {
+    const gantry_status_t status = make_results(frame, action);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__frame_end_overwrite(frame, action, status);
 }
 
-gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame,
+                                              const gantry__action_t *action) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < act->input_count; ++i) {
-        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, act->inputs[i]);
+    for (uint32_t i = 0; i < action->input_count; ++i) {
+        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, action->inputs[i]);
         if (tensor && tensor->ready.stream && !gantry__point_is_past(tensor->ready))
-            frame->points[act->lane][count++] = tensor->ready;
+            frame->points[action->lane][count++] = tensor->ready;
     }
     if (count == 0) return GANTRY_OK;
-    return gantry__stream_wait_for(&act->device->streams[GANTRY_STREAM_COMPUTE],
-                                   frame->points[act->lane], count);
+    return gantry__stream_wait_for(&action->device->streams[GANTRY_STREAM_COMPUTE],
+                                   frame->points[action->lane], count);
 }
 
-static void frame_mark_uses(gantry__frame_t *frame, const gantry__act_t *act,
+static void frame_mark_uses(gantry__frame_t *frame, const gantry__action_t *action,
                             gantry__point_t point) {
-    if (act->device->synchronous) return;
-    for (uint32_t i = 0; i < act->input_count; ++i) {
-        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, act->inputs[i]);
-        if (tensor && tensor->buffer && tensor->device == act->device)
+    if (action->device->synchronous) return;
+    for (uint32_t i = 0; i < action->input_count; ++i) {
+        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, action->inputs[i]);
+        if (tensor && tensor->buffer && tensor->device == action->device)
             gantry__buffer_mark_use(tensor->buffer, GANTRY_STREAM_COMPUTE, point.count);
     }
-    for (uint32_t i = 0; i < act->output_count; ++i) {
-        gantry_tensor_t *tensor = frame->tensors[act->outputs[i]];
+    for (uint32_t i = 0; i < action->output_count; ++i) {
+        gantry_tensor_t *tensor = frame->tensors[action->outputs[i]];
         if (!tensor) continue;
         if (tensor->buffer)
             gantry__buffer_mark_use(tensor->buffer, GANTRY_STREAM_COMPUTE, point.count);
         tensor->ready = point;
     }
     for (size_t i = 0; i < frame->schedule->arena_count; ++i) {
-        if (frame->arenas[i] && frame->schedule->arenas[i].device == act->device)
+        if (frame->arenas[i] && frame->schedule->arenas[i].device == action->device)
             gantry__buffer_mark_use(frame->arenas[i], GANTRY_STREAM_COMPUTE, point.count);
     }
 }
@@ -351,9 +356,9 @@ static bool is_in_place(const gantry_op_call_t *call) {
 /* Does what the eager path does: if the kernel that failed declines the call now, the next kernel
  * of the node's device that takes it computes. */
 static GANTRY__COLD gantry_status_t compute_others(const gantry__frame_t *frame,
-                                                   const gantry__act_t *act, gantry__call_t *call,
-                                                   gantry_status_t status) {
-    const gantry__node_place_t *place = &frame->schedule->places[act->node];
+                                                   const gantry__action_t *action,
+                                                   gantry__call_t *call, gantry_status_t status) {
+    const gantry__node_place_t *place = &frame->schedule->places[action->node];
     const gantry__plan_t *plan = &place->kept->plan;
     const gantry_kernel_def_t *first = call->abi.kernel;
     const uint32_t before = gantry__failures() - 1;
@@ -374,111 +379,113 @@ static GANTRY__COLD gantry_status_t compute_others(const gantry__frame_t *frame,
 }
 
 /* A kernel with needs that a graph of the device does not meet is launched by itself. */
-static void note_needs(const gantry__frame_t *frame, const gantry__act_t *act,
+static void note_needs(const gantry__frame_t *frame, const gantry__action_t *action,
                        gantry__call_t *call) {
-    if (call->fault) gantry__replay_note_act(frame->schedule, act, GANTRY__REPLAY_FAULT);
-    if (call->has_read) gantry__replay_note_act(frame->schedule, act, GANTRY__REPLAY_READS);
+    if (call->fault) gantry__replay_note_action(frame->schedule, action, GANTRY__REPLAY_FAULT);
+    if (call->has_read) gantry__replay_note_action(frame->schedule, action, GANTRY__REPLAY_READS);
     call->has_read = false;
 }
 
 /* Ends the call of a kernel, which may have failed. */
-static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__act_t *act,
+static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__action_t *action,
                                    gantry__call_t *call, gantry_status_t status) {
     gantry__point_t point;
-    if (status != GANTRY_OK) status = compute_others(frame, act, call, status);
-    note_needs(frame, act, call);
-    if (call->fault) gantry__frame_name_fault(frame, act, call->fault);
+    if (status != GANTRY_OK) status = compute_others(frame, action, call, status);
+    note_needs(frame, action, call);
+    if (call->fault) gantry__frame_name_fault(frame, action, call->fault);
     struct gantry__fault_t *fault = gantry__call_finish(call, &point);
-    frame_mark_uses(frame, act, point);
+    frame_mark_uses(frame, action, point);
     gantry_status_t kept = gantry__frame_keep_fault(frame, fault);
-    status = gantry__loss_note(act->device, status);
+    status = gantry__loss_note(action->device, status);
     return status == GANTRY_OK ? kept : status;
 }
 
-static gantry_status_t compute(gantry__frame_t *frame, const gantry__act_t *act) {
-    gantry__call_t *call = &frame->calls[act->call];
-    GANTRY__TRY(gantry__frame_wait_for_inputs(frame, act));
-    if (act->is_empty) return GANTRY_OK;
-    return finish_call(frame, act, call, (gantry_status_t)call->abi.kernel->compute(&call->abi));
+static gantry_status_t compute(gantry__frame_t *frame, const gantry__action_t *action) {
+    gantry__call_t *call = &frame->calls[action->call];
+    GANTRY__TRY(gantry__frame_wait_for_inputs(frame, action));
+    if (action->is_empty) return GANTRY_OK;
+    return finish_call(frame, action, call, (gantry_status_t)call->abi.kernel->compute(&call->abi));
 }
 
-gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act) {
-    const gantry_status_t status = compute(frame, act);
-    return act->overwrite_count == 0 ? status : gantry__frame_end_overwrite(frame, act, status);
+gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__action_t *action) {
+    const gantry_status_t status = compute(frame, action);
+    return action->overwrite_count == 0 ? status
+                                        : gantry__frame_end_overwrite(frame, action, status);
 }
 
-static gantry_status_t do_call(gantry__frame_t *frame, const gantry__act_t *act) {
-    GANTRY__TRY(gantry__frame_make_results(frame, act));
-    return gantry__frame_compute(frame, act);
+static gantry_status_t do_call(gantry__frame_t *frame, const gantry__action_t *action) {
+    GANTRY__TRY(gantry__frame_make_results(frame, action));
+    return gantry__frame_compute(frame, action);
 }
 
 /* Runs nothing but the kernel, because all arguments were bound when the frame was made. */
-static inline gantry_status_t do_plain_call(gantry__frame_t *frame, const gantry__act_t *act) {
-    gantry__call_t *call = &frame->calls[act->call];
+static inline gantry_status_t do_plain_call(gantry__frame_t *frame,
+                                            const gantry__action_t *action) {
+    gantry__call_t *call = &frame->calls[action->call];
     gantry_status_t status = (gantry_status_t)call->abi.kernel->compute(&call->abi);
     if (status == GANTRY_OK && call->scratch_count == 0 && !call->fault) return GANTRY_OK;
-    return finish_call(frame, act, call, status);
+    return finish_call(frame, action, call, status);
 }
 
-/* ---- the other acts ---- */
+/* ---- the other actions ---- */
 
-static gantry_status_t do_argument(gantry__frame_t *frame, const gantry__act_t *act,
+static gantry_status_t do_argument(gantry__frame_t *frame, const gantry__action_t *action,
                                    const gantry_tensor_t *argument) {
     gantry_tensor_t *tensor;
-    if (!act->device || argument->device == act->device) {
+    if (!action->device || argument->device == action->device) {
         tensor = gantry_tensor_retain(argument);
     } else {
         const gantry__allocation_t purpose = {.owner = "copy"};
-        GANTRY__TRY(gantry__tensor_copy_to(argument, act->device, &purpose, &tensor));
+        GANTRY__TRY(gantry__tensor_copy_to(argument, action->device, &purpose, &tensor));
     }
-    return gantry__frame_put(frame, act->outputs[0], tensor);
+    return gantry__frame_put(frame, action->outputs[0], tensor);
 }
 
-static gantry_status_t do_copy(gantry__frame_t *frame, const gantry__act_t *act) {
+static gantry_status_t do_copy(gantry__frame_t *frame, const gantry__action_t *action) {
     const gantry__allocation_t purpose = {.owner = "copy"};
     gantry_tensor_t *source, *copy;
-    GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &source));
-    gantry_status_t status = gantry__tensor_copy_to(source, act->device, &purpose, &copy);
+    GANTRY__TRY(gantry__frame_view(frame, action->inputs[0], &source));
+    gantry_status_t status = gantry__tensor_copy_to(source, action->device, &purpose, &copy);
     gantry_tensor_release(source);
-    return status == GANTRY_OK ? gantry__frame_put(frame, act->outputs[0], copy) : status;
+    return status == GANTRY_OK ? gantry__frame_put(frame, action->outputs[0], copy) : status;
 }
 
-static gantry_status_t do_host(gantry__frame_t *frame, const gantry__act_t *act) {
+static gantry_status_t do_host(gantry__frame_t *frame, const gantry__action_t *action) {
     gantry_tensor_t *source;
     const void *data;
     void *owned;
-    GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &source));
+    GANTRY__TRY(gantry__frame_view(frame, action->inputs[0], &source));
     gantry_status_t status = gantry__tensor_host_data(source, &data, &owned);
     gantry_tensor_release(source);
     if (status != GANTRY_OK) return status;
-    frame->host_copies[act->outputs[0]] = owned;
-    memcpy(&frame->args[act->outputs[0]].data, &data, sizeof data); /* kernels only read it */
+    frame->host_copies[action->outputs[0]] = owned;
+    memcpy(&frame->args[action->outputs[0]].data, &data, sizeof data); /* kernels only read it */
     return GANTRY_OK;
 }
 
-static gantry_status_t do_read(gantry__frame_t *frame, const gantry__act_t *act) {
-    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
-    return gantry__frame_put(frame, act->outputs[0], gantry__variable_take(node->variable));
+static gantry_status_t do_read(gantry__frame_t *frame, const gantry__action_t *action) {
+    const gantry__node_t *node = &frame->schedule->graph->nodes[action->node];
+    return gantry__frame_put(frame, action->outputs[0], gantry__variable_take(node->variable));
 }
 
-static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__act_t *act) {
-    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
+static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__action_t *action) {
+    const gantry__node_t *node = &frame->schedule->graph->nodes[action->node];
     const gantry__philox_t place = gantry__draws_take(node->draws, node->blocks);
     const uint64_t *const data[] = {&place.key, place.counter};
     for (uint32_t i = 0; i < 2; ++i) {
         const gantry_shape_t shape = GANTRY_SHAPE(i + 1);
         gantry_tensor_t *tensor;
-        GANTRY__TRY(gantry__tensor_from_host(frame->schedule->runtime, act->device, GANTRY_UINT64,
-                                             &shape, data[i], node->tag, &tensor));
-        GANTRY__TRY(gantry__frame_put(frame, act->outputs[i], tensor));
+        GANTRY__TRY(gantry__tensor_from_host(frame->schedule->runtime, action->device,
+                                             GANTRY_UINT64, &shape, data[i], node->tag, &tensor));
+        GANTRY__TRY(gantry__frame_put(frame, action->outputs[i], tensor));
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *act) {
-    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
+static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__action_t *action) {
+    const gantry__node_t *node = &frame->schedule->graph->nodes[action->node];
     gantry_tensor_t *value;
-    GANTRY__TRY(gantry__frame_view(frame, act->inputs[0], &value));
+    GANTRY__TRY(gantry__frame_view(frame, action->inputs[0], &value));
     gantry_status_t status = gantry__frame_inherit_faults(frame, value);
     if (status != GANTRY_OK) {
         gantry_tensor_release(value);
@@ -495,23 +502,23 @@ static gantry_status_t do_assign(gantry__frame_t *frame, const gantry__act_t *ac
     return status;
 }
 
-static gantry_status_t do_act(gantry__frame_t *frame, const gantry__act_t *act,
-                              const gantry_tensor_t *const *arguments) {
-    switch (act->kind) {
-        case GANTRY__DO_CALL: return do_call(frame, act);
-        case GANTRY__DO_COPY: return do_copy(frame, act);
-        case GANTRY__DO_HOST: return do_host(frame, act);
-        case GANTRY__DO_READ: return do_read(frame, act);
-        case GANTRY__DO_ASSIGN: return do_assign(frame, act);
-        case GANTRY__DO_ARGUMENT: return do_argument(frame, act, arguments[act->call]);
-        case GANTRY__DO_BLOCK: return gantry__frame_do_block(frame, act);
-        case GANTRY__DO_DRAW: return do_draw(frame, act);
-        case GANTRY__DO_EAGER: return gantry__frame_do_eager(frame, act);
+static gantry_status_t do_action(gantry__frame_t *frame, const gantry__action_t *action,
+                                 const gantry_tensor_t *const *arguments) {
+    switch (action->kind) {
+        case GANTRY__ACTION_CALL: return do_call(frame, action);
+        case GANTRY__ACTION_COPY: return do_copy(frame, action);
+        case GANTRY__ACTION_HOST: return do_host(frame, action);
+        case GANTRY__ACTION_READ: return do_read(frame, action);
+        case GANTRY__ACTION_ASSIGN: return do_assign(frame, action);
+        case GANTRY__ACTION_ARGUMENT: return do_argument(frame, action, arguments[action->call]);
+        case GANTRY__ACTION_BLOCK: return gantry__frame_do_block(frame, action);
+        case GANTRY__ACTION_DRAW: return do_draw(frame, action);
+        case GANTRY__ACTION_EAGER: return gantry__frame_do_eager(frame, action);
     }
     return GANTRY_OK;
 }
 
-/* ---- all acts ---- */
+/* ---- all actions ---- */
 
 static void release_tensor(gantry__frame_t *frame, uint32_t slot) {
     gantry_tensor_release(frame->tensors[slot]);
@@ -531,27 +538,28 @@ static void frame_clean_up(gantry__frame_t *frame) {
     frame->fault_count = 0;
 }
 
-void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act) {
-    for (uint32_t i = 0; i < act->ended_count; ++i)
-        release_tensor(frame, frame->schedule->ended[act->ended_first + i]);
+void gantry__frame_end_action(gantry__frame_t *frame, const gantry__action_t *action) {
+    for (uint32_t i = 0; i < action->ended_count; ++i)
+        release_tensor(frame, frame->schedule->ended[action->ended_first + i]);
 }
 
-gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__act_t *act,
+gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__action_t *action,
                                           const gantry_tensor_t *const *arguments) {
-    return act->is_plain ? do_plain_call(frame, act) : do_act(frame, act, arguments);
+    return action->is_plain ? do_plain_call(frame, action) : do_action(frame, action, arguments);
 }
 
-gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
+gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__action_t *action,
                                  const gantry_tensor_t *const *arguments) {
     /* the eager path makes its own record */
-    const bool records =
-        gantry__profile_is_on(&frame->schedule->runtime->devices) && act->kind != GANTRY__DO_EAGER;
-    gantry_status_t status = records ? gantry__frame_do_recorded(frame, act, arguments)
-                                     : gantry__frame_do_silently(frame, act, arguments);
-    return status == GANTRY_OK ? GANTRY_OK : gantry__frame_fail_at(frame, act, status);
+    const bool records = gantry__profile_is_on(&frame->schedule->runtime->devices) &&
+                         action->kind != GANTRY__ACTION_EAGER;
+    gantry_status_t status = records ? gantry__frame_do_recorded(frame, action, arguments)
+                                     : gantry__frame_do_silently(frame, action, arguments);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__frame_fail_at(frame, action, status);
 }
 
-static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *const *arguments) {
+static gantry_status_t run_actions(gantry__frame_t *frame,
+                                   const gantry_tensor_t *const *arguments) {
     const gantry__schedule_t *schedule = frame->schedule;
     gantry_status_t status;
     if (schedule->lane_count > 1 && gantry__frame_run_lanes(frame, arguments, &status))
@@ -559,10 +567,10 @@ static gantry_status_t run_acts(gantry__frame_t *frame, const gantry_tensor_t *c
     /* a profile gets each kernel by itself */
     if (schedule->notes && !gantry__profile_is_on(&schedule->runtime->devices))
         return gantry__frame_run_replaying(frame, arguments);
-    for (size_t i = 0; i < schedule->act_count; ++i) {
-        const gantry__act_t *act = &schedule->acts[i];
-        GANTRY__TRY(gantry__frame_do(frame, act, arguments));
-        gantry__frame_end_act(frame, act);
+    for (size_t i = 0; i < schedule->action_count; ++i) {
+        const gantry__action_t *action = &schedule->actions[i];
+        GANTRY__TRY(gantry__frame_do(frame, action, arguments));
+        gantry__frame_end_action(frame, action);
     }
     return GANTRY_OK;
 }
@@ -575,7 +583,7 @@ static gantry_status_t run_noted(gantry__frame_t *frame, const gantry_tensor_t *
     const uint32_t count = frame->outer ? 0 : schedule->queued_count;
     for (uint32_t i = 0; i < count; ++i)
         before[i] = atomic_load(&schedule->queued[i]->streams[GANTRY_STREAM_COMPUTE].submitted);
-    const gantry_status_t status = run_acts(frame, arguments);
+    const gantry_status_t status = run_actions(frame, arguments);
     for (uint32_t i = 0; i < count; ++i)
         gantry__stream_note_use(&schedule->queued[i]->streams[GANTRY_STREAM_COMPUTE], before[i],
                                 frame->owner);

@@ -42,12 +42,13 @@ typedef struct gantry__frame_t {
     void **host_copies; /* one for each slot that is HOST: heap memory of the call, or NULL */
     gantry__call_t *calls;
     char **places; /* for each call whose kernel made a fault, the text in front; else NULL */
-    gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one act */
+    gantry__point_t *points[GANTRY__MOST_LANES]; /* room for those of one action */
     gantry__frame_locks_t locks;
     gantry__frame_locks_t *shared; /* the outermost frame's */
-    /* for a body, the frame and the act of its branch or loop, and which body it is; else NULL */
+    /* for a body, the frame and the action of its branch or loop, and which body it is; else
+     * NULL */
     const struct gantry__frame_t *outer;
-    const gantry__act_t *outer_act;
+    const gantry__action_t *outer_action;
     uint32_t outer_body;
     bool has_failed; /* a body failed in the run of its branch or loop that goes on */
     struct gantry__frame_t ***blocks;        /* one for each block and each of its bodies */
@@ -80,38 +81,40 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
 /* ---- for frame_block.c, frame_eager.c, frame_fault.c, frame_lanes.c, frame_overwrite.c,
  * frame_profile.c, frame_replay.c ---- */
 
-/* Runs one act of a call. Different acts may run on several threads at a time. */
-gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__act_t *act,
+/* Runs one action of a call. Different actions may run on several threads at a time. */
+gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__action_t *action,
                                  const gantry_tensor_t *const *arguments);
-/* Runs one act without a record in a profile, and without the node's name in front of an error. */
-gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__act_t *act,
+/* Runs one action without a record in a profile, and without the node's name in front of an
+ * error. */
+gantry_status_t gantry__frame_do_silently(gantry__frame_t *frame, const gantry__action_t *action,
                                           const gantry_tensor_t *const *arguments);
-/* Runs one act with a record in a profile: frame_profile.c. */
-gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__act_t *act,
+/* Runs one action with a record in a profile: frame_profile.c. */
+gantry_status_t gantry__frame_do_recorded(gantry__frame_t *frame, const gantry__action_t *action,
                                           const gantry_tensor_t *const *arguments)
     GANTRY__RECORDING;
-/* Runs all acts on as many threads as the schedule has lanes. False, and nothing runs, if there are
- * not as many. */
+/* Runs all actions on as many threads as the schedule has lanes. False, and nothing runs, if there
+ * are not as many. */
 bool gantry__frame_run_lanes(gantry__frame_t *frame, const gantry_tensor_t *const *arguments,
                              gantry_status_t *out_status);
 
-/* Runs all acts, with graphs of devices in place of kernels where it can. The schedule must have
+/* Runs all actions, with graphs of devices in place of kernels where it can. The schedule must have
  * notes. */
 gantry_status_t gantry__frame_run_replaying(gantry__frame_t *frame,
                                             const gantry_tensor_t *const *arguments);
 /* Waits for launches of the frame's graphs and destroys them. */
 void gantry__frame_drop_replay(gantry__frame_t *frame);
 
-/* The parts of a kernel's act: tensors for its results, the wait of its device for its inputs, and
- * both that wait and the kernel. */
-gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__act_t *act);
-gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame, const gantry__act_t *act);
-gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__act_t *act);
-/* Makes an output in the memory of the value that the act's kernel overwrites, if it can. A
+/* The parts of a kernel's action: tensors for its results, the wait of its device for its inputs,
+ * and both that wait and the kernel. */
+gantry_status_t gantry__frame_make_results(gantry__frame_t *frame, const gantry__action_t *action);
+gantry_status_t gantry__frame_wait_for_inputs(gantry__frame_t *frame,
+                                              const gantry__action_t *action);
+gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__action_t *action);
+/* Makes an output in the memory of the value that the action's kernel overwrites, if it can. A
  * variable has no value until the end, after the kernel or a failure. */
-gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
+gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                         uint32_t output, bool *out_done);
-gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
+gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                             gantry_status_t status);
 /* The tensor in whose memory the slot is; NULL: the slot is in an arena. */
 static inline gantry_tensor_t *gantry__frame_tensor_of(const gantry__frame_t *frame,
@@ -128,18 +131,19 @@ gantry_status_t gantry__frame_inherit_faults(gantry__frame_t *frame, gantry_tens
 /* Puts function and node in front of the fault's text, because its error is reported after the
  * call, and keeps the values that the text names, if they outlive the call. The fault must not be
  * submitted yet. */
-void gantry__frame_name_fault(gantry__frame_t *frame, const gantry__act_t *act,
+void gantry__frame_name_fault(gantry__frame_t *frame, const gantry__action_t *action,
                               struct gantry__fault_t *fault);
 void gantry__frame_drop_places(gantry__frame_t *frame);
 /* Writes "function f: node a (Gather) of float32[3], int32[2] on /device:GPU:0: ", with the
  * branches and loops between. */
-void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
-                               size_t out_bytes);
-/* Releases the tensors that the act is the last to use. */
-void gantry__frame_end_act(gantry__frame_t *frame, const gantry__act_t *act);
-/* Puts the act's node, op, types, shapes and device in front of the failure, unless a fault names
- * the place: of a kernel in a body of the act, which the act found when it read a value. */
-gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
+void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__action_t *action,
+                               char *out, size_t out_bytes);
+/* Releases the tensors that the action is the last to use. */
+void gantry__frame_end_action(gantry__frame_t *frame, const gantry__action_t *action);
+/* Puts the action's node, op, types, shapes and device in front of the failure, unless a fault
+ * names the place: of a kernel in a body of the action, which the action found when it read a
+ * value. */
+gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__action_t *action,
                                       gantry_status_t status);
 
 /* Must be called after a failure of the call. Bad data that a kernel of the call, or of an earlier
@@ -156,13 +160,13 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t slot,
 /* Makes the tensor the slot's, and takes over the reference. */
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor);
 /* Runs a branch or a loop. */
-gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act);
-/* Whether the act is a branch or a loop whose present run failed in a body. */
-bool gantry__frame_failed_inside(const gantry__frame_t *frame, const gantry__act_t *act);
+gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__action_t *action);
+/* Whether the action is a branch or a loop whose present run failed in a body. */
+bool gantry__frame_failed_inside(const gantry__frame_t *frame, const gantry__action_t *action);
 /* Runs an op by the eager path: frame_eager.c. */
-gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__act_t *act);
-/* Makes a result the slot's, on the act's device. Takes over the reference. */
-gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__act_t *act, uint32_t i,
-                                     gantry_tensor_t *result);
+gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__action_t *action);
+/* Makes a result the slot's, on the action's device. Takes over the reference. */
+gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__action_t *action,
+                                     uint32_t i, gantry_tensor_t *result);
 
 #endif

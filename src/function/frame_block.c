@@ -9,7 +9,7 @@
 
 typedef struct block_run_t {
     gantry__frame_t *frame;
-    const gantry__act_t *act;
+    const gantry__action_t *action;
     const gantry__node_t *node;
     gantry__frame_t **bodies;
 } block_run_t;
@@ -17,7 +17,7 @@ typedef struct block_run_t {
 /* ---- inputs and results ---- */
 
 static void release_inputs(const block_run_t *run) {
-    for (uint32_t i = 0; i < run->act->input_count; ++i) {
+    for (uint32_t i = 0; i < run->action->input_count; ++i) {
         gantry_tensor_release(run->frame->block_inputs[i]);
         run->frame->block_inputs[i] = NULL;
     }
@@ -25,9 +25,10 @@ static void release_inputs(const block_run_t *run) {
 
 /* Takes every input but a branch's selector. */
 static gantry_status_t take_inputs(const block_run_t *run) {
-    for (uint32_t i = run->node->kind == GANTRY__NODE_CASE ? 1 : 0; i < run->act->input_count; ++i)
+    for (uint32_t i = run->node->kind == GANTRY__NODE_CASE ? 1 : 0; i < run->action->input_count;
+         ++i)
         GANTRY__TRY(
-            gantry__frame_view(run->frame, run->act->inputs[i], &run->frame->block_inputs[i]));
+            gantry__frame_view(run->frame, run->action->inputs[i], &run->frame->block_inputs[i]));
     return GANTRY_OK;
 }
 
@@ -39,10 +40,10 @@ static gantry_status_t run_block_body(const block_run_t *run, uint32_t body,
         arguments[i] = run->frame->block_inputs[made->sources[i]];
     const gantry__loop_values_t loop = {.values = run->frame->block_inputs,
                                         .sources = made->sources,
-                                        .count = run->act->output_count};
+                                        .count = run->action->output_count};
     run->bodies[body]->shared = run->frame->shared;
     run->bodies[body]->outer = run->frame;
-    run->bodies[body]->outer_act = run->act;
+    run->bodies[body]->outer_action = run->action;
     run->bodies[body]->outer_body = body;
     /* a condition leaves the variables as they are, and a branch has none */
     run->bodies[body]->loop = run->node->kind == GANTRY__NODE_WHILE && body == 1 ? &loop : NULL;
@@ -63,9 +64,9 @@ static gantry_status_t run_body(const block_run_t *run, uint32_t body, gantry_te
 
 static gantry_status_t put_results(const block_run_t *run, gantry_tensor_t **results) {
     gantry_status_t status = GANTRY_OK;
-    for (uint32_t i = 0; i < run->act->output_count; ++i) {
+    for (uint32_t i = 0; i < run->action->output_count; ++i) {
         if (status == GANTRY_OK) {
-            status = gantry__frame_put_on(run->frame, run->act, i, results[i]);
+            status = gantry__frame_put_on(run->frame, run->action, i, results[i]);
         } else {
             gantry_tensor_release(results[i]);
         }
@@ -76,7 +77,7 @@ static gantry_status_t put_results(const block_run_t *run, gantry_tensor_t **res
 /* ---- branches ---- */
 
 static uint32_t choose_body(const block_run_t *run) {
-    const gantry_arg_t *selector = &run->frame->args[run->act->inputs[0]];
+    const gantry_arg_t *selector = &run->frame->args[run->action->inputs[0]];
     if (selector->dtype == GANTRY_BOOL) return *(const unsigned char *)selector->data ? 0 : 1;
     int32_t index;
     memcpy(&index, selector->data, sizeof index);
@@ -105,7 +106,7 @@ static gantry_status_t ask_condition(const block_run_t *run, unsigned char *out_
 static gantry_status_t run_step(const block_run_t *run) {
     gantry_tensor_t **results = run->bodies[1]->block_results;
     GANTRY__TRY(run_body(run, 1, results));
-    for (uint32_t i = 0; i < run->act->output_count; ++i) {
+    for (uint32_t i = 0; i < run->action->output_count; ++i) {
         gantry_tensor_release(run->frame->block_inputs[i]);
         run->frame->block_inputs[i] = results[i];
     }
@@ -124,25 +125,25 @@ static gantry_status_t run_loop(const block_run_t *run) {
                                 (unsigned long long)most);
         GANTRY__TRY(run_step(run));
     }
-    for (uint32_t i = 0; i < run->act->output_count; ++i)
+    for (uint32_t i = 0; i < run->action->output_count; ++i)
         results[i] = gantry_tensor_retain(run->frame->block_inputs[i]);
     return put_results(run, results);
 }
 
-bool gantry__frame_failed_inside(const gantry__frame_t *frame, const gantry__act_t *act) {
-    if (act->kind != GANTRY__DO_BLOCK) return false;
-    for (uint32_t i = 0; i < frame->schedule->blocks[act->call].body_count; ++i) {
-        if (frame->blocks[act->call][i]->has_failed) return true;
+bool gantry__frame_failed_inside(const gantry__frame_t *frame, const gantry__action_t *action) {
+    if (action->kind != GANTRY__ACTION_BLOCK) return false;
+    for (uint32_t i = 0; i < frame->schedule->blocks[action->call].body_count; ++i) {
+        if (frame->blocks[action->call][i]->has_failed) return true;
     }
     return false;
 }
 
-gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act_t *act) {
+gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__action_t *action) {
     const block_run_t run = {.frame = frame,
-                             .act = act,
-                             .node = &frame->schedule->graph->nodes[act->node],
-                             .bodies = frame->blocks[act->call]};
-    for (uint32_t i = 0; i < frame->schedule->blocks[act->call].body_count; ++i)
+                             .action = action,
+                             .node = &frame->schedule->graph->nodes[action->node],
+                             .bodies = frame->blocks[action->call]};
+    for (uint32_t i = 0; i < frame->schedule->blocks[action->call].body_count; ++i)
         run.bodies[i]->has_failed = false;
     gantry_status_t status = take_inputs(&run);
     if (status == GANTRY_OK)

@@ -44,25 +44,25 @@ static gantry_status_t frame_eager_check(const gantry__frame_t *frame, const gan
 typedef struct eager_place_t {
     gantry__fault_place_t place;
     const gantry__frame_t *frame;
-    const gantry__act_t *act;
+    const gantry__action_t *action;
 } eager_place_t;
 
 static void print_eager_place(const gantry__fault_place_t *place, char *out) {
     const eager_place_t *at = (const eager_place_t *)place;
-    gantry__frame_print_place(at->frame, at->act, out, GANTRY__FAULT_PLACE_BYTES);
+    gantry__frame_print_place(at->frame, at->action, out, GANTRY__FAULT_PLACE_BYTES);
 }
 
 /* Runs the op in a scope of its own, whose error is not the caller's. The caller owns the
  * results. */
-static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__act_t *act,
+static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__action_t *action,
                                  const gantry__node_t *node, eager_run_t *run) {
     gantry_scope_t scope;
     size_t count = node->output_count;
-    const eager_place_t place = {{print_eager_place, true}, frame, act};
+    const eager_place_t place = {{print_eager_place, true}, frame, action};
     gantry__scope_begin_parts(&scope, frame->scope, node->op);
     scope.composed = NULL;
     scope.called = node->part_of;
-    scope.wish = act->wish;
+    scope.wish = action->wish;
     scope.chooser = NULL;
     scope.tag = node->tag;
     scope.place = &place.place;
@@ -75,13 +75,13 @@ static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__act_t *ac
     return status;
 }
 
-static gantry_status_t put_all(gantry__frame_t *frame, const gantry__act_t *act,
+static gantry_status_t put_all(gantry__frame_t *frame, const gantry__action_t *action,
                                const gantry__node_t *node, gantry_tensor_t *const *results) {
     gantry_status_t status = GANTRY_OK;
     for (uint32_t i = 0; i < node->output_count; ++i) {
         if (status == GANTRY_OK) status = frame_eager_check(frame, node, i, results[i]);
         if (status == GANTRY_OK) {
-            status = gantry__frame_put_on(frame, act, i, results[i]);
+            status = gantry__frame_put_on(frame, action, i, results[i]);
         } else {
             gantry_tensor_release(results[i]);
         }
@@ -89,21 +89,21 @@ static gantry_status_t put_all(gantry__frame_t *frame, const gantry__act_t *act,
     return status;
 }
 
-gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__act_t *act) {
-    const gantry__node_t *node = &frame->schedule->graph->nodes[act->node];
+gantry_status_t gantry__frame_do_eager(gantry__frame_t *frame, const gantry__action_t *action) {
+    const gantry__node_t *node = &frame->schedule->graph->nodes[action->node];
     eager_run_t run;
     gantry_status_t status = GANTRY_OK;
     uint32_t count = 0;
     give_attrs(node, &run);
     for (; count < node->input_count && status == GANTRY_OK; ++count) {
         run.inputs[count] = NULL;
-        status = gantry__frame_view(frame, act->inputs[count], &run.inputs[count]);
+        status = gantry__frame_view(frame, action->inputs[count], &run.inputs[count]);
     }
     if (status == GANTRY_OK) {
         gantry__mutex_lock(&frame->shared->scope);
-        status = run_apart(frame, act, node, &run);
+        status = run_apart(frame, action, node, &run);
         gantry__mutex_unlock(&frame->shared->scope);
     }
     for (uint32_t i = 0; i < count; ++i) gantry_tensor_release(run.inputs[i]);
-    return status == GANTRY_OK ? put_all(frame, act, node, run.results) : status;
+    return status == GANTRY_OK ? put_all(frame, action, node, run.results) : status;
 }

@@ -12,18 +12,18 @@
 
 /* ---- what a node takes ---- */
 
-static const gantry__node_t *node_of(const gantry__frame_t *frame, const gantry__act_t *act) {
-    return &frame->schedule->graph->nodes[act->node];
+static const gantry__node_t *node_of(const gantry__frame_t *frame, const gantry__action_t *action) {
+    return &frame->schedule->graph->nodes[action->node];
 }
 
-/* A shape that depends on data is that of the tensor in this call, if the act has one. */
-static void add_operand(const gantry__frame_t *frame, const gantry__act_t *act, uint32_t number,
-                        gantry__operands_text_t *operands) {
+/* A shape that depends on data is that of the tensor in this call, if the action has one. */
+static void add_operand(const gantry__frame_t *frame, const gantry__action_t *action,
+                        uint32_t number, gantry__operands_text_t *operands) {
     const gantry__value_t *value = &frame->schedule->graph->values[number];
     const gantry_shape_t *shape = &value->shape;
-    for (uint32_t i = 0; value->elements < 0 && i < act->input_count; ++i) {
-        if (frame->schedule->slots[act->inputs[i]].value != number) continue;
-        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, act->inputs[i]);
+    for (uint32_t i = 0; value->elements < 0 && i < action->input_count; ++i) {
+        if (frame->schedule->slots[action->inputs[i]].value != number) continue;
+        const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, action->inputs[i]);
         if (tensor) shape = &tensor->shape;
     }
     gantry__operands_add(operands, value->dtype, shape);
@@ -32,61 +32,62 @@ static void add_operand(const gantry__frame_t *frame, const gantry__act_t *act, 
 /* A copy takes its node's result, and an argument is given. A branch or a loop in which a node
  * failed says nothing: the words of that node follow. */
 static gantry__operands_text_t print_operands(const gantry__frame_t *frame,
-                                              const gantry__act_t *act) {
-    const gantry__node_t *node = node_of(frame, act);
+                                              const gantry__action_t *action) {
+    const gantry__node_t *node = node_of(frame, action);
     gantry__operands_text_t operands = {.text = ""};
-    if (act->kind == GANTRY__DO_COPY) {
-        add_operand(frame, act, frame->schedule->slots[act->inputs[0]].value, &operands);
-    } else if (act->kind == GANTRY__DO_ARGUMENT) {
-        add_operand(frame, act, node->first_output, &operands);
-    } else if (!gantry__frame_failed_inside(frame, act)) {
+    if (action->kind == GANTRY__ACTION_COPY) {
+        add_operand(frame, action, frame->schedule->slots[action->inputs[0]].value, &operands);
+    } else if (action->kind == GANTRY__ACTION_ARGUMENT) {
+        add_operand(frame, action, node->first_output, &operands);
+    } else if (!gantry__frame_failed_inside(frame, action)) {
         for (uint32_t i = 0; i < node->input_count; ++i)
-            add_operand(frame, act, node->inputs[i], &operands);
+            add_operand(frame, action, node->inputs[i], &operands);
     }
     return operands;
 }
 
 /* ---- places ---- */
 
-/* What one act adds to a place. */
+/* What one action adds to a place. */
 #define ACT_FORMAT "node %s (%s%s)%s on %s: "
-#define ACT_WORDS(node, act, operands)                                                            \
-    (node)->name, (node)->op->name, (act)->kind == GANTRY__DO_COPY ? ", a copy" : "", (operands), \
-        (act)->device ? (act)->device->name : "its own device"
+#define ACT_WORDS(node, action, operands)                                                    \
+    (node)->name, (node)->op->name, (action)->kind == GANTRY__ACTION_COPY ? ", a copy" : "", \
+        (operands), (action)->device ? (action)->device->name : "its own device"
 
 /* Each of these prints at `used` and returns the length so far, which may exceed the room. */
-static size_t print_act(const gantry__frame_t *frame, const gantry__act_t *act,
-                        const char *operands, char *out, size_t out_bytes, size_t used) {
+static size_t print_action(const gantry__frame_t *frame, const gantry__action_t *action,
+                           const char *operands, char *out, size_t out_bytes, size_t used) {
     const size_t at = used < out_bytes ? used : out_bytes;
     return used + (size_t)snprintf(out + at, out_bytes - at, ACT_FORMAT,
-                                   ACT_WORDS(node_of(frame, act), act, operands));
+                                   ACT_WORDS(node_of(frame, action), action, operands));
 }
 
 static size_t print_frame(const gantry__frame_t *frame, char *out, size_t out_bytes) {
     if (!frame->outer) return (size_t)snprintf(out, out_bytes, "function %s: ", frame->owner);
     size_t used = print_frame(frame->outer, out, out_bytes);
-    used = print_act(frame->outer, frame->outer_act, "", out, out_bytes, used);
+    used = print_action(frame->outer, frame->outer_action, "", out, out_bytes, used);
     const size_t at = used < out_bytes ? used : out_bytes;
     return used + (size_t)snprintf(out + at, out_bytes - at, "%s: ",
-                                   gantry__body_name(node_of(frame->outer, frame->outer_act)->op,
+                                   gantry__body_name(node_of(frame->outer, frame->outer_action)->op,
                                                      frame->outer_body)
                                        .text);
 }
 
-static void print_place(const gantry__frame_t *frame, const gantry__act_t *act,
+static void print_place(const gantry__frame_t *frame, const gantry__action_t *action,
                         const char *operands, char *out, size_t out_bytes) {
     size_t used = print_frame(frame, out, out_bytes);
-    used = print_act(frame, act, operands, out, out_bytes, used);
+    used = print_action(frame, action, operands, out, out_bytes, used);
     if (used < out_bytes) return;
-    const gantry__node_t *node = node_of(frame, act); /* long names, or many blocks between */
-    (void)snprintf(
-        out, out_bytes, "function %.100s: ...: node %.200s (%.80s)%s on %.80s: ", frame->owner,
-        node->name, node->op->name, operands, act->device ? act->device->name : "its own device");
+    const gantry__node_t *node = node_of(frame, action); /* long names, or many blocks between */
+    (void)snprintf(out, out_bytes,
+                   "function %.100s: ...: node %.200s (%.80s)%s on %.80s: ", frame->owner,
+                   node->name, node->op->name, operands,
+                   action->device ? action->device->name : "its own device");
 }
 
-void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__act_t *act, char *out,
-                               size_t out_bytes) {
-    print_place(frame, act, print_operands(frame, act).text, out, out_bytes);
+void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__action_t *action,
+                               char *out, size_t out_bytes) {
+    print_place(frame, action, print_operands(frame, action).text, out, out_bytes);
 }
 
 bool gantry__frame_is_placed(const gantry__frame_t *frame) {
@@ -96,47 +97,48 @@ bool gantry__frame_is_placed(const gantry__frame_t *frame) {
                    (size_t)length < sizeof beginning ? (size_t)length : sizeof beginning - 1) == 0;
 }
 
-/* A fault of a node in a body of the act names the act without operands. */
-static bool begins_at(const gantry__frame_t *frame, const gantry__act_t *act,
+/* A fault of a node in a body of the action names the action without operands. */
+static bool begins_at(const gantry__frame_t *frame, const gantry__action_t *action,
                       const char *operands) {
     char place[GANTRY__FAULT_PLACE_BYTES];
-    print_place(frame, act, operands, place, sizeof place);
+    print_place(frame, action, operands, place, sizeof place);
     return strncmp(gantry__message(), place, strlen(place)) == 0;
 }
 
-gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__act_t *act,
+gantry_status_t gantry__frame_fail_at(const gantry__frame_t *frame, const gantry__action_t *action,
                                       gantry_status_t status) {
-    const gantry__operands_text_t operands = print_operands(frame, act);
-    if (begins_at(frame, act, operands.text) || begins_at(frame, act, "")) return status;
+    const gantry__operands_text_t operands = print_operands(frame, action);
+    if (begins_at(frame, action, operands.text) || begins_at(frame, action, "")) return status;
     return gantry__fail_prefix(status, ACT_FORMAT,
-                               ACT_WORDS(node_of(frame, act), act, operands.text));
+                               ACT_WORDS(node_of(frame, action), action, operands.text));
 }
 
 /* ---- faults ---- */
 
 /* Variables, values of a loop and intermediate values are overwritten by later steps and calls. */
-static const gantry_tensor_t *find_lasting(const gantry__frame_t *frame, const gantry__act_t *act,
-                                           int32_t input, uint64_t *out_offset) {
+static const gantry_tensor_t *find_lasting(const gantry__frame_t *frame,
+                                           const gantry__action_t *action, int32_t input,
+                                           uint64_t *out_offset) {
     const gantry__schedule_t *schedule = frame->schedule;
-    if (input < 0 || (uint32_t)input >= act->input_count || frame->loop) return NULL;
-    const gantry__slot_t *slot = &schedule->slots[act->inputs[input]],
+    if (input < 0 || (uint32_t)input >= action->input_count || frame->loop) return NULL;
+    const gantry__slot_t *slot = &schedule->slots[action->inputs[input]],
                          *root = &schedule->slots[slot->root];
     const bool is_argument = root->kind == GANTRY__SLOT_TENSOR && root->made_by != UINT32_MAX &&
-                             schedule->acts[root->made_by].kind == GANTRY__DO_ARGUMENT;
+                             schedule->actions[root->made_by].kind == GANTRY__ACTION_ARGUMENT;
     if (slot->kind == GANTRY__SLOT_HOST || (root->kind != GANTRY__SLOT_CONSTANT && !is_argument))
         return NULL;
     *out_offset = slot == root ? 0 : slot->offset;
-    return gantry__frame_tensor_of(frame, act->inputs[input]);
+    return gantry__frame_tensor_of(frame, action->inputs[input]);
 }
 
-/* Keeps the text of the place. It is printed when the act's kernel makes its first fault; later
+/* Keeps the text of the place. It is printed when the action's kernel makes its first fault; later
  * ones copy it. */
-static GANTRY__COLD const char *keep_place(gantry__frame_t *frame, const gantry__act_t *act) {
+static GANTRY__COLD const char *keep_place(gantry__frame_t *frame, const gantry__action_t *action) {
     char place[GANTRY__FAULT_PLACE_BYTES];
-    gantry__frame_print_place(frame, act, place, sizeof place);
+    gantry__frame_print_place(frame, action, place, sizeof place);
     char *kept = gantry__heap_alloc(frame->memory.heap, strlen(place) + 1);
     if (kept) memcpy(kept, place, strlen(place) + 1);
-    return frame->places[act->call] = kept;
+    return frame->places[action->call] = kept;
 }
 
 void gantry__frame_drop_places(gantry__frame_t *frame) {
@@ -146,19 +148,19 @@ void gantry__frame_drop_places(gantry__frame_t *frame) {
     }
 }
 
-void gantry__frame_name_fault(gantry__frame_t *frame, const gantry__act_t *act,
+void gantry__frame_name_fault(gantry__frame_t *frame, const gantry__action_t *action,
                               gantry__fault_t *fault) {
     uint64_t offset = 0;
-    const char *place = frame->places[act->call];
-    if (!place) place = keep_place(frame, act);
+    const char *place = frame->places[action->call];
+    if (!place) place = keep_place(frame, action);
     if (place) {
         memcpy(fault->text, place, strlen(place) + 1);
     } else { /* no memory: the next one tries again */
-        gantry__frame_print_place(frame, act, fault->text, GANTRY__FAULT_PLACE_BYTES);
+        gantry__frame_print_place(frame, action, fault->text, GANTRY__FAULT_PLACE_BYTES);
     }
     if (!fault->words.value_text) return;
-    const gantry_tensor_t *input = find_lasting(frame, act, fault->words.value_input, &offset);
-    if (input && input->buffer && input->device == act->device)
+    const gantry_tensor_t *input = find_lasting(frame, action, fault->words.value_input, &offset);
+    if (input && input->buffer && input->device == action->device)
         gantry__fault_keep_values(fault, input->buffer, input->offset_bytes + offset,
                                   (int32_t)input->dtype);
 }

@@ -2,9 +2,9 @@
 /* Runs the lanes of a schedule at the same time: lane 0 on the caller's thread, each other one on a
  * worker.
  *
- * Each lane publishes how many of its acts have ended. An act that needs another lane polls that
- * number for some microseconds, then sleeps. The first failure stops all lanes; its text is carried
- * to the caller's thread. */
+ * Each lane publishes how many of its actions have ended. An action that needs another lane polls
+ * that number for some microseconds, then sleeps. The first failure stops all lanes; its text is
+ * carried to the caller's thread. */
 #define _XOPEN_SOURCE 700 /* nanosleep */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -58,12 +58,12 @@ static void run_lane(void *context, uint32_t lane) {
     lanes_run_t *run = context;
     const gantry__schedule_t *schedule = run->frame->schedule;
     for (uint32_t i = 0; i < schedule->lane_sizes[lane]; ++i) {
-        const gantry__act_t *act = &schedule->acts[schedule->lanes[lane][i]];
-        for (uint32_t k = 0; k < act->wait_count; ++k) {
-            if (!wait_for_lane(run, &act->waits[k])) return;
+        const gantry__action_t *action = &schedule->actions[schedule->lanes[lane][i]];
+        for (uint32_t k = 0; k < action->wait_count; ++k) {
+            if (!wait_for_lane(run, &action->waits[k])) return;
         }
         if (atomic_load_explicit(&run->has_failed, memory_order_relaxed)) return;
-        gantry_status_t status = gantry__frame_do(run->frame, act, run->arguments);
+        gantry_status_t status = gantry__frame_do(run->frame, action, run->arguments);
         if (status != GANTRY_OK) {
             lanes_keep_failure(run, status);
             return;

@@ -30,30 +30,30 @@ static bool try_take(const gantry__frame_t *frame, const gantry__overwrite_t *ov
     return true;
 }
 
-gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
+gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                         uint32_t output, bool *out_done) {
     uint32_t i = 0;
     gantry_tensor_t *tensor;
     *out_done = false;
-    while (i < act->overwrite_count && act->overwrites[i].output != output) ++i;
-    if (i == act->overwrite_count) return GANTRY_OK;
-    gantry_tensor_t *old = frame->tensors[act->inputs[act->overwrites[i].input]];
-    if (!try_take(frame, &act->overwrites[i], old)) return GANTRY_OK;
+    while (i < action->overwrite_count && action->overwrites[i].output != output) ++i;
+    if (i == action->overwrite_count) return GANTRY_OK;
+    gantry_tensor_t *old = frame->tensors[action->inputs[action->overwrites[i].input]];
+    if (!try_take(frame, &action->overwrites[i], old)) return GANTRY_OK;
     *out_done = true;
     GANTRY__TRY(gantry__buffer_follow_other_uses(old->buffer));
     GANTRY__TRY(gantry__tensor_reuse(old, old->dtype, &old->shape, &tensor));
-    return gantry__frame_put(frame, act->outputs[output], tensor);
+    return gantry__frame_put(frame, action->outputs[output], tensor);
 }
 
-gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__act_t *act,
+gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                             gantry_status_t status) {
-    for (uint32_t i = 0; i < act->overwrite_count; ++i) {
-        const gantry__overwrite_t *overwrite = &act->overwrites[i];
+    for (uint32_t i = 0; i < action->overwrite_count; ++i) {
+        const gantry__overwrite_t *overwrite = &action->overwrites[i];
         if (!frame->overwritten[overwrite->number]) continue;
         frame->overwritten[overwrite->number] = false;
-        gantry_tensor_t *value = frame->tensors[act->inputs[overwrite->input]];
+        gantry_tensor_t *value = frame->tensors[action->inputs[overwrite->input]];
         if (status == GANTRY_OK) {
-            value = frame->tensors[act->outputs[overwrite->output]];
+            value = frame->tensors[action->outputs[overwrite->output]];
             status = gantry__frame_inherit_faults(frame, value);
         }
         gantry__variable_put(overwrite->variable, gantry_tensor_retain(value));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a schedule with graphs of devices in place of single kernels; function/replay.h says which
- * acts make a run.
+ * actions make a run.
  *
  * A graph keeps the addresses that its kernels were given. Arenas and constants keep theirs. Those
  * of arguments, variables and results are the callers'. So a run has a graph for each of the last
@@ -97,12 +97,12 @@ static void add_outer(const gantry__frame_t *frame, replay_run_t *run, uint32_t 
 static void find_outer(const gantry__frame_t *frame, replay_run_t *run, bool *is_outer) {
     const gantry__schedule_t *schedule = frame->schedule;
     for (uint32_t i = run->run.first; i < run->run.end; ++i) {
-        const gantry__act_t *act = &schedule->acts[i];
-        if (act->kind != GANTRY__DO_CALL) continue;
-        for (uint32_t k = 0; k < act->input_count; ++k)
-            add_outer(frame, run, act->inputs[k], is_outer);
-        for (uint32_t k = 0; k < act->output_count; ++k)
-            add_outer(frame, run, act->outputs[k], is_outer);
+        const gantry__action_t *action = &schedule->actions[i];
+        if (action->kind != GANTRY__ACTION_CALL) continue;
+        for (uint32_t k = 0; k < action->input_count; ++k)
+            add_outer(frame, run, action->inputs[k], is_outer);
+        for (uint32_t k = 0; k < action->output_count; ++k)
+            add_outer(frame, run, action->outputs[k], is_outer);
     }
     for (uint32_t i = 0; i < run->outer_count; ++i) is_outer[run->outer[i]] = false;
 }
@@ -110,7 +110,7 @@ static void find_outer(const gantry__frame_t *frame, replay_run_t *run, bool *is
 static uint32_t count_slots(const gantry__schedule_t *schedule, const gantry__run_t *run) {
     uint32_t count = 0;
     for (uint32_t i = run->first; i < run->end; ++i)
-        count += schedule->acts[i].input_count + schedule->acts[i].output_count;
+        count += schedule->actions[i].input_count + schedule->actions[i].output_count;
     return count;
 }
 
@@ -247,12 +247,12 @@ static void check_regions(replay_run_t *run) {
 /* ---- recording ---- */
 
 static gantry__replay_note_t *note_of(const gantry__frame_t *frame, const replay_run_t *run) {
-    return &frame->schedule->notes->acts[run->run.first];
+    return &frame->schedule->notes->actions[run->run.first];
 }
 
 static gantry_status_t capture_kernel(gantry__frame_t *frame, const replay_run_t *run,
-                                      const gantry__act_t *act) {
-    gantry__call_t *call = &frame->calls[act->call];
+                                      const gantry__action_t *action) {
+    gantry__call_t *call = &frame->calls[action->call];
     gantry_backend_stream_t *stream = call->abi.stream;
     call->capture = run->capture;
     call->abi.stream = run->capture->stream;
@@ -265,9 +265,9 @@ static gantry_status_t capture_kernel(gantry__frame_t *frame, const replay_run_t
 
 static gantry_status_t capture_kernels(gantry__frame_t *frame, const replay_run_t *run) {
     for (uint32_t i = run->run.first; i < run->run.end; ++i) {
-        const gantry__act_t *act = &frame->schedule->acts[i];
-        if (act->kind == GANTRY__DO_CALL && !act->is_empty)
-            GANTRY__TRY(capture_kernel(frame, run, act));
+        const gantry__action_t *action = &frame->schedule->actions[i];
+        if (action->kind == GANTRY__ACTION_CALL && !action->is_empty)
+            GANTRY__TRY(capture_kernel(frame, run, action));
     }
     return GANTRY_OK;
 }
@@ -344,31 +344,31 @@ static replay_graph_t *choose_graph(gantry__frame_t *frame, replay_run_t *run) {
 static gantry_status_t bind_run(gantry__frame_t *frame, const replay_run_t *run,
                                 const gantry_tensor_t *const *arguments) {
     for (uint32_t i = run->run.first; i < run->run.end; ++i) {
-        const gantry__act_t *act = &frame->schedule->acts[i];
-        gantry_status_t status = act->kind == GANTRY__DO_CALL
-                                     ? gantry__frame_make_results(frame, act)
-                                     : gantry__frame_do_silently(frame, act, arguments);
-        if (status != GANTRY_OK) return gantry__frame_fail_at(frame, act, status);
+        const gantry__action_t *action = &frame->schedule->actions[i];
+        gantry_status_t status = action->kind == GANTRY__ACTION_CALL
+                                     ? gantry__frame_make_results(frame, action)
+                                     : gantry__frame_do_silently(frame, action, arguments);
+        if (status != GANTRY_OK) return gantry__frame_fail_at(frame, action, status);
     }
     return GANTRY_OK;
 }
 
 static gantry_status_t run_kernels(gantry__frame_t *frame, const replay_run_t *run) {
     for (uint32_t i = run->run.first; i < run->run.end; ++i) {
-        const gantry__act_t *act = &frame->schedule->acts[i];
-        if (act->kind != GANTRY__DO_CALL) continue;
-        gantry_status_t status = gantry__frame_compute(frame, act);
-        if (status != GANTRY_OK) return gantry__frame_fail_at(frame, act, status);
+        const gantry__action_t *action = &frame->schedule->actions[i];
+        if (action->kind != GANTRY__ACTION_CALL) continue;
+        gantry_status_t status = gantry__frame_compute(frame, action);
+        if (status != GANTRY_OK) return gantry__frame_fail_at(frame, action, status);
     }
     return GANTRY_OK;
 }
 
 static gantry_status_t wait_for_tensors(gantry__frame_t *frame, const replay_run_t *run) {
     for (uint32_t i = run->run.first; i < run->run.end; ++i) {
-        const gantry__act_t *act = &frame->schedule->acts[i];
-        if (act->kind != GANTRY__DO_CALL) continue;
-        gantry_status_t status = gantry__frame_wait_for_inputs(frame, act);
-        if (status != GANTRY_OK) return gantry__frame_fail_at(frame, act, status);
+        const gantry__action_t *action = &frame->schedule->actions[i];
+        if (action->kind != GANTRY__ACTION_CALL) continue;
+        gantry_status_t status = gantry__frame_wait_for_inputs(frame, action);
+        if (status != GANTRY_OK) return gantry__frame_fail_at(frame, action, status);
     }
     return GANTRY_OK;
 }
@@ -384,7 +384,7 @@ static void replay_mark_uses(gantry__frame_t *frame, const replay_run_t *run,
         if (tensor->buffer && tensor->device == run->run.device)
             gantry__buffer_mark_use(tensor->buffer, GANTRY_STREAM_COMPUTE, point.count);
         if (maker >= run->run.first && maker < run->run.end &&
-            schedule->acts[maker].kind == GANTRY__DO_CALL)
+            schedule->actions[maker].kind == GANTRY__ACTION_CALL)
             tensor->ready = point;
     }
     for (size_t i = 0; i < schedule->arena_count; ++i) {
@@ -399,8 +399,8 @@ static gantry_status_t fail_launch(const gantry__frame_t *frame, replay_run_t *r
     const gantry__schedule_t *schedule = frame->schedule;
     const gantry__node_t *nodes = schedule->graph->nodes;
     status = gantry__fail_prefix(status, "nodes %s to %s (%u kernels as one graph) on %s: ",
-                                 nodes[schedule->acts[run->run.first].node].name,
-                                 nodes[schedule->acts[run->run.end - 1].node].name,
+                                 nodes[schedule->actions[run->run.first].node].name,
+                                 nodes[schedule->actions[run->run.end - 1].node].name,
                                  run->run.kernels, run->run.device->name);
     gantry__replay_note_refusal(schedule, &run->run);
     run->is_off = true;
@@ -426,7 +426,7 @@ static gantry_status_t launch_graph(gantry__frame_t *frame, replay_run_t *run,
     ++graph->replays;
     atomic_fetch_add_explicit(&note_of(frame, run)->replays, 1, memory_order_relaxed);
     const gantry__program_cache_t *programs =
-        frame->calls[frame->schedule->acts[run->run.first].call].programs;
+        frame->calls[frame->schedule->actions[run->run.first].call].programs;
     if (programs)
         atomic_fetch_add_explicit(&programs->counters->launches, graph->launches,
                                   memory_order_relaxed);
@@ -444,7 +444,7 @@ static gantry_status_t launch_run(gantry__frame_t *frame, replay_run_t *run,
 static gantry_status_t end_overwrites(gantry__frame_t *frame, const replay_run_t *run,
                                       gantry_status_t status) {
     for (uint32_t i = run->run.first; i < run->run.end; ++i)
-        status = gantry__frame_end_overwrite(frame, &frame->schedule->acts[i], status);
+        status = gantry__frame_end_overwrite(frame, &frame->schedule->actions[i], status);
     return status;
 }
 
@@ -452,7 +452,7 @@ static gantry_status_t do_run(gantry__frame_t *frame, replay_run_t *run,
                               const gantry_tensor_t *const *arguments) {
     GANTRY__TRY(end_overwrites(frame, run, launch_run(frame, run, arguments)));
     for (uint32_t i = run->run.first; i < run->run.end; ++i)
-        gantry__frame_end_act(frame, &frame->schedule->acts[i]);
+        gantry__frame_end_action(frame, &frame->schedule->actions[i]);
     return GANTRY_OK;
 }
 
@@ -461,15 +461,15 @@ gantry_status_t gantry__frame_run_replaying(gantry__frame_t *frame,
     const gantry__schedule_t *schedule = frame->schedule;
     gantry__replay_t *replay = ready_replay(frame);
     size_t next = 0;
-    for (uint32_t i = 0; i < schedule->act_count;) {
-        const gantry__act_t *act = &schedule->acts[i];
+    for (uint32_t i = 0; i < schedule->action_count;) {
+        const gantry__action_t *action = &schedule->actions[i];
         if (replay && next < replay->run_count && replay->runs[next].run.first == i) {
             GANTRY__TRY(do_run(frame, &replay->runs[next], arguments));
             i = replay->runs[next++].run.end;
             continue;
         }
-        GANTRY__TRY(gantry__frame_do(frame, act, arguments));
-        gantry__frame_end_act(frame, act);
+        GANTRY__TRY(gantry__frame_do(frame, action, arguments));
+        gantry__frame_end_action(frame, action);
         ++i;
     }
     return GANTRY_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions: made, called, released. Traces are in traces.c. */
+/* Functions: made, called, released. Traces are in specializations.c. */
 #include "function/function.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "device/fault.h"
 #include "function/trace.h"
 #include "run/observe.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 /* ---- making ---- */
 
@@ -119,10 +119,10 @@ static void function_destroy(gantry_function_t *function) {
         }
         gantry__heap_free(&runtime->heap, attached, sizeof *attached);
     }
-    while (function->traced) {
-        gantry__traced_t *traced = function->traced;
-        function->traced = traced->next;
-        gantry__function_leave(function, traced);
+    while (function->specialization) {
+        gantry__specialization_t *specialization = function->specialization;
+        function->specialization = specialization->next;
+        gantry__function_leave(function, specialization);
     }
     gantry__heap_free(&runtime->heap, function->inputs,
                       (function->input_count + 1) * sizeof *function->inputs);
@@ -413,36 +413,37 @@ static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_
     return status;
 }
 
-static gantry_status_t take_frame(gantry_function_t *function, gantry__traced_t *traced,
+static gantry_status_t take_frame(gantry_function_t *function,
+                                  gantry__specialization_t *specialization,
                                   gantry__frame_t **out_frame) {
     gantry__mutex_lock(&function->lock);
-    *out_frame = traced->idle;
-    if (*out_frame) traced->idle = (*out_frame)->next;
+    *out_frame = specialization->idle;
+    if (*out_frame) specialization->idle = (*out_frame)->next;
     gantry__mutex_unlock(&function->lock);
     return *out_frame ? GANTRY_OK
-                      : gantry__frame_create(&traced->schedule, function->name, out_frame);
+                      : gantry__frame_create(&specialization->schedule, function->name, out_frame);
 }
 
-static void return_frame(gantry_function_t *function, gantry__traced_t *traced,
+static void return_frame(gantry_function_t *function, gantry__specialization_t *specialization,
                          gantry__frame_t *frame) {
     gantry__mutex_lock(&function->lock);
-    frame->next = traced->idle;
-    traced->idle = frame;
+    frame->next = specialization->idle;
+    specialization->idle = frame;
     gantry__mutex_unlock(&function->lock);
 }
 
-static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *function,
-                                   const gantry_tensor_t *const *inputs,
-                                   const gantry_tensor_t **outputs) {
+static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_function_t *function,
+                                           const gantry_tensor_t *const *inputs,
+                                           const gantry_tensor_t **outputs) {
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
-    gantry__traced_t *traced;
+    gantry__specialization_t *specialization;
     gantry__frame_t *frame;
     const gantry__wish_t *wish;
     const gantry_device_choice_t choice = {
         .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
     GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
-    GANTRY__TRY(gantry__function_find(function, wish, inputs, &traced));
-    gantry_status_t status = take_frame(function, traced, &frame);
+    GANTRY__TRY(gantry__function_find(function, wish, inputs, &specialization));
+    gantry_status_t status = take_frame(function, specialization, &frame);
     if (status == GANTRY_OK) {
         const uint64_t begun_ns =
             gantry__device_timeline(&function->runtime->devices) ? gantry__event_ns() : 0;
@@ -452,7 +453,7 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
         /* a function may be named inside: an earlier call made a bad argument */
         if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
             (void)gantry__fail_prefix(status, "function %s: ", function->name);
-        return_frame(function, traced, frame);
+        return_frame(function, specialization, frame);
     } else {
         (void)gantry__function_fail(function, status);
     }
@@ -463,18 +464,18 @@ static gantry_status_t call_traced(gantry_scope_t *scope, gantry_function_t *fun
     }
     if (status == GANTRY_OK && scope->observer)
         status = gantry__observe(
-            scope,
-            &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
-                                    .op = "PartitionedCall",
-                                    .inputs = inputs,
-                                    .input_count = function->input_count,
-                                    .outputs = outputs,
-                                    .output_count = function->output_count,
-                                    .function = function,
-                                    .effect = gantry__graph_effect(&traced->graph),
-                                    .input_shapes = traced->shapes,
-                                    .output_shapes = traced->shapes + function->input_count});
-    gantry__function_leave(function, traced);
+            scope, &(gantry_observation_t){
+                       .struct_size = sizeof(gantry_observation_t),
+                       .op = "PartitionedCall",
+                       .inputs = inputs,
+                       .input_count = function->input_count,
+                       .outputs = outputs,
+                       .output_count = function->output_count,
+                       .function = function,
+                       .effect = gantry__graph_effect(&specialization->graph),
+                       .input_shapes = specialization->shapes,
+                       .output_shapes = specialization->shapes + function->input_count});
+    gantry__function_leave(function, specialization);
     return status;
 }
 
@@ -485,7 +486,7 @@ static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *funct
     ++scope->loans;
     gantry_status_t status = scope->trace || function->runs_eagerly
                                  ? call_inline(scope, function, inputs, outputs)
-                                 : call_traced(scope, function, inputs, outputs);
+                                 : call_specialization(scope, function, inputs, outputs);
     --scope->loans;
     if (status != GANTRY_OK || scope->status == GANTRY_OK) return status;
     (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));

@@ -14,9 +14,9 @@
 #include "device/keeper.h"
 #include "function/frame.h"
 
-typedef struct gantry__traced_t {
-    struct gantry__traced_t *next; /* newest use first */
-    uint32_t references;           /* under the function's lock */
+typedef struct gantry__specialization_t {
+    struct gantry__specialization_t *next; /* newest use first */
+    uint32_t references;                   /* under the function's lock */
     const gantry__wish_t *wish;
     uint32_t losses;        /* the device table's count of losses when it was placed */
     gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
@@ -26,7 +26,7 @@ typedef struct gantry__traced_t {
      * its first use, where nothing can be refused: it opens no device that no call needs. */
     atomic_bool is_planned;
     gantry__frame_t *idle; /* under the function's lock */
-} gantry__traced_t;
+} gantry__specialization_t;
 
 /* What a library on top keeps with a function. */
 typedef struct gantry__attached_t {
@@ -52,7 +52,7 @@ struct gantry_function_t {
     bool is_never_replayed;       /* device_graphs is off */
     gantry__mutex_t tracing;      /* one body at a time */
     gantry__mutex_t lock;         /* the list, its references and its frames */
-    gantry__traced_t *traced;
+    gantry__specialization_t *specialization;
     struct gantry__attached_t *attached; /* under lock */
     bool is_tracing;                     /* under lock, as the next one */
     pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
@@ -66,10 +66,11 @@ gantry_status_t gantry__function_trace_known(gantry_function_t *function);
  * caller's own. inputs NULL: for the shapes of the signature, which are known. */
 gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
                                       const gantry_tensor_t *const *inputs,
-                                      gantry__traced_t **out_traced);
+                                      gantry__specialization_t **out_specialization);
 /* The newest trace, planned; NULL: none. */
-gantry_status_t gantry__function_newest(gantry_function_t *function, gantry__traced_t **out_traced);
-void gantry__function_leave(gantry_function_t *function, gantry__traced_t *traced);
+gantry_status_t gantry__function_newest(gantry_function_t *function,
+                                        gantry__specialization_t **out_specialization);
+void gantry__function_leave(gantry_function_t *function, gantry__specialization_t *specialization);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);
 

@@ -15,7 +15,7 @@ typedef struct gantry__packed_t {
     uint64_t bytes;
     uint64_t offset;      /* the result */
     uint64_t tried;       /* an offset of the packer's own */
-    uint32_t first, last; /* acts, in the order of time */
+    uint32_t first, last; /* actions, in the order of time */
     uint32_t lane;        /* blocks of other lanes are never in the same place */
     uint32_t number;      /* the caller's */
 } gantry__packed_t;

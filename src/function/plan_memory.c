@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offsets of intermediate values: one pass over the acts, which takes a block for each result and
- * gives it back after its last use.
+/* Offsets of intermediate values: one pass over the actions, which takes a block for each result
+ * and gives it back after its last use.
  *
  *     best fit    the smallest free block that holds the value; neighbours merge; else the arena
  *                 grows at its end
@@ -8,9 +8,10 @@
  *                 placed again, the largest first (pack_blocks.h); the smaller arena is taken
  *     in place    a kernel that may work in place writes over an input that ends with it
  *
- * Acts of one lane follow each other, and so does their work on a device's compute stream: a block
- * that only their values use has one owner at a time without waiting. Each lane has free blocks of
- * its own. The block of a value that several lanes use is not given back within the call. */
+ * Actions of one lane follow each other, and so does their work on a device's compute stream: a
+ * block that only their values use has one owner at a time without waiting. Each lane has free
+ * blocks of its own. The block of a value that several lanes use is not given back within the
+ * call. */
 #include <gantry/function.h>
 
 #include "device/logical_device.h"
@@ -87,7 +88,7 @@ static gantry__free_blocks_t *list_of(const planner_t *planner, uint32_t arena, 
     return &planner->lists[list_number(planner, arena, lane)];
 }
 
-/* A new block of the slot, which lives from the act on. */
+/* A new block of the slot, which lives from the action on. */
 static gantry_status_t plan_add_block(planner_t *planner, uint32_t slot, uint32_t lane,
                                       uint32_t step, uint64_t bytes) {
     const gantry__slot_t *owner = &planner->schedule->slots[slot];
@@ -133,31 +134,32 @@ static uint64_t slot_bytes(const gantry__schedule_t *schedule, const gantry__slo
 /* Attributes of _FusedParts. Its kernels have no flag: the eager path does not know parts. */
 enum { PARTS_ATTR = 2, SHARED_ATTR = 3 };
 
-static bool has_parts(const gantry__schedule_t *schedule, const gantry__act_t *act) {
-    return schedule->graph->nodes[act->node].op->id == GANTRY__OP_ID__FusedParts;
+static bool has_parts(const gantry__schedule_t *schedule, const gantry__action_t *action) {
+    return schedule->graph->nodes[action->node].op->id == GANTRY__OP_ID__FusedParts;
 }
 
-uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule, const gantry__act_t *act) {
-    const gantry__node_place_t *place = &schedule->places[act->node];
-    if (schedule->graph->passes_off & GANTRY_PASS_IN_PLACE || act->kind != GANTRY__DO_CALL ||
+uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule,
+                                    const gantry__action_t *action) {
+    const gantry__node_place_t *place = &schedule->places[action->node];
+    if (schedule->graph->passes_off & GANTRY_PASS_IN_PLACE || action->kind != GANTRY__ACTION_CALL ||
         !place->kept)
         return 0;
     const uint32_t flags = place->kept->plan.kernels[place->choice]->def->flags;
-    if (flags & GANTRY_KERNEL_IN_PLACE || has_parts(schedule, act)) return act->input_count;
+    if (flags & GANTRY_KERNEL_IN_PLACE || has_parts(schedule, action)) return action->input_count;
     if (!(flags & GANTRY_KERNEL_IN_PLACE_FIRST)) return 0;
-    const uint32_t first = schedule->slots[act->inputs[0]].root;
-    for (uint32_t i = 1; i < act->input_count; ++i) {
-        if (schedule->slots[act->inputs[i]].root == first) return 0;
+    const uint32_t first = schedule->slots[action->inputs[0]].root;
+    for (uint32_t i = 1; i < action->input_count; ++i) {
+        if (schedule->slots[action->inputs[i]].root == first) return 0;
     }
     return 1;
 }
 
-bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const gantry__act_t *act,
-                                      uint32_t input) {
+bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule,
+                                      const gantry__action_t *action, uint32_t input) {
     const gantry__value_t *values = schedule->graph->values;
-    const uint32_t root = schedule->slots[act->inputs[input]].root;
-    for (uint32_t i = 0; i < act->input_count; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[act->inputs[i]];
+    const uint32_t root = schedule->slots[action->inputs[input]].root;
+    for (uint32_t i = 0; i < action->input_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[action->inputs[i]];
         if (slot->root == root &&
             values[slot->value].elements != values[schedule->slots[root].value].elements)
             return true;
@@ -165,62 +167,64 @@ bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule, const 
     return false;
 }
 
-bool gantry__schedule_may_lie_over(const gantry__schedule_t *schedule, const gantry__act_t *act,
-                                   uint32_t output, uint32_t input) {
-    const gantry__node_t *node = &schedule->graph->nodes[act->node];
-    if (!has_parts(schedule, act)) return true;
+bool gantry__schedule_may_lie_over(const gantry__schedule_t *schedule,
+                                   const gantry__action_t *action, uint32_t output,
+                                   uint32_t input) {
+    const gantry__node_t *node = &schedule->graph->nodes[action->node];
+    if (!has_parts(schedule, action)) return true;
     const uint32_t parts = (uint32_t)node->attrs[PARTS_ATTR].i,
                    shared = (uint32_t)node->attrs[SHARED_ATTR].i,
-                   own = (act->input_count - shared) / parts,
-                   part = output / (act->output_count / parts),
-                   root = schedule->slots[act->inputs[input]].root;
+                   own = (action->input_count - shared) / parts,
+                   part = output / (action->output_count / parts),
+                   root = schedule->slots[action->inputs[input]].root;
     if (input < shared || (input - shared) / own != part) return false;
-    for (uint32_t i = 0; i < act->input_count; ++i) {
+    for (uint32_t i = 0; i < action->input_count; ++i) {
         const bool is_elsewhere = i < shared || (i - shared) / own != part;
-        if (is_elsewhere && schedule->slots[act->inputs[i]].root == root) return false;
+        if (is_elsewhere && schedule->slots[action->inputs[i]].root == root) return false;
     }
     return true;
 }
 
 /* An input, or that of which it is a view, of equally many bytes and elements whose block ends with
- * the act: it is the result's. */
+ * the action: it is the result's. */
 static const gantry__slot_t *find_memory_donor(const gantry__schedule_t *schedule,
-                                               const gantry__act_t *act, uint32_t step) {
+                                               const gantry__action_t *action, uint32_t step) {
     const gantry__value_t *result =
-        &schedule->graph->values[schedule->slots[act->outputs[0]].value];
-    const uint32_t end = gantry__schedule_donor_end(schedule, act);
+        &schedule->graph->values[schedule->slots[action->outputs[0]].value];
+    const uint32_t end = gantry__schedule_donor_end(schedule, action);
     for (uint32_t i = 0; i < end; ++i) {
-        const gantry__slot_t *input = &schedule->slots[act->inputs[i]],
+        const gantry__slot_t *input = &schedule->slots[action->inputs[i]],
                              *slot = &schedule->slots[input->root];
         if (slot->kind == GANTRY__SLOT_ARENA && slot->last_step == step &&
-            slot->device == act->device && slot->lane == act->lane &&
+            slot->device == action->device && slot->lane == action->lane &&
             schedule->graph->values[slot->value].bytes == result->bytes &&
             schedule->graph->values[input->value].elements == result->elements &&
-            !gantry__schedule_is_read_in_part(schedule, act, i) &&
-            gantry__schedule_may_lie_over(schedule, act, 0, i))
+            !gantry__schedule_is_read_in_part(schedule, action, i) &&
+            gantry__schedule_may_lie_over(schedule, action, 0, i))
             return slot;
     }
     return NULL;
 }
 
-static gantry_status_t take_output(planner_t *planner, const gantry__act_t *act, uint32_t step,
-                                   uint32_t output) {
+static gantry_status_t take_output(planner_t *planner, const gantry__action_t *action,
+                                   uint32_t step, uint32_t output) {
     gantry__schedule_t *schedule = planner->schedule;
-    gantry__slot_t *slot = &schedule->slots[act->outputs[output]];
+    gantry__slot_t *slot = &schedule->slots[action->outputs[output]];
     if (slot->kind != GANTRY__SLOT_ARENA) return GANTRY_OK;
     GANTRY__TRY(find_arena(planner, slot->device, &slot->arena));
     gantry__schedule_arena_t *arena = &schedule->arenas[slot->arena];
     const uint64_t bytes = slot_bytes(schedule, slot);
     if (bytes == 0) return GANTRY_OK;
     arena->unplanned_bytes += bytes;
-    const gantry__slot_t *donor = output == 0 ? find_memory_donor(schedule, act, step) : NULL;
+    const gantry__slot_t *donor = output == 0 ? find_memory_donor(schedule, action, step) : NULL;
     if (donor) {
         slot->offset = donor->offset;
-        planner->slot_blocks[act->outputs[output]] = planner->slot_blocks[donor - schedule->slots];
+        planner->slot_blocks[action->outputs[output]] =
+            planner->slot_blocks[donor - schedule->slots];
         return GANTRY_OK;
     }
-    GANTRY__TRY(plan_add_block(planner, act->outputs[output], act->lane, step, bytes));
-    return take_memory(planner, slot->arena, act->lane, bytes, &slot->offset);
+    GANTRY__TRY(plan_add_block(planner, action->outputs[output], action->lane, step, bytes));
+    return take_memory(planner, slot->arena, action->lane, bytes, &slot->offset);
 }
 
 /* A donor's block is the result's now. */
@@ -238,19 +242,19 @@ static gantry_status_t give_ended(planner_t *planner, uint32_t step, uint32_t in
     return gantry__free_blocks_give(list_of(planner, slot->arena, slot->lane), slot->offset, bytes);
 }
 
-static gantry_status_t plan_act(planner_t *planner, uint32_t step) {
+static gantry_status_t plan_action(planner_t *planner, uint32_t step) {
     gantry__schedule_t *schedule = planner->schedule;
-    const gantry__act_t *act = &schedule->acts[step];
+    const gantry__action_t *action = &schedule->actions[step];
     const gantry__slot_t *donor =
-        act->output_count > 0 && schedule->slots[act->outputs[0]].kind == GANTRY__SLOT_ARENA
-            ? find_memory_donor(schedule, act, step)
+        action->output_count > 0 && schedule->slots[action->outputs[0]].kind == GANTRY__SLOT_ARENA
+            ? find_memory_donor(schedule, action, step)
             : NULL;
-    for (uint32_t i = 0; i < act->output_count; ++i)
-        GANTRY__TRY(take_output(planner, act, step, i));
-    for (uint32_t i = 0; i < act->input_count; ++i)
-        GANTRY__TRY(give_ended(planner, step, act->inputs[i], donor));
-    for (uint32_t i = 0; i < act->output_count; ++i)
-        GANTRY__TRY(give_ended(planner, step, act->outputs[i], NULL));
+    for (uint32_t i = 0; i < action->output_count; ++i)
+        GANTRY__TRY(take_output(planner, action, step, i));
+    for (uint32_t i = 0; i < action->input_count; ++i)
+        GANTRY__TRY(give_ended(planner, step, action->inputs[i], donor));
+    for (uint32_t i = 0; i < action->output_count; ++i)
+        GANTRY__TRY(give_ended(planner, step, action->outputs[i], NULL));
     return GANTRY_OK;
 }
 
@@ -325,19 +329,19 @@ static void planner_deinit(planner_t *planner) {
                       (planner->schedule->slot_count + 1) * sizeof *planner->slot_blocks);
 }
 
-static gantry_status_t plan_acts(planner_t *planner) {
+static gantry_status_t plan_actions(planner_t *planner) {
     const gantry__schedule_t *schedule = planner->schedule;
     planner->slot_blocks = gantry__heap_alloc(
         schedule->graph->heap, (schedule->slot_count + 1) * sizeof *planner->slot_blocks);
     if (!planner->slot_blocks) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < schedule->slot_count; ++i) planner->slot_blocks[i] = GANTRY__NO_SLOT;
-    for (uint32_t i = 0; i < schedule->act_count; ++i) GANTRY__TRY(plan_act(planner, i));
+    for (uint32_t i = 0; i < schedule->action_count; ++i) GANTRY__TRY(plan_action(planner, i));
     return pack_arenas(planner);
 }
 
 gantry_status_t gantry__schedule_plan_memory(gantry__schedule_t *schedule) {
     planner_t planner = {.schedule = schedule};
-    gantry_status_t status = plan_acts(&planner);
+    gantry_status_t status = plan_actions(&planner);
     planner_deinit(&planner);
     return status;
 }

@@ -2,7 +2,7 @@
 /* Replay: kernels of a schedule that follow each other on one device become a graph of that device,
  * which later calls launch in place of the single kernels.
  *
- *     acts   argument  Add  Mul  read  Add  Mul  copy  Add
+ *     actions   argument  Add  Mul  read  Add  Mul  copy  Add
  *     run              [----------------------]         too short
  *
  * A run begins and ends with a kernel. Arguments and reads of variables inside it bind tensors, so
@@ -25,7 +25,7 @@ typedef enum gantry__replay_why_t {
     GANTRY__REPLAY_OFF = 1,       /* the option device_graphs */
     GANTRY__REPLAY_NO_GRAPHS = 2, /* the backend makes none */
     GANTRY__REPLAY_LANES = 3,     /* threads run parts of the call */
-    GANTRY__REPLAY_NO_LAUNCH = 4, /* the act is more, or less, than launches of kernels */
+    GANTRY__REPLAY_NO_LAUNCH = 4, /* the action is more, or less, than launches of kernels */
     GANTRY__REPLAY_HOST = 5,      /* the kernel reads values of the call on the host */
     GANTRY__REPLAY_FAULT = 6,     /* the kernel may report an error of its data */
     GANTRY__REPLAY_READS = 7,     /* the kernel waits for its device, or for others */
@@ -34,7 +34,7 @@ typedef enum gantry__replay_why_t {
     GANTRY__REPLAY_MOVES = 10     /* arguments or results have other addresses in each call */
 } gantry__replay_why_t;
 
-/* What calls found out about an act; the last three also about the run that begins with it. */
+/* What calls found out about an action; the last three also about the run that begins with it. */
 typedef struct gantry__replay_note_t {
     atomic_uint why; /* FAULT, READS; of the run: REFUSED, MOVES */
     atomic_uint_fast32_t captures;
@@ -42,13 +42,13 @@ typedef struct gantry__replay_note_t {
 } gantry__replay_note_t;
 
 typedef struct gantry__replay_notes_t {
-    atomic_uint found; /* how often an act turned out to end a run */
+    atomic_uint found; /* how often an action turned out to end a run */
     atomic_uint refusal_state;
     char refusal[200]; /* the reason of the first refused capture */
-    gantry__replay_note_t acts[];
+    gantry__replay_note_t actions[];
 } gantry__replay_notes_t;
 
-/* Acts that follow each other. */
+/* Actions that follow each other. */
 typedef struct gantry__run_t {
     uint32_t first, end; /* from, and up to but not with */
     uint32_t kernels;
@@ -56,7 +56,7 @@ typedef struct gantry__run_t {
     gantry__replay_why_t why; /* not replayed */
 } gantry__run_t;
 
-/* Finds the run that begins at the first kernel at or after act `from`; a kernel that cannot be
+/* Finds the run that begins at the first kernel at or after action `from`; a kernel that cannot be
  * replayed is a run by itself. False: there is none. */
 bool gantry__replay_next_run(const gantry__schedule_t *schedule, uint32_t from,
                              gantry__run_t *out_run);
@@ -64,9 +64,9 @@ bool gantry__replay_next_run(const gantry__schedule_t *schedule, uint32_t from,
 gantry__replay_why_t gantry__replay_ask_device(const gantry__schedule_t *schedule,
                                                const gantry_logical_device_t *device);
 
-/* Notes, once and for all, that the act ends runs. Without notes, does nothing. */
-void gantry__replay_note_act(const gantry__schedule_t *schedule, const gantry__act_t *act,
-                             gantry__replay_why_t why);
+/* Notes, once and for all, that the action ends runs. Without notes, does nothing. */
+void gantry__replay_note_action(const gantry__schedule_t *schedule, const gantry__action_t *action,
+                                gantry__replay_why_t why);
 /* Notes that the run is refused, with the thread's last message. */
 void gantry__replay_note_refusal(const gantry__schedule_t *schedule, const gantry__run_t *run);
 /* The text of the first refusal; "": there is none yet. */

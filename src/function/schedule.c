@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a schedule: places the nodes, then walks over those that are needed, in program order, and
- * appends the acts of each.
+ * appends the actions of each.
  *
  * A value gets a slot on each device that needs it (slot_on). The first request from another device
  * appends a copy, which later ones share. At first every result of a kernel is in its device's
- * arena. It becomes a tensor of its own if its memory outlives the acts that use it: a result of
+ * arena. It becomes a tensor of its own if its memory outlives the actions that use it: a result of
  * the function, a variable's new value, the source of a copy that may still be pending (escape).
- * Memory is planned last, when the last act of each slot is known. */
+ * Memory is planned last, when the last action of each slot is known. */
 #include "function/schedule.h"
 
 #include <gantry/function.h>
@@ -46,17 +46,17 @@ static gantry_status_t schedule_add_slot(gantry__schedule_t *schedule, const gan
     return GANTRY_OK;
 }
 
-static gantry_status_t add_act(gantry__schedule_t *schedule, const gantry__act_t *act,
-                               const uint32_t *inputs, const uint32_t *outputs) {
+static gantry_status_t add_action(gantry__schedule_t *schedule, const gantry__action_t *action,
+                                  const uint32_t *inputs, const uint32_t *outputs) {
     gantry__arena_t *memory = &schedule->memory;
-    gantry__act_t kept = *act;
-    kept.inputs = gantry__arena_copy(memory, inputs, act->input_count, sizeof *inputs);
-    kept.outputs = gantry__arena_copy(memory, outputs, act->output_count, sizeof *outputs);
+    gantry__action_t kept = *action;
+    kept.inputs = gantry__arena_copy(memory, inputs, action->input_count, sizeof *inputs);
+    kept.outputs = gantry__arena_copy(memory, outputs, action->output_count, sizeof *outputs);
     if (!kept.inputs || !kept.outputs ||
-        !gantry__heap_grow(schedule->graph->heap, &schedule->acts, schedule->act_count,
-                           &schedule->act_capacity, sizeof *schedule->acts))
+        !gantry__heap_grow(schedule->graph->heap, &schedule->actions, schedule->action_count,
+                           &schedule->action_capacity, sizeof *schedule->actions))
         return GANTRY_RESOURCE_EXHAUSTED;
-    const uint32_t index = (uint32_t)schedule->act_count++;
+    const uint32_t index = (uint32_t)schedule->action_count++;
     for (uint32_t i = 0; i < kept.input_count; ++i)
         schedule->slots[schedule->slots[kept.inputs[i]].root].last_step = index;
     for (uint32_t i = 0; i < kept.output_count; ++i) {
@@ -65,11 +65,11 @@ static gantry_status_t add_act(gantry__schedule_t *schedule, const gantry__act_t
         schedule->slots[made->root].last_step = index;
     }
     if (kept.input_count > schedule->most_inputs) schedule->most_inputs = kept.input_count;
-    schedule->acts[index] = kept;
+    schedule->actions[index] = kept;
     return GANTRY_OK;
 }
 
-/* The root's memory outlives the acts that use it. */
+/* The root's memory outlives the actions that use it. */
 static void escape(gantry__schedule_t *schedule, uint32_t slot) {
     gantry__slot_t *root = &schedule->slots[schedule->slots[slot].root];
     if (root->kind == GANTRY__SLOT_ARENA) root->kind = GANTRY__SLOT_TENSOR;
@@ -88,13 +88,13 @@ static uint32_t schedule_find_slot(const gantry__schedule_t *schedule, uint32_t 
 static gantry_status_t add_argument(gantry__schedule_t *schedule, uint32_t value,
                                     gantry_logical_device_t *device, uint32_t *out_slot) {
     const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR, .value = value, .device = device};
-    gantry__act_t act = {.kind = GANTRY__DO_ARGUMENT,
-                         .node = schedule->graph->values[value].node,
-                         .device = device,
-                         .output_count = 1};
-    while (schedule->graph->inputs[act.call] != value) ++act.call;
+    gantry__action_t action = {.kind = GANTRY__ACTION_ARGUMENT,
+                               .node = schedule->graph->values[value].node,
+                               .device = device,
+                               .output_count = 1};
+    while (schedule->graph->inputs[action.call] != value) ++action.call;
     GANTRY__TRY(schedule_add_slot(schedule, &slot, out_slot));
-    return add_act(schedule, &act, NULL, out_slot);
+    return add_action(schedule, &action, NULL, out_slot);
 }
 
 /* Gives a constant its slot on the device. On a device other than its own, the constant is copied
@@ -116,16 +116,16 @@ static gantry_status_t add_constant(gantry__schedule_t *schedule, uint32_t value
 static gantry_status_t add_copy(gantry__schedule_t *schedule, uint32_t value, uint32_t source,
                                 gantry_logical_device_t *device, uint32_t *out_slot) {
     const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR, .value = value, .device = device};
-    const gantry__act_t act = {.kind = GANTRY__DO_COPY,
-                               .node = schedule->graph->values[value].node,
-                               .device = device,
-                               .input_count = 1,
-                               .output_count = 1};
+    const gantry__action_t action = {.kind = GANTRY__ACTION_COPY,
+                                     .node = schedule->graph->values[value].node,
+                                     .device = device,
+                                     .input_count = 1,
+                                     .output_count = 1};
     GANTRY__TRY(gantry__logical_device_open(device));
     escape(schedule, source);
     schedule->copied_bytes += schedule->graph->values[value].bytes;
     GANTRY__TRY(schedule_add_slot(schedule, &slot, out_slot));
-    return add_act(schedule, &act, &source, out_slot);
+    return add_action(schedule, &action, &source, out_slot);
 }
 
 /* The value's slot on the device; device NULL: wherever the program's tensor is. */
@@ -186,16 +186,16 @@ static gantry_status_t slot_on_host(gantry__schedule_t *schedule, uint32_t value
     slot.constant = NULL; /* the root's */
     GANTRY__TRY(schedule_add_slot(schedule, &slot, out_slot));
     if (is_there) return GANTRY_OK;
-    const gantry__act_t act = {.kind = GANTRY__DO_HOST,
-                               .node = node,
-                               .device = slot.device,
-                               .input_count = 1,
-                               .output_count = 1};
+    const gantry__action_t action = {.kind = GANTRY__ACTION_HOST,
+                                     .node = node,
+                                     .device = slot.device,
+                                     .input_count = 1,
+                                     .output_count = 1};
     escape(schedule, source);
-    return add_act(schedule, &act, &source, out_slot);
+    return add_action(schedule, &action, &source, out_slot);
 }
 
-/* ---- the acts of a node ---- */
+/* ---- the actions of a node ---- */
 
 /* The device on which a kernel of this device reads the value: parts of one device over host memory
  * read each other's. */
@@ -218,13 +218,13 @@ static gantry_status_t add_call(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_place_t *place = &schedule->places[index];
     const uint64_t host_inputs = place->kept->plan.host_inputs[place->choice];
     uint32_t inputs[GANTRY__MAX_INPUTS], outputs[GANTRY__MAX_OUTPUTS];
-    gantry__act_t act = {.kind = GANTRY__DO_CALL,
-                         .is_empty = true,
-                         .node = index,
-                         .call = schedule->call_count,
-                         .device = place->device,
-                         .input_count = node->input_count,
-                         .output_count = node->output_count};
+    gantry__action_t action = {.kind = GANTRY__ACTION_CALL,
+                               .is_empty = true,
+                               .node = index,
+                               .call = schedule->call_count,
+                               .device = place->device,
+                               .input_count = node->input_count,
+                               .output_count = node->output_count};
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const bool on_host = host_inputs >> schedule_definition_of(node, i) & 1;
         GANTRY__TRY(on_host
@@ -236,10 +236,10 @@ static gantry_status_t add_call(gantry__schedule_t *schedule, uint32_t index) {
         const gantry__slot_t slot = {
             .kind = GANTRY__SLOT_ARENA, .value = node->first_output + i, .device = place->device};
         GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
-        act.is_empty &= schedule->graph->values[slot.value].bytes == 0;
+        action.is_empty &= schedule->graph->values[slot.value].bytes == 0;
     }
     ++schedule->call_count;
-    return add_act(schedule, &act, inputs, outputs);
+    return add_action(schedule, &action, inputs, outputs);
 }
 
 /* An alias with a device of its own brings its input there. */
@@ -277,40 +277,40 @@ static gantry_status_t add_read(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__slot_t slot = {.kind = GANTRY__SLOT_TENSOR,
                                  .value = node->first_output,
                                  .device = schedule->places[index].device};
-    const gantry__act_t act = {
-        .kind = GANTRY__DO_READ, .node = index, .device = slot.device, .output_count = 1};
+    const gantry__action_t action = {
+        .kind = GANTRY__ACTION_READ, .node = index, .device = slot.device, .output_count = 1};
     uint32_t output;
     GANTRY__TRY(gantry__logical_device_open(slot.device));
     GANTRY__TRY(schedule_add_slot(schedule, &slot, &output));
-    return add_act(schedule, &act, NULL, &output);
+    return add_action(schedule, &action, NULL, &output);
 }
 
 static gantry_status_t add_assign(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
-    const gantry__act_t act = {.kind = GANTRY__DO_ASSIGN,
-                               .node = index,
-                               .device = schedule->places[index].device,
-                               .input_count = 1};
+    const gantry__action_t action = {.kind = GANTRY__ACTION_ASSIGN,
+                                     .node = index,
+                                     .device = schedule->places[index].device,
+                                     .input_count = 1};
     uint32_t input;
-    GANTRY__TRY(gantry__logical_device_open(act.device));
-    GANTRY__TRY(slot_on(schedule, node->inputs[0], act.device, &input));
+    GANTRY__TRY(gantry__logical_device_open(action.device));
+    GANTRY__TRY(slot_on(schedule, node->inputs[0], action.device, &input));
     escape(schedule, input);
-    return add_act(schedule, &act, &input, NULL);
+    return add_action(schedule, &action, &input, NULL);
 }
 
 static gantry_status_t add_draw(gantry__schedule_t *schedule, uint32_t index) {
     const gantry__node_t *node = &schedule->graph->nodes[index];
-    const gantry__act_t act = {.kind = GANTRY__DO_DRAW,
-                               .node = index,
-                               .device = schedule->places[index].device,
-                               .output_count = 2};
+    const gantry__action_t action = {.kind = GANTRY__ACTION_DRAW,
+                                     .node = index,
+                                     .device = schedule->places[index].device,
+                                     .output_count = 2};
     uint32_t outputs[2];
     for (uint32_t i = 0; i < 2; ++i) {
         const gantry__slot_t slot = {
-            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = act.device};
+            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = action.device};
         GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
     }
-    return add_act(schedule, &act, NULL, outputs);
+    return add_action(schedule, &action, NULL, outputs);
 }
 
 /* Blocks are in the order of their nodes. */
@@ -333,16 +333,16 @@ static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t
     const gantry__graph_t *graph = schedule->graph;
     const gantry__node_t *node = &graph->nodes[index];
     const uint32_t first = node->kind == GANTRY__NODE_CASE ? 1 : 0;
-    gantry__act_t act = {.kind = GANTRY__DO_BLOCK,
-                         .node = index,
-                         .device = schedule->places[index].device,
-                         .input_count = node->input_count,
-                         .output_count = node->output_count};
+    gantry__action_t action = {.kind = GANTRY__ACTION_BLOCK,
+                               .node = index,
+                               .device = schedule->places[index].device,
+                               .input_count = node->input_count,
+                               .output_count = node->output_count};
     uint32_t *inputs = gantry__arena_zalloc(&schedule->memory, node->input_count, sizeof *inputs),
              *outputs =
                  gantry__arena_zalloc(&schedule->memory, node->output_count, sizeof *outputs);
     if (!inputs || !outputs) return GANTRY_RESOURCE_EXHAUSTED;
-    act.call = block_of(schedule, index);
+    action.call = block_of(schedule, index);
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const uint32_t value = node->inputs[i];
         gantry_logical_device_t *home = schedule->places[graph->values[value].node].device;
@@ -352,10 +352,10 @@ static gantry_status_t schedule_add_block(gantry__schedule_t *schedule, uint32_t
     }
     for (uint32_t i = 0; i < node->output_count; ++i) {
         const gantry__slot_t slot = {
-            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = act.device};
+            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = action.device};
         GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
     }
-    return add_act(schedule, &act, inputs, outputs);
+    return add_action(schedule, &action, inputs, outputs);
 }
 
 /* Its inputs and results are tensors, as those of the eager path. The results are on the node's
@@ -365,17 +365,17 @@ static gantry_status_t schedule_add_eager(gantry__schedule_t *schedule, uint32_t
     const gantry__node_t *node = &graph->nodes[index];
     const gantry__node_place_t *place = &schedule->places[index];
     uint32_t inputs[GANTRY__MAX_INPUTS], outputs[GANTRY__MAX_OUTPUTS];
-    gantry__act_t act = {.kind = GANTRY__DO_EAGER,
-                         .node = index,
-                         .device = place->device,
-                         .wish = node->wish,
-                         .input_count = node->input_count,
-                         .output_count = node->output_count};
+    gantry__action_t action = {.kind = GANTRY__ACTION_EAGER,
+                               .node = index,
+                               .device = place->device,
+                               .wish = node->wish,
+                               .input_count = node->input_count,
+                               .output_count = node->output_count};
     gantry__device_reference_t reference;
     if (place->decided_by > 0) {
         GANTRY__TRY(gantry__device_reference_from_user(&schedule->runtime->devices,
-                                                       act.device->full_name, &reference));
-        GANTRY__TRY(gantry__runtime_wish(schedule->runtime, &reference, &act.wish));
+                                                       action.device->full_name, &reference));
+        GANTRY__TRY(gantry__runtime_wish(schedule->runtime, &reference, &action.wish));
     }
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const uint32_t value = node->inputs[i];
@@ -385,10 +385,10 @@ static gantry_status_t schedule_add_eager(gantry__schedule_t *schedule, uint32_t
     }
     for (uint32_t i = 0; i < node->output_count; ++i) {
         const gantry__slot_t slot = {
-            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = act.device};
+            .kind = GANTRY__SLOT_TENSOR, .value = node->first_output + i, .device = action.device};
         GANTRY__TRY(schedule_add_slot(schedule, &slot, &outputs[i]));
     }
-    return add_act(schedule, &act, inputs, outputs);
+    return add_action(schedule, &action, inputs, outputs);
 }
 
 static gantry_status_t add_node(gantry__schedule_t *schedule, uint32_t index) {
@@ -424,7 +424,7 @@ static gantry_status_t schedule_add_outputs(gantry__schedule_t *schedule) {
     return GANTRY_OK;
 }
 
-/* ---- all acts ---- */
+/* ---- all actions ---- */
 
 static gantry_status_t add_nodes(gantry__schedule_t *schedule) {
     const gantry__graph_t *graph = schedule->graph;
@@ -439,27 +439,27 @@ static gantry_status_t add_nodes(gantry__schedule_t *schedule) {
     return status == GANTRY_OK ? schedule_add_outputs(schedule) : status;
 }
 
-/* ---- what follows from all acts ---- */
+/* ---- what follows from all actions ---- */
 
 static bool is_prebound(const gantry__schedule_t *schedule, uint32_t slot) {
     const gantry__slot_kind_t kind = schedule->slots[schedule->slots[slot].root].kind;
     return kind == GANTRY__SLOT_ARENA || kind == GANTRY__SLOT_CONSTANT;
 }
 
-static void find_plain(const gantry__schedule_t *schedule, gantry__act_t *act) {
-    act->is_plain = act->kind == GANTRY__DO_CALL && !act->is_empty && act->device->synchronous &&
-                    act->ended_count == 0;
-    for (uint32_t i = 0; i < act->input_count && act->is_plain; ++i)
-        act->is_plain = is_prebound(schedule, act->inputs[i]);
-    for (uint32_t i = 0; i < act->output_count && act->is_plain; ++i)
-        act->is_plain = is_prebound(schedule, act->outputs[i]);
+static void find_plain(const gantry__schedule_t *schedule, gantry__action_t *action) {
+    action->is_plain = action->kind == GANTRY__ACTION_CALL && !action->is_empty &&
+                       action->device->synchronous && action->ended_count == 0;
+    for (uint32_t i = 0; i < action->input_count && action->is_plain; ++i)
+        action->is_plain = is_prebound(schedule, action->inputs[i]);
+    for (uint32_t i = 0; i < action->output_count && action->is_plain; ++i)
+        action->is_plain = is_prebound(schedule, action->outputs[i]);
 }
 
-static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uint32_t act) {
+static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uint32_t action) {
     const uint32_t root = schedule->slots[slot].root;
     const gantry__slot_t *ended = &schedule->slots[root];
-    if (ended->last_step != act || ended->kind != GANTRY__SLOT_TENSOR) return GANTRY_OK;
-    for (size_t i = schedule->acts[act].ended_first; i < schedule->ended_count; ++i) {
+    if (ended->last_step != action || ended->kind != GANTRY__SLOT_TENSOR) return GANTRY_OK;
+    for (size_t i = schedule->actions[action].ended_first; i < schedule->ended_count; ++i) {
         if (schedule->ended[i] == root) return GANTRY_OK;
     }
     if (!gantry__heap_grow(schedule->graph->heap, &schedule->ended, schedule->ended_count,
@@ -469,18 +469,18 @@ static gantry_status_t end_slot(gantry__schedule_t *schedule, uint32_t slot, uin
     return GANTRY_OK;
 }
 
-/* Finds which tensors an act is the last to use. Where lanes run at the same time, no act is the
- * last for certain: the tensors end with the call. */
+/* Finds which tensors an action is the last to use. Where lanes run at the same time, no action is
+ * the last for certain: the tensors end with the call. */
 static gantry_status_t find_ended(gantry__schedule_t *schedule) {
-    for (uint32_t i = 0; i < schedule->act_count; ++i) {
-        gantry__act_t *act = &schedule->acts[i];
-        act->ended_first = (uint32_t)schedule->ended_count;
-        for (uint32_t k = 0; schedule->lane_count == 1 && k < act->input_count; ++k)
-            GANTRY__TRY(end_slot(schedule, act->inputs[k], i));
-        for (uint32_t k = 0; schedule->lane_count == 1 && k < act->output_count; ++k)
-            GANTRY__TRY(end_slot(schedule, act->outputs[k], i));
-        act->ended_count = (uint32_t)schedule->ended_count - act->ended_first;
-        find_plain(schedule, act);
+    for (uint32_t i = 0; i < schedule->action_count; ++i) {
+        gantry__action_t *action = &schedule->actions[i];
+        action->ended_first = (uint32_t)schedule->ended_count;
+        for (uint32_t k = 0; schedule->lane_count == 1 && k < action->input_count; ++k)
+            GANTRY__TRY(end_slot(schedule, action->inputs[k], i));
+        for (uint32_t k = 0; schedule->lane_count == 1 && k < action->output_count; ++k)
+            GANTRY__TRY(end_slot(schedule, action->outputs[k], i));
+        action->ended_count = (uint32_t)schedule->ended_count - action->ended_first;
+        find_plain(schedule, action);
     }
     return GANTRY_OK;
 }
@@ -502,10 +502,11 @@ static gantry_status_t wait_for_constants(gantry__schedule_t *schedule) {
 }
 
 static void list_queued(gantry__schedule_t *schedule) {
-    for (size_t i = 0; i < schedule->act_count; ++i) {
-        gantry_logical_device_t *device = schedule->acts[i].device;
+    for (size_t i = 0; i < schedule->action_count; ++i) {
+        gantry_logical_device_t *device = schedule->actions[i].device;
         uint32_t at = 0;
-        if (!device || device->synchronous || schedule->acts[i].kind == GANTRY__DO_EAGER) continue;
+        if (!device || device->synchronous || schedule->actions[i].kind == GANTRY__ACTION_EAGER)
+            continue;
         while (at < schedule->queued_count && schedule->queued[at] != device) ++at;
         if (at == schedule->queued_count && at < GANTRY__MOST_QUEUED)
             schedule->queued[schedule->queued_count++] = device;
@@ -552,7 +553,8 @@ void gantry__schedule_deinit(gantry__schedule_t *schedule) {
     }
     gantry__heap_free(heap, schedule->blocks, schedule->block_capacity * sizeof *schedule->blocks);
     gantry__heap_free(heap, schedule->slots, schedule->slot_capacity * sizeof *schedule->slots);
-    gantry__heap_free(heap, schedule->acts, schedule->act_capacity * sizeof *schedule->acts);
+    gantry__heap_free(heap, schedule->actions,
+                      schedule->action_capacity * sizeof *schedule->actions);
     gantry__heap_free(heap, schedule->ended, schedule->ended_capacity * sizeof *schedule->ended);
     gantry__heap_free(heap, schedule->arenas, schedule->arena_capacity * sizeof *schedule->arenas);
     gantry__arena_deinit(&schedule->memory);

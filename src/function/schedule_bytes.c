@@ -3,38 +3,38 @@
 #include "device/logical_device.h"
 #include "function/schedule.h"
 
-static void schedule_add_results(const gantry__schedule_t *schedule, const gantry__act_t *act,
+static void schedule_add_results(const gantry__schedule_t *schedule, const gantry__action_t *action,
                                  gantry__device_bytes_t *all) {
     const gantry__graph_t *graph = schedule->graph;
-    const bool makes = act->kind == GANTRY__DO_CALL || act->kind == GANTRY__DO_COPY ||
-                       act->kind == GANTRY__DO_EAGER;
-    for (uint32_t i = 0; makes && i < act->output_count; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[act->outputs[i]];
+    const bool makes = action->kind == GANTRY__ACTION_CALL || action->kind == GANTRY__ACTION_COPY ||
+                       action->kind == GANTRY__ACTION_EAGER;
+    for (uint32_t i = 0; makes && i < action->output_count; ++i) {
+        const gantry__slot_t *slot = &schedule->slots[action->outputs[i]];
         if (slot->kind == GANTRY__SLOT_TENSOR)
             all[slot->device->position].result_bytes += graph->values[slot->value].bytes;
     }
-    if (act->kind == GANTRY__DO_ASSIGN && graph->nodes[act->node].update)
-        all[act->device->position].result_bytes +=
-            graph->values[graph->nodes[act->node].inputs[0]].bytes;
+    if (action->kind == GANTRY__ACTION_ASSIGN && graph->nodes[action->node].update)
+        all[action->device->position].result_bytes +=
+            graph->values[graph->nodes[action->node].inputs[0]].bytes;
 }
 
-static bool takes_over(const gantry__act_t *act, uint32_t root) {
-    for (uint32_t i = 0; i < act->overwrite_count; ++i) {
-        if (act->outputs[act->overwrites[i].output] == root) return true;
+static bool takes_over(const gantry__action_t *action, uint32_t root) {
+    for (uint32_t i = 0; i < action->overwrite_count; ++i) {
+        if (action->outputs[action->overwrites[i].output] == root) return true;
     }
     return false;
 }
 
-/* An act makes the next value of a loop's variable while it holds the former one, unless its kernel
- * overwrites that. */
+/* An action makes the next value of a loop's variable while it holds the former one, unless its
+ * kernel overwrites that. */
 static void add_former_values(const gantry__schedule_t *body, gantry__device_bytes_t *all) {
     for (uint32_t i = 0; i < body->graph->output_count; ++i) {
         const uint32_t root = body->slots[body->outputs[i]].root;
         const gantry__slot_t *slot = &body->slots[root];
         if (slot->kind != GANTRY__SLOT_TENSOR || slot->made_by == UINT32_MAX) continue;
-        const gantry__act_t *act = &body->acts[slot->made_by];
-        if (act->kind != GANTRY__DO_ARGUMENT && act->kind != GANTRY__DO_READ &&
-            !takes_over(act, root))
+        const gantry__action_t *action = &body->actions[slot->made_by];
+        if (action->kind != GANTRY__ACTION_ARGUMENT && action->kind != GANTRY__ACTION_READ &&
+            !takes_over(action, root))
             all[slot->device->position].result_bytes += body->graph->values[slot->value].bytes;
     }
 }
@@ -48,8 +48,8 @@ void gantry__schedule_sum_bytes(const gantry__schedule_t *schedule, gantry__devi
         if (slot->kind == GANTRY__SLOT_CONSTANT)
             at->constant_bytes += schedule->graph->values[slot->value].bytes;
     }
-    for (size_t i = 0; i < schedule->act_count; ++i)
-        schedule_add_results(schedule, &schedule->acts[i], all);
+    for (size_t i = 0; i < schedule->action_count; ++i)
+        schedule_add_results(schedule, &schedule->actions[i], all);
     for (size_t i = 0; i < schedule->arena_count; ++i) {
         gantry__device_bytes_t *at = &all[schedule->arenas[i].device->position];
         at->planned_bytes += schedule->arenas[i].bytes;

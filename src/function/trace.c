@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "device/device_open.h"
 #include "op/op_infer.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 #include "run/variable_state.h"
 
 void gantry__trace_init(gantry__trace_t *trace, gantry_runtime_t *runtime, gantry__graph_t *graph,

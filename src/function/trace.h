@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace: the graph of a function while its body runs in a recording scope.
  *
- * run/traced.h records into it. Owner: the call that traces. Threads: a trace belongs to the thread
- * that runs the body. */
+ * run/trace_hooks.h records into it. Owner: the call that traces. Threads: a trace belongs to the
+ * thread that runs the body. */
 #ifndef GANTRY_FUNCTION_TRACE_H
 #define GANTRY_FUNCTION_TRACE_H
 

@@ -14,7 +14,7 @@
  * value that is known, or to a known size in a Shape. */
 #include "function/pass.h"
 #include "function/trace.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 #define MOST_KNOWN_BYTES UINT64_C(65536) /* of one result: numbers, not data */
 

@@ -10,7 +10,7 @@
 #include "device/logical_device.h"
 #include "function/trace.h"
 #include "run/runtime_state.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name) {
     GANTRY__TRY(gantry__scope_check(scope));

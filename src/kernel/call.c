@@ -72,7 +72,7 @@ static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t
     gantry__call_t *call = from_abi(abi);
     if (!call->programs)
         return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
-    GANTRY__STEP(call->frame, PROGRAM);
+    GANTRY__PHASE(call->frame, PROGRAM);
     int32_t code =
         (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
     return call_note(call, code);
@@ -311,7 +311,7 @@ static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, vo
     gantry_status_t status = gantry__loss_check(call->device);
     if (status != GANTRY_OK) return (int32_t)status;
     const gantry_span_t part = {source->region, source->offset_bytes, size_bytes};
-    GANTRY__STEP(call->frame, COPY);
+    GANTRY__PHASE(call->frame, COPY);
     if (call->frame) call->frame->numbers.bytes_moved += size_bytes;
     return call_read_part(call, &part, target);
 }

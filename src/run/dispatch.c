@@ -118,7 +118,7 @@ gantry_status_t gantry__plan_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, wish, pinned);
     request.integer_variable = integer_variable;
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
-    gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
+    gantry__phase_t before = gantry__profile_enter(frame, GANTRY__PHASE_PLACEMENT);
     gantry_status_t status = gantry__dispatch_plan(runtime, &request, out_kept);
     (void)gantry__profile_enter(frame, before);
     if (status != GANTRY_OK && *out_kept && !(*out_kept)->plan.device)

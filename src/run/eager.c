@@ -29,7 +29,7 @@
 #include "run/composed.h"
 #include "run/dispatch.h"
 #include "run/observe.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 /* Calls with at most this many inputs have a small frame. */
 #define FEW_INPUTS 12
@@ -518,9 +518,9 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
     }
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;
-    (void)gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
+    (void)gantry__profile_enter(frame, GANTRY__PHASE_PLACEMENT);
     gantry_status_t status = plan(eager);
-    (void)gantry__profile_enter(frame, GANTRY__STEP_COPY);
+    (void)gantry__profile_enter(frame, GANTRY__PHASE_COPY);
     if (status != GANTRY_OK) {
         if (eager->kept && !eager->kept->plan.device)
             (void)gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, 0);
@@ -537,10 +537,10 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
         status = make_piece(eager);
     } else {
         status = gather(eager);
-        (void)gantry__profile_enter(frame, GANTRY__STEP_ALLOCATION);
+        (void)gantry__profile_enter(frame, GANTRY__PHASE_ALLOCATION);
         if (status == GANTRY_OK) status = eager_allocate(eager);
     }
-    (void)gantry__profile_enter(frame, GANTRY__STEP_SCOPE);
+    (void)gantry__profile_enter(frame, GANTRY__PHASE_SCOPE);
     eager->call.sequence = gantry__dispatch_note_op(eager->scope, eager->kept, eager->bytes_copied);
     if (status == GANTRY_OK && !is_alias && !is_view && !is_known)
         status = eager_compute(eager, frame);

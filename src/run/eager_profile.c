@@ -11,21 +11,22 @@ static bool times_kernels(const gantry__eager_t *eager) {
 void gantry__eager_settle_points(const gantry__eager_t *eager) {
     for (uint32_t i = 0; times_kernels(eager) && i < eager->point_count; ++i)
         (void)gantry__point_wait(eager->points[i]);
-    if (!eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_LAUNCH);
+    if (!eager->device->synchronous)
+        (void)gantry__profile_enter(eager->frame, GANTRY__PHASE_LAUNCH);
 }
 
 void gantry__eager_settle_kernel(const gantry__eager_t *eager, gantry__point_t point) {
     if (times_kernels(eager)) {
-        (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
+        (void)gantry__profile_enter(eager->frame, GANTRY__PHASE_KERNEL);
         (void)gantry__point_wait(point);
     }
-    (void)gantry__profile_enter(eager->frame, GANTRY__STEP_SCOPE);
+    (void)gantry__profile_enter(eager->frame, GANTRY__PHASE_SCOPE);
 }
 
 gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager) {
     gantry__profile_numbers_t *numbers = &eager->frame->numbers;
     const uint64_t launches = numbers->launches;
-    if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
+    if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__PHASE_KERNEL);
     gantry__timed_t timed;
     gantry__timed_begin(&timed, eager->device, GANTRY__TIMED_OP, eager->op->name);
     eager->frame->times_launches = timed.timeline && !eager->device->synchronous;

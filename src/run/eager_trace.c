@@ -3,7 +3,7 @@
  * do. */
 #include "run/composed.h"
 #include "run/eager_state.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 /* A host input whose numbers constants decide becomes a constant. */
 static const gantry_tensor_t *know_input(gantry__eager_t *eager, uint32_t i) {

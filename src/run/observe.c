@@ -5,7 +5,7 @@
 
 #include "base/fp_mode.h"
 #include "base/struct_size.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 /* ---- the list ---- */
 

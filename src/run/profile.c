@@ -135,15 +135,15 @@ static gantry_profile_row_t public_row(const gantry__profile_numbers_t *numbers)
                                 .allocations = numbers->allocations,
                                 .allocated_bytes = numbers->allocated_bytes,
                                 .driver_allocations = numbers->driver_allocations,
-                                .scope_ns = numbers->ns[GANTRY__STEP_SCOPE],
-                                .placement_ns = numbers->ns[GANTRY__STEP_PLACEMENT],
-                                .copy_ns = numbers->ns[GANTRY__STEP_COPY],
-                                .allocation_ns = numbers->ns[GANTRY__STEP_ALLOCATION],
-                                .program_ns = numbers->ns[GANTRY__STEP_PROGRAM],
-                                .launch_ns = numbers->ns[GANTRY__STEP_LAUNCH],
-                                .kernel_ns = numbers->ns[GANTRY__STEP_KERNEL],
-                                .wait_ns = numbers->ns[GANTRY__STEP_WAIT]};
-    for (int i = 0; i < GANTRY__STEPS; ++i) row.total_ns += numbers->ns[i];
+                                .scope_ns = numbers->ns[GANTRY__PHASE_SCOPE],
+                                .placement_ns = numbers->ns[GANTRY__PHASE_PLACEMENT],
+                                .copy_ns = numbers->ns[GANTRY__PHASE_COPY],
+                                .allocation_ns = numbers->ns[GANTRY__PHASE_ALLOCATION],
+                                .program_ns = numbers->ns[GANTRY__PHASE_PROGRAM],
+                                .launch_ns = numbers->ns[GANTRY__PHASE_LAUNCH],
+                                .kernel_ns = numbers->ns[GANTRY__PHASE_KERNEL],
+                                .wait_ns = numbers->ns[GANTRY__PHASE_WAIT]};
+    for (int i = 0; i < GANTRY__PHASES; ++i) row.total_ns += numbers->ns[i];
     return row;
 }
 

@@ -2,7 +2,7 @@
 #include "run/random_inputs.h"
 
 #include "run/call_op.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 
 enum { MOST_GIVEN = 4, PLACE_INPUTS = 3, PHILOX = 1 };
 

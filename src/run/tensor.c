@@ -301,7 +301,7 @@ static bool are_put(const gantry_logical_device_t *device, const gantry_shape_t 
 static gantry_status_t put_bools(gantry_tensor_t *tensor, const unsigned char *data) {
     gantry__profile_frame_t *frame = gantry__device_frame(&tensor->runtime->devices);
     GANTRY__TRY(gantry__loss_check(tensor->device));
-    gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_COPY);
+    gantry__phase_t before = gantry__profile_enter(frame, GANTRY__PHASE_COPY);
     copy_bools(tensor->data, data, tensor->size_bytes);
     if (frame) frame->numbers.bytes_moved += tensor->size_bytes;
     (void)gantry__profile_enter(frame, before);
@@ -487,7 +487,7 @@ gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, siz
     GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__tensor_check_read(tensor, out, bytes));
     GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
-    GANTRY__STEP(recorded.frame, COPY);
+    GANTRY__PHASE(recorded.frame, COPY);
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
     if (tensor->data && tensor->device->synchronous && bytes < SHORT_READ_BYTES) {

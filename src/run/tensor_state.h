@@ -35,7 +35,7 @@ struct gantry_tensor_t {
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
-    /* for a tensor of a trace (run/traced.h), the trace, 0 for none, and the value there. A
+    /* for a tensor of a trace (run/trace_hooks.h), the trace, 0 for none, and the value there. A
      * symbolic one has no elements and no device; inline_data is its node's name. */
     uint64_t trace;
     uint32_t value;

@@ -54,13 +54,13 @@ static void put_host_place(host_args_t *args, const gantry__profile_key_t *key) 
 }
 
 static void put_host_steps(host_args_t *args, const uint64_t *ns) {
-    put_host_number(args, "placement_ns", ns[GANTRY__STEP_PLACEMENT]);
-    put_host_number(args, "copy_ns", ns[GANTRY__STEP_COPY]);
-    put_host_number(args, "allocation_ns", ns[GANTRY__STEP_ALLOCATION]);
-    put_host_number(args, "program_ns", ns[GANTRY__STEP_PROGRAM]);
-    put_host_number(args, "launch_ns", ns[GANTRY__STEP_LAUNCH]);
-    put_host_number(args, "kernel_ns", ns[GANTRY__STEP_KERNEL]);
-    put_host_number(args, "wait_ns", ns[GANTRY__STEP_WAIT]);
+    put_host_number(args, "placement_ns", ns[GANTRY__PHASE_PLACEMENT]);
+    put_host_number(args, "copy_ns", ns[GANTRY__PHASE_COPY]);
+    put_host_number(args, "allocation_ns", ns[GANTRY__PHASE_ALLOCATION]);
+    put_host_number(args, "program_ns", ns[GANTRY__PHASE_PROGRAM]);
+    put_host_number(args, "launch_ns", ns[GANTRY__PHASE_LAUNCH]);
+    put_host_number(args, "kernel_ns", ns[GANTRY__PHASE_KERNEL]);
+    put_host_number(args, "wait_ns", ns[GANTRY__PHASE_WAIT]);
 }
 
 /* Names of ops and devices, and reasons, are; wishes and nodes may end before the timeline. */

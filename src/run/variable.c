@@ -13,7 +13,7 @@
 #include "run/dispatch.h"
 #include "run/eager.h"
 #include "run/observe.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 #include "run/variable_state.h"
 
 #include "ops/type_rows.h"

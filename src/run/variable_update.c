@@ -18,7 +18,7 @@
 #include "device/logical_device.h"
 #include "run/eager.h"
 #include "run/runtime_state.h"
-#include "run/traced.h"
+#include "run/trace_hooks.h"
 #include "run/variable_state.h"
 
 #define MOST_UPDATED 4

@@ -67,7 +67,7 @@ const char *gantry_model_value_name(const gantry_model_t *model, size_t index) {
 /* Takes a batch's results; scope owns them. */
 typedef gantry_status_t (*take_fn)(const gantry_tensor_t *const *results, void *user);
 
-static gantry_status_t step_on(gantry_model_t *model, gantry__step_t step,
+static gantry_status_t step_on(gantry_model_t *model, gantry__step_mode_t step,
                                const gantry_array_t *batch, size_t count, take_fn take,
                                void *user) {
     const gantry_tensor_t *results[GANTRY_MAX_COMPONENTS] = {NULL};
@@ -79,11 +79,11 @@ static gantry_status_t step_on(gantry_model_t *model, gantry__step_t step,
     return gantry_scope_end(scope);
 }
 
-static const char *name_call(gantry__step_t step) {
+static const char *name_call(gantry__step_mode_t step) {
     return step == GANTRY__STEP_PREDICT ? "gantry_model_predict" : "gantry_model_evaluate";
 }
 
-static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
+static gantry_status_t step_all(gantry_model_t *model, gantry__step_mode_t step,
                                 gantry_dataset_iterator_t *iterator, take_fn take, void *user) {
     const gantry_array_t *batch;
     size_t count;
@@ -109,7 +109,7 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_t step,
     }
 }
 
-static gantry_status_t run_over(gantry_model_t *model, gantry__step_t step,
+static gantry_status_t run_over(gantry_model_t *model, gantry__step_mode_t step,
                                 gantry_dataset_t *batches, take_fn take, void *user) {
     gantry_dataset_iterator_t *iterator;
     if (!batches) return gantry__train_fail_null(NULL, name_call(step), "data set", "one");

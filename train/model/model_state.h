@@ -78,16 +78,16 @@ typedef struct gantry__judge_t {
     bool is_weighted;  /* by weights of samples */
 } gantry__judge_t;
 
-typedef enum gantry__step_t {
+typedef enum gantry__step_mode_t {
     GANTRY__STEP_TRAIN = 0,
     GANTRY__STEP_TEST = 1,
     GANTRY__STEP_PREDICT = 2
-} gantry__step_t;
+} gantry__step_mode_t;
 
 /* What the body of a step's function gets. */
 typedef struct gantry__step_body_t {
     gantry_model_t *model;
-    gantry__step_t step;
+    gantry__step_mode_t step;
     size_t weight_count; /* components that are weights of samples */
     int64_t rows;        /* of the batch for which the step is traced; 0: not known */
     gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1]; /* of components */
@@ -136,7 +136,7 @@ struct gantry_model_t {
     size_t label_count;      /* of targets that have labels */
     gantry__judge_t *judges; /* the mean loss, those of several outputs, then metrics */
     size_t judge_count;
-    gantry_function_t *steps[3]; /* by gantry__step_t; NULL: not traced yet */
+    gantry_function_t *steps[3]; /* by gantry__step_mode_t; NULL: not traced yet */
     gantry__step_body_t bodies[3];
     atomic_bool is_stopped; /* gantry_model_stop asks a training to end */
     bool is_validated;      /* a training tests it, which a stop ends, too */
@@ -265,12 +265,13 @@ gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const 
 /* Returns the component of a batch with the weights of a target's samples; 0 if there is none. */
 size_t gantry__model_weights_of(const gantry_model_t *model, size_t target, size_t weight_count);
 /* Returns how many components of a batch a step reads. */
-size_t gantry__model_used_components(const gantry_model_t *model, gantry__step_t step,
+size_t gantry__model_used_components(const gantry_model_t *model, gantry__step_mode_t step,
                                      size_t count);
 /* Returns how many components are weights of samples. */
-size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_t step, size_t count);
+size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_mode_t step,
+                                  size_t count);
 /* Refuses a batch that lacks components that a step needs. */
-gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_mode_t step,
                                           size_t count);
 /* Writes the name of a component, for texts: "input 0", "the labels of a", "sample weights". */
 void gantry__model_name_component(const gantry_model_t *model, size_t i, char *out, size_t bytes);
@@ -290,7 +291,7 @@ static inline bool gantry__model_is_stopped(gantry_model_t *model) {
 /* ---- steps: step.c ---- */
 
 /* Refuses a batch on which a step cannot run. */
-gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_mode_t step,
                                           const gantry_array_t *batch, size_t count);
 /* Returns whether an input of a built model takes this shape. Sizes of a sequential model without
  * open ones are an example, as in Keras: an image may be larger. A size below 0 is not known. */
@@ -307,11 +308,11 @@ const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
 /* Runs one step on a batch; of several processes, on this one's rows, if it has any. The scope owns
  * out_results: for PREDICT they are the outputs; for TRAIN in several processes the vector to add,
  * which is not applied yet. */
-gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_results);
 /* Refuses labels that name no class, and words that an embedding does not have. */
-gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_mode_t step,
                                            const gantry_array_t *batch);
 /* Refuses numbers of a batch that are not finite, if the model checks numerics. */
 gantry_status_t gantry__model_check_finite(const gantry_model_t *model, const gantry_array_t *batch,

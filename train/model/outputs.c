@@ -38,11 +38,12 @@ static size_t count_weights(const gantry_model_t *model, size_t count) {
     return count - plain > model->label_count ? model->label_count : count - plain;
 }
 
-size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_t step, size_t count) {
+size_t gantry__model_weight_count(const gantry_model_t *model, gantry__step_mode_t step,
+                                  size_t count) {
     return step == GANTRY__STEP_PREDICT ? 0 : count_weights(model, count);
 }
 
-gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__step_mode_t step,
                                           size_t count) {
     const size_t labels = step == GANTRY__STEP_PREDICT ? 0 : model->label_count;
     const size_t weights = gantry__model_weight_count(model, step, count);
@@ -66,7 +67,7 @@ gantry_status_t gantry__model_check_count(const gantry_model_t *model, gantry__s
         model->name, count, weights, labels);
 }
 
-size_t gantry__model_used_components(const gantry_model_t *model, gantry__step_t step,
+size_t gantry__model_used_components(const gantry_model_t *model, gantry__step_mode_t step,
                                      size_t count) {
     if (step == GANTRY__STEP_PREDICT) return model->input_count;
     return model->input_count + model->label_count + count_weights(model, count);

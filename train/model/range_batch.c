@@ -79,7 +79,7 @@ static gantry_status_t check_words(const gantry_model_t *model, const gantry__mo
         model->name, gantry__member_name(value->member), place, (long long)word, (long long)limit);
 }
 
-gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__step_mode_t step,
                                            const gantry_array_t *batch) {
     if (!model->is_built) return GANTRY_OK;
     for (size_t v = model->input_count; v < model->value_count; ++v) {

@@ -324,7 +324,7 @@ void gantry__step_deinit(gantry__step_call_t *c) {
 
 /* ---- tracing and calling ---- */
 
-static size_t output_count(const gantry_model_t *model, gantry__step_t step) {
+static size_t output_count(const gantry_model_t *model, gantry__step_mode_t step) {
     if (step == GANTRY__STEP_PREDICT) return model->output_count;
     return step == GANTRY__STEP_TRAIN && model->worker ? 1 : 0;
 }
@@ -347,7 +347,7 @@ static gantry_input_spec_t step_spec_of(const gantry_model_t *model, const gantr
     return spec;
 }
 
-static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
+static gantry_status_t trace_step(gantry_model_t *model, gantry__step_mode_t step,
                                   const gantry_array_t *batch, size_t count) {
     static const char *const names[] = {"train_step", "test_step", "predict_step"};
     const gantry_function_options_t options = {.struct_size = sizeof options,
@@ -366,7 +366,7 @@ static gantry_status_t trace_step(gantry_model_t *model, gantry__step_t step,
 }
 
 /* Whether a later batch has the types and shapes of the first one. */
-static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_t step,
+static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_mode_t step,
                                    const gantry_array_t *batch, size_t count) {
     const gantry__step_body_t *body = &model->bodies[step];
     for (size_t i = 0; i < count && i < body->spec_count; ++i) {
@@ -416,7 +416,7 @@ static gantry_status_t step_check_sizes(const gantry_model_t *model, const gantr
         model->name, input, text, wanted);
 }
 
-gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_mode_t step,
                                           const gantry_array_t *batch, size_t count) {
     GANTRY__TRAIN_TRY(gantry__model_check_count(model, step, count));
     for (size_t i = 0; i < count; ++i) {
@@ -465,12 +465,12 @@ static void step_make_inputs(const gantry_model_t *model, gantry_scope_t *scope,
 }
 
 /* Forgets a step, because a first batch that does not fit says nothing about the next one. */
-static void forget_step(gantry_model_t *model, gantry__step_t step) {
+static void forget_step(gantry_model_t *model, gantry__step_mode_t step) {
     gantry_function_release(model->steps[step]);
     model->steps[step] = NULL;
 }
 
-gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_t step,
+gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_results) {
     tensor *inputs[GANTRY_MAX_COMPONENTS + 1];

@@ -34,7 +34,7 @@ typedef struct gantry__replica_t {
 
 typedef struct gantry__step_call_t {
     gantry_model_t *model;
-    gantry__step_t step;
+    gantry__step_mode_t step;
     gantry_scope_t *scope;
     const gantry_tensor_t *const *batch; /* inputs, labels, weights of samples */
     size_t weight_count;                 /* of components that are weights */

@@ -22,7 +22,7 @@ typedef struct text_t {
     bool has_failed; /* memory is out */
 } text_t;
 
-static void add_text(text_t *text, const char *more) {
+static void summary_add_text(text_t *text, const char *more) {
     do {
         text->has_failed =
             text->has_failed || !gantry__train_grow(&text->bytes, text->length, &text->capacity, 1);
@@ -32,16 +32,17 @@ static void add_text(text_t *text, const char *more) {
     --text->length; /* of the terminator */
 }
 
-static void add_number(text_t *text, const char *before, int64_t number, const char *after) {
+static void summary_add_number(text_t *text, const char *before, int64_t number,
+                               const char *after) {
     char digits[32];
     (void)snprintf(digits, sizeof digits, "%lld", (long long)number);
-    add_text(text, before);
-    add_text(text, digits);
-    add_text(text, after);
+    summary_add_text(text, before);
+    summary_add_text(text, digits);
+    summary_add_text(text, after);
 }
 
 static void add_times(text_t *text, const char *what, size_t count) {
-    for (size_t i = 0; i < count; ++i) add_text(text, what);
+    for (size_t i = 0; i < count; ++i) summary_add_text(text, what);
 }
 
 /* "12,345" */
@@ -49,9 +50,9 @@ static void add_count(text_t *text, int64_t count) {
     char digits[32], one[2] = "";
     const int length = snprintf(digits, sizeof digits, "%lld", (long long)count);
     for (int i = 0; i < length; ++i) {
-        if (i > 0 && (length - i) % 3 == 0) add_text(text, ",");
+        if (i > 0 && (length - i) % 3 == 0) summary_add_text(text, ",");
         one[0] = digits[i];
-        add_text(text, one);
+        summary_add_text(text, one);
     }
 }
 
@@ -112,18 +113,20 @@ static size_t output_of(const call_t *call, size_t part) {
     return call->outputs ? (size_t)call->outputs[part] : call->value + part;
 }
 
-static bool is_same(const call_t *a, const call_t *b) { return a->unit && a->unit == b->unit; }
+static bool summary_is_same(const call_t *a, const call_t *b) {
+    return a->unit && a->unit == b->unit;
+}
 
-static bool is_first(const call_t *calls, size_t at) {
+static bool summary_is_first(const call_t *calls, size_t at) {
     for (size_t i = 0; i < at; ++i)
-        if (is_same(&calls[i], &calls[at])) return false;
+        if (summary_is_same(&calls[i], &calls[at])) return false;
     return true;
 }
 
 /* One call after the other, each of a layer of its own. */
 static bool is_chain(const call_t *calls, size_t count) {
     for (size_t i = 1; i < count; ++i) {
-        if (calls[i].input_count != 1 || !is_first(calls, i) ||
+        if (calls[i].input_count != 1 || !summary_is_first(calls, i) ||
             (size_t)calls[i].inputs[0] != output_of(&calls[i - 1], 0))
             return false;
     }
@@ -133,7 +136,7 @@ static bool is_chain(const call_t *calls, size_t count) {
 /* ---- cells ---- */
 
 /* Adds a layer's parameters, those that are trained or the others. */
-static int64_t count_parameters(const gantry__member_t *member, bool trained, bool others) {
+static int64_t summary_count_parameters(const gantry__member_t *member, bool trained, bool others) {
     int64_t count = 0;
     for (size_t i = 0; i < member->layer->weight_count; ++i) {
         if (gantry__member_trains(member, i) ? trained : others)
@@ -145,47 +148,47 @@ static int64_t count_parameters(const gantry__member_t *member, bool trained, bo
 static int64_t count_all(const gantry_model_t *model, bool trained, bool others) {
     int64_t count = 0;
     for (size_t i = 0; i < model->member_count; ++i)
-        count += count_parameters(model->members[i], trained, others);
+        count += summary_count_parameters(model->members[i], trained, others);
     return count;
 }
 
 static void add_name(text_t *text, const call_t *call) {
     if (call->block || call->member) {
-        add_text(text, call->block ? call->block->name : gantry__member_name(call->member));
+        summary_add_text(text, call->block ? call->block->name : gantry__member_name(call->member));
     } else if (call->value > 0) {
-        add_number(text, "input_layer_", (int64_t)call->value, "");
+        summary_add_number(text, "input_layer_", (int64_t)call->value, "");
     } else {
-        add_text(text, "input_layer");
+        summary_add_text(text, "input_layer");
     }
 }
 
 /* "dense (Dense)" */
-static void add_title(text_t *text, const call_t *call) {
+static void summary_add_title(text_t *text, const call_t *call) {
     add_name(text, call);
-    add_text(text, " (");
+    summary_add_text(text, " (");
     if (call->block)
-        add_text(text, call->block->model->is_sequential ? "Sequential" : "Functional");
+        summary_add_text(text, call->block->model->is_sequential ? "Sequential" : "Functional");
     else
-        add_text(text, call->member ? call->member->layer->kind.name : "InputLayer");
-    add_text(text, ")");
+        summary_add_text(text, call->member ? call->member->layer->kind.name : "InputLayer");
+    summary_add_text(text, ")");
 }
 
 /* "(None, 10)"; of several outputs "[(None, 2), (None, 2)]". */
 static void add_shapes(text_t *text, const gantry_model_t *model, const call_t *call) {
-    if (call->output_count > 1) add_text(text, "[");
+    if (call->output_count > 1) summary_add_text(text, "[");
     for (size_t i = 0; i < call->output_count; ++i) {
         const gantry_shape_t *shape = &model->values[output_of(call, i)].shape;
-        add_text(text, i == 0 ? "(" : ", (");
+        summary_add_text(text, i == 0 ? "(" : ", (");
         for (int32_t d = 0; d < shape->rank; ++d) {
-            if (d > 0) add_text(text, ", ");
+            if (d > 0) summary_add_text(text, ", ");
             if (shape->dims[d] < 0)
-                add_text(text, "None");
+                summary_add_text(text, "None");
             else
-                add_number(text, "", shape->dims[d], "");
+                summary_add_number(text, "", shape->dims[d], "");
         }
-        add_text(text, ")");
+        summary_add_text(text, ")");
     }
-    if (call->output_count > 1) add_text(text, "]");
+    if (call->output_count > 1) summary_add_text(text, "]");
 }
 
 /* "dense[0][1]": the second output of the first call. A block may return its input as it is, so
@@ -195,11 +198,11 @@ static void add_source(text_t *text, const call_t *calls, size_t at, size_t valu
         for (size_t part = 0; part < calls[at].output_count; ++part) {
             if (output_of(&calls[at], part) != value) continue;
             int64_t earlier = 0;
-            for (size_t i = 0; i < at; ++i) earlier += is_same(&calls[i], &calls[at]);
-            if (text->length > 0) add_text(text, ", ");
+            for (size_t i = 0; i < at; ++i) earlier += summary_is_same(&calls[i], &calls[at]);
+            if (text->length > 0) summary_add_text(text, ", ");
             add_name(text, &calls[at]);
-            add_number(text, "[", earlier, "]");
-            add_number(text, "[", (int64_t)part, "]");
+            summary_add_number(text, "[", earlier, "]");
+            summary_add_number(text, "[", (int64_t)part, "]");
             return;
         }
     }
@@ -207,20 +210,21 @@ static void add_source(text_t *text, const call_t *calls, size_t at, size_t valu
 
 /* The cells of a unit, of which `first` is the first call: the shapes of its last call, and the
  * sources of all of them. */
-static void add_cells(text_t *cells, const gantry_model_t *model, const call_t *calls, size_t count,
-                      size_t first) {
+static void summary_add_cells(text_t *cells, const gantry_model_t *model, const call_t *calls,
+                              size_t count, size_t first) {
     const call_t *call = &calls[first], *last = call;
-    add_title(&cells[NAME], call);
-    add_count(&cells[PARAMETERS], call->block    ? count_all(call->block->model, true, true)
-                                  : call->member ? count_parameters(call->member, true, true)
-                                                 : 0);
+    summary_add_title(&cells[NAME], call);
+    add_count(&cells[PARAMETERS], call->block ? count_all(call->block->model, true, true)
+                                  : call->member
+                                      ? summary_count_parameters(call->member, true, true)
+                                      : 0);
     for (size_t i = first; i < count; ++i) {
-        if (i != first && !is_same(&calls[i], call)) continue;
+        if (i != first && !summary_is_same(&calls[i], call)) continue;
         last = &calls[i];
         for (size_t k = 0; k < last->input_count; ++k)
             add_source(&cells[SOURCES], calls, i, (size_t)last->inputs[k]);
     }
-    if (cells[SOURCES].length == 0) add_text(&cells[SOURCES], "-");
+    if (cells[SOURCES].length == 0) summary_add_text(&cells[SOURCES], "-");
     add_shapes(&cells[SHAPE], model, last);
 }
 
@@ -238,30 +242,30 @@ static void put_table(text_t *out, text_t (*rows)[COLUMNS], size_t count, size_t
     for (size_t r = 0; r < count; ++r) {
         for (size_t c = 0; c < columns; ++c) {
             const size_t gap = widths[c] - width_of(&rows[r][c]);
-            add_text(out, c == 0 ? " " : "  ");
+            summary_add_text(out, c == 0 ? " " : "  ");
             if (c == PARAMETERS) add_times(out, " ", gap);
-            add_text(out, rows[r][c].bytes);
+            summary_add_text(out, rows[r][c].bytes);
             if (c != PARAMETERS && c + 1 < columns) add_times(out, " ", gap);
         }
-        add_text(out, "\n");
+        summary_add_text(out, "\n");
         if (r == 0 || r + 1 == count) {
             add_times(out, "=", line);
-            add_text(out, "\n");
+            summary_add_text(out, "\n");
         }
     }
 }
 
-static gantry_status_t put_rows(text_t *out, const gantry_model_t *model, call_t *calls,
-                                text_t (*rows)[COLUMNS]) {
+static gantry_status_t summary_put_rows(text_t *out, const gantry_model_t *model, call_t *calls,
+                                        text_t (*rows)[COLUMNS]) {
     static const char *const head[] = {"Layer (type)", "Output Shape", "Param #", "Connected to"};
     const size_t count = find_calls(model, calls);
     /* the row of a sequential model's input is left out */
     const size_t begin = model->is_sequential ? 1 : 0;
     size_t used = 1;
     bool has_failed = false;
-    for (size_t c = 0; c < COLUMNS; ++c) add_text(&rows[0][c], head[c]);
+    for (size_t c = 0; c < COLUMNS; ++c) summary_add_text(&rows[0][c], head[c]);
     for (size_t i = begin; i < count; ++i)
-        if (is_first(calls, i)) add_cells(rows[used++], model, calls, count, i);
+        if (summary_is_first(calls, i)) summary_add_cells(rows[used++], model, calls, count, i);
     for (size_t i = 0; i < used * COLUMNS; ++i)
         has_failed = has_failed || rows[i / COLUMNS][i % COLUMNS].has_failed;
     if (!has_failed) put_table(out, rows, used, is_chain(calls, count) ? SOURCES : COLUMNS);
@@ -274,7 +278,7 @@ static gantry_status_t put_layers(text_t *out, const gantry_model_t *model) {
     call_t *calls = gantry__train_alloc(model->value_count, sizeof *calls);
     text_t(*rows)[COLUMNS] = gantry__train_alloc(model->value_count + 1, sizeof *rows);
     const gantry_status_t status =
-        calls && rows ? put_rows(out, model, calls, rows) : GANTRY_RESOURCE_EXHAUSTED;
+        calls && rows ? summary_put_rows(out, model, calls, rows) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__train_free(calls);
     gantry__train_free(rows);
     return status;
@@ -294,15 +298,15 @@ static void put_total(text_t *out, const gantry_model_t *model, const char *what
     const gantry__train_locale_t locale = gantry__train_locale_begin();
     (void)snprintf(size, sizeof size, " (%.2f %s)\n", bytes, units[unit]);
     gantry__train_locale_end(&locale);
-    add_text(out, what);
+    summary_add_text(out, what);
     add_count(out, count);
-    add_text(out, size);
+    summary_add_text(out, size);
 }
 
 static gantry_status_t put_summary(text_t *out, const gantry_model_t *model) {
-    add_text(out, "Model: \"");
-    add_text(out, model->name);
-    add_text(out, "\"\n");
+    summary_add_text(out, "Model: \"");
+    summary_add_text(out, model->name);
+    summary_add_text(out, "\"\n");
     GANTRY__TRAIN_TRY(put_layers(out, model));
     put_total(out, model, " Total params: ", true, true);
     put_total(out, model, " Trainable params: ", true, false);

@@ -79,7 +79,7 @@ static const gradient_case_t cases[] = {
 /* ---- the same bits ---- */
 
 static size_t parts_of(gantry_function_t *function, const char *op) {
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     assert_int_equal(gantry__function_newest(function, &traced), GANTRY_OK);
     size_t count = 0;
     for (uint32_t i = 0; i < traced->graph.node_count; ++i) {
@@ -208,7 +208,7 @@ static void stop_gradient_is_a_node_of_its_name_and_an_alias(void **state) {
     char name[] = "StopGradient";
     gantry_function_t *function =
         function_fixture_trace(f.runtime, stopping, name, &input, 1, 1, &as_written);
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     assert_int_equal(gantry__function_newest(function, &traced), GANTRY_OK);
     size_t count = 0;
     for (uint32_t i = 0; i < traced->graph.node_count; ++i)

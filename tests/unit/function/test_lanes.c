@@ -66,7 +66,7 @@ static void expect_same(const gantry_tensor_t *a, const gantry_tensor_t *b) {
 }
 
 static uint32_t lanes_of(gantry_function_t *function) {
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     assert_int_equal(gantry__function_newest(function, &traced), GANTRY_OK);
     const uint32_t lanes = traced->schedule.lane_count;
     gantry__function_leave(function, traced);
@@ -125,7 +125,7 @@ static void parts_of_the_cpu_copy_nothing_for_each_other(void **state) {
     runtime_fixture_open(&f, 0);
     assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
     gantry_function_t *function = trace(f.runtime, weave, devices, WIDTH, 0, false);
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     assert_int_equal(gantry__function_newest(function, &traced), GANTRY_OK);
     assert_int_equal(traced->schedule.copied_bytes, 0);
     gantry__function_leave(function, traced);
@@ -194,9 +194,9 @@ static void expect_free_assigns(const gantry__schedule_t *schedule, const own_t 
     assert_int_equal(schedule->lane_count, 2);
     assert_int_equal(schedule->overwrite_count, 3); /* own ones, and the shared one once */
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
-        const gantry__act_t *act = &schedule->acts[i];
+        const gantry__action_t *act = &schedule->acts[i];
         const gantry_variable_t *variable = schedule->graph->nodes[act->node].variable;
-        if (act->kind != GANTRY__DO_ASSIGN || (variable != o->own[0] && variable != o->own[1]))
+        if (act->kind != GANTRY__ACTION_ASSIGN || (variable != o->own[0] && variable != o->own[1]))
             continue;
         assert_int_equal(act->wait_count, 0);
         ++found;
@@ -213,7 +213,7 @@ static void check_updates(int32_t threads) {
     make_own(scope, &lanes);
     make_own(scope, &eager);
     gantry_function_t *function = trace(f.runtime, update_own, &lanes, 1, threads, false);
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     assert_int_equal(gantry__function_newest(function, &traced), GANTRY_OK);
     if (threads == 0) expect_free_assigns(&traced->schedule, &lanes);
     gantry__function_leave(function, traced);

@@ -581,7 +581,7 @@ static void copying_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
     (void)gantry_scope_end(cpu);
 }
 
-static uint32_t find_act(gantry_function_t *function, gantry__step_kind_t kind) {
+static uint32_t find_act(gantry_function_t *function, gantry__action_kind_t kind) {
     const gantry__schedule_t *schedule = &planned(function)->schedule;
     for (uint32_t i = 0; i < schedule->act_count; ++i) {
         if (schedule->acts[i].kind == kind) return i;
@@ -596,11 +596,12 @@ static void copies_follow_their_source(void **state) {
     gantry_function_t *early = trace(&f, copying_body, NULL, 2, all),
                       *late = trace(&f, copying_body, NULL, 2, without(GANTRY_PASS_EARLY_COPIES));
     const gantry__schedule_t *schedule = &planned(early)->schedule;
-    const uint32_t copy = find_act(early, GANTRY__DO_COPY), call = find_act(early, GANTRY__DO_CALL);
+    const uint32_t copy = find_act(early, GANTRY__ACTION_COPY),
+                   call = find_act(early, GANTRY__ACTION_CALL);
     assert_int_equal(copy, call + 1);
-    assert_int_equal(schedule->acts[0].kind, GANTRY__DO_ARGUMENT);
-    assert_int_equal(schedule->acts[1].kind, GANTRY__DO_ARGUMENT);
-    assert_int_equal(find_act(late, GANTRY__DO_COPY), find_act(late, GANTRY__DO_CALL) + 2);
+    assert_int_equal(schedule->acts[0].kind, GANTRY__ACTION_ARGUMENT);
+    assert_int_equal(schedule->acts[1].kind, GANTRY__ACTION_ARGUMENT);
+    assert_int_equal(find_act(late, GANTRY__ACTION_COPY), find_act(late, GANTRY__ACTION_CALL) + 2);
     gantry_function_release(early);
     gantry_function_release(late);
     runtime_fixture_close(&f);

@@ -128,7 +128,7 @@ static void a_plan_that_finds_no_memory_is_made_again(void **state) {
     runtime_fixture_t f;
     body_t body = {NULL, 0};
     gantry_function_t *function;
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     bool has_failed = true;
     runtime_fixture_open(&f, 0);
     for (long n = 0; has_failed; ++n) {

@@ -104,7 +104,7 @@ static gantry_status_t trace_halve(gantry_scope_t *scope) {
     const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SCALAR};
     gantry_variable_t *variables[2] = {NULL, NULL};
     gantry_function_t *function = NULL;
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     for (int i = 0; i < 2; ++i) {
         const gantry_tensor_t *zeros = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3 + i));
         variables[i] = gantry_variable_create(scope, zeros, "w");

@@ -175,7 +175,7 @@ static inline gantry_function_t *pool_gradient_trace(gantry_runtime_t *runtime,
 }
 
 static inline bool pool_gradient_is_joined(gantry_function_t *function) {
-    gantry__traced_t *traced;
+    gantry__specialization_t *traced;
     assert_int_equal(gantry__function_newest(function, &traced), GANTRY_OK);
     bool is_joined = false;
     for (uint32_t i = 0; i < traced->graph.node_count; ++i)

@@ -4,8 +4,8 @@
  *
  * In a scope with a trace, nothing runs: an op becomes a node, and its results are symbolic
  * tensors, which have a type, a shape and no elements. The scope belongs to the calling thread. */
-#ifndef GANTRY_RUN_TRACED_H
-#define GANTRY_RUN_TRACED_H
+#ifndef GANTRY_RUN_TRACE_HOOKS_H
+#define GANTRY_RUN_TRACE_HOOKS_H
 
 #include "op/op_def.h"
 #include "run/draws.h"
