@@ -111,7 +111,7 @@ static bool open_placing(placing_t *placing, gantry_function_body_fn body, int c
     *placing = (placing_t){.count = count, .body = body};
     if (gantry_runtime_create(&options, &placing->runtime) != GANTRY_OK) return false;
     if (!trace_function(placing, GANTRY_PASS_ALL, &placing->function)) return false;
-    placing->graph = &placing->function->traced->graph;
+    placing->graph = &placing->function->specialization->graph;
     placing->places = gantry__heap_zalloc(&gantry__heap_default,
                                           placing->graph->node_count * sizeof *placing->places);
     return placing->places != NULL;

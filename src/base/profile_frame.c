@@ -8,7 +8,7 @@ static _Thread_local gantry__profile_frame_t *innermost;
 gantry__profile_frame_t *gantry__profile_current(void) { return innermost; }
 
 static void profile_charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
-    frame->numbers.ns[frame->step] += now_ns - frame->since_ns;
+    frame->numbers.ns[frame->phase] += now_ns - frame->since_ns;
     frame->since_ns = now_ns;
 }
 
@@ -16,7 +16,7 @@ void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps) {
     uint64_t now_ns = gantry__event_ns();
     if (innermost) profile_charge(innermost, now_ns);
     *frame = (gantry__profile_frame_t){.outer = innermost,
-                                       .step = GANTRY__PHASE_SCOPE,
+                                       .phase = GANTRY__PHASE_SCOPE,
                                        .has_steps = has_steps,
                                        .since_ns = now_ns,
                                        .begun_ns = now_ns,
@@ -36,13 +36,13 @@ void gantry__profile_count_launch(gantry__profile_frame_t *frame) {
     ++frame->numbers.launches;
 }
 
-gantry__phase_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__phase_t step) {
-    gantry__phase_t before = frame->step;
-    bool is_part = step == GANTRY__PHASE_WAIT &&
+gantry__phase_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__phase_t phase) {
+    gantry__phase_t before = frame->phase;
+    bool is_part = phase == GANTRY__PHASE_WAIT &&
                    (before == GANTRY__PHASE_KERNEL || before == GANTRY__PHASE_ALLOCATION);
-    if (before == step || is_part) return before;
+    if (before == phase || is_part) return before;
     profile_charge(frame, gantry__event_ns());
-    frame->step = step;
+    frame->phase = phase;
     return before;
 }
 

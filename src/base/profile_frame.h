@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time of a call goes: one frame for each call in progress, on its thread's stack, whose
- * clock always runs for one step.
+ * clock always runs for one phase.
  *
  *   calls     LayerNorm ..........................
  *                 Mean ......  Sub ......
  *   steps         scope|placement|copy|allocation|kernel|scope
  *
  * Frames nest: while an inner frame is open, the clock of the outer one is stopped. The code that
- * does the work must enter its step, and must afterwards return to the previous step.
+ * does the work must enter its phase, and must afterwards return to the previous phase.
  *
  * Knows no device and keeps nothing: the numbers go to the code that closes the frame
  * (run/profile.h). The innermost frame is a thread variable, because waits, copies and allocations
@@ -43,7 +43,7 @@ typedef struct gantry__profile_numbers_t {
 
 typedef struct gantry__profile_frame_t {
     struct gantry__profile_frame_t *outer; /* the call that this one is a part of, or NULL */
-    gantry__phase_t step;
+    gantry__phase_t phase;
     bool has_steps;      /* false: a timeline needs only its beginning and end */
     bool times_launches; /* the timeline needs launched_ns */
     uint64_t since_ns;
@@ -62,37 +62,38 @@ void gantry__profile_close(gantry__profile_frame_t *frame);
 /* Counts a kernel that is about to be submitted. */
 void gantry__profile_count_launch(gantry__profile_frame_t *frame) GANTRY__RECORDING;
 
-/* Returns the previous step of a frame with steps. Waits for a timed kernel, and for new memory to
- * be committed, do not change the step. */
-gantry__phase_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__phase_t step);
+/* Returns the previous phase of a frame with steps. Waits for a timed kernel, and for new memory to
+ * be committed, do not change the phase. */
+gantry__phase_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__phase_t phase);
 
-/* Returns the previous step, to be entered again. Does nothing if frame is NULL or has no steps. */
+/* Returns the previous phase, to be entered again. Does nothing if frame is NULL or has no
+ * phases. */
 static inline gantry__phase_t gantry__profile_enter(gantry__profile_frame_t *frame,
-                                                    gantry__phase_t step) {
-    return frame && frame->has_steps ? gantry__profile_switch(frame, step) : step;
+                                                    gantry__phase_t phase) {
+    return frame && frame->has_steps ? gantry__profile_switch(frame, phase) : phase;
 }
 
-/* ---- a step for a block ---- */
+/* ---- a phase for a block ---- */
 
-typedef struct gantry__step_block_t {
+typedef struct gantry__phase_block_t {
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     gantry__phase_t before;
-} gantry__step_block_t;
+} gantry__phase_block_t;
 
-static inline gantry__step_block_t gantry__step_begin(gantry__profile_frame_t *frame,
-                                                      gantry__phase_t step) {
-    return (gantry__step_block_t){frame, gantry__profile_enter(frame, step)};
+static inline gantry__phase_block_t gantry__phase_begin(gantry__profile_frame_t *frame,
+                                                        gantry__phase_t phase) {
+    return (gantry__phase_block_t){frame, gantry__profile_enter(frame, phase)};
 }
-static inline void gantry__step_end(const gantry__step_block_t *block) {
+static inline void gantry__phase_end(const gantry__phase_block_t *block) {
     (void)gantry__profile_enter(block->frame, block->before);
 }
 
-/* GANTRY__PHASE(frame, COPY); runs the frame's clock for that step until the block ends in any way,
- * and then for the previous step. frame may be NULL, which costs one comparison. */
-#define GANTRY__PHASE(frame, step)                     \
-    __attribute__((cleanup(gantry__step_end), unused)) \
-    const gantry__step_block_t gantry__step_of_block = \
-        gantry__step_begin(frame, GANTRY__STEP_##step)
+/* GANTRY__PHASE(frame, COPY); runs the clock of the frame for that phase until the block ends in
+ * any way, and then for the previous phase. frame may be NULL, which costs one comparison. */
+#define GANTRY__PHASE(frame, phase)                      \
+    __attribute__((cleanup(gantry__phase_end), unused))  \
+    const gantry__phase_block_t gantry__phase_of_block = \
+        gantry__phase_begin(frame, GANTRY__PHASE_##phase)
 
 void gantry__profile_add(gantry__profile_numbers_t *sum, const gantry__profile_numbers_t *numbers);
 

@@ -34,9 +34,19 @@ static int refuse(const text_t *t, const char *format, ...) {
 /* ---- the type and the sizes ---- */
 
 static gantry_dtype_t find_type(const char *name, size_t length) {
-    for (gantry_dtype_t type = 1; type < 64; ++type) {
-        const char *known = gantry_dtype_name(type);
-        if (strlen(known) == length && memcmp(known, name, length) == 0) return type;
+    static const struct {
+        const char *name;
+        gantry_dtype_t dtype;
+    } types[] = {
+#define GANTRY_ELEMENT_TYPE(name, constant, ...) {#name, GANTRY_##constant},
+#define GANTRY_TYPE_SET(...)
+#include "types.def"
+#undef GANTRY_ELEMENT_TYPE
+#undef GANTRY_TYPE_SET
+    };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        if (strlen(types[i].name) == length && memcmp(types[i].name, name, length) == 0)
+            return types[i].dtype;
     }
     return GANTRY_DTYPE_NONE;
 }

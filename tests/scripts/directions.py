@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Promise: Every #include of the tree follows scripts/directions.txt, and scripts/check-directions notices one that does
-# not, a circle, a type with two definitions, and a function that is defined in another room than its header.
+# Promise: Every #include of the tree follows scripts/directions.txt.
+# Promise: scripts/check-directions notices a wrong #include, a circle, a type with two definitions, and a function that
+# is defined in another room than its header.
 # Promise: No file of kernels/ includes one of backends/, and a family of kernels includes another only where
 # scripts/directions.txt says so.
 # Promise: No .c file of src/ has a vendor's name in a text, except for the list of Gantry's own backends.

@@ -77,7 +77,7 @@ typedef struct call_t {
 } call_t;
 
 static call_t call_at(const gantry_model_t *model, size_t value) {
-    const gantry__value_t *v = &model->values[value];
+    const gantry__model_value_t *v = &model->values[value];
     if (v->nested_call > 0) {
         const gantry__nested_call_t *call = &model->nested_calls[v->nested_call - 1];
         const gantry__nested_t *block = &model->nested[call->nested];
@@ -100,7 +100,7 @@ static call_t call_at(const gantry_model_t *model, size_t value) {
 static size_t find_calls(const gantry_model_t *model, call_t *calls) {
     size_t count = 0;
     for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__value_t *value = &model->values[v];
+        const gantry__model_value_t *value = &model->values[v];
         const bool goes_on = value->nested_call > 0
                                  ? v > 0 && model->values[v - 1].nested_call == value->nested_call
                                  : value->part > 0;

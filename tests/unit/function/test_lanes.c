@@ -193,12 +193,13 @@ static void expect_free_assigns(const gantry__schedule_t *schedule, const own_t 
     uint32_t found = 0;
     assert_int_equal(schedule->lane_count, 2);
     assert_int_equal(schedule->overwrite_count, 3); /* own ones, and the shared one once */
-    for (uint32_t i = 0; i < schedule->act_count; ++i) {
-        const gantry__action_t *act = &schedule->acts[i];
-        const gantry_variable_t *variable = schedule->graph->nodes[act->node].variable;
-        if (act->kind != GANTRY__ACTION_ASSIGN || (variable != o->own[0] && variable != o->own[1]))
+    for (uint32_t i = 0; i < schedule->action_count; ++i) {
+        const gantry__action_t *action = &schedule->actions[i];
+        const gantry_variable_t *variable = schedule->graph->nodes[action->node].variable;
+        if (action->kind != GANTRY__ACTION_ASSIGN ||
+            (variable != o->own[0] && variable != o->own[1]))
             continue;
-        assert_int_equal(act->wait_count, 0);
+        assert_int_equal(action->wait_count, 0);
         ++found;
     }
     assert_int_equal(found, 2);

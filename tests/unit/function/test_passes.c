@@ -558,8 +558,8 @@ static void a_value_read_in_part_too_is_not_overwritten(void **state) {
         trace(&f, part_body, &c, 1, without(GANTRY_PASS_ELEMENTWISE_FUSION));
     const gantry__schedule_t *schedule = &planned(function)->schedule;
     assert_int_equal(planned_bytes(function), 2 * COLUMNS * sizeof(float));
-    for (uint32_t i = 0; i < schedule->act_count; ++i)
-        assert_int_equal(schedule->acts[i].overwrite_count, 0);
+    for (uint32_t i = 0; i < schedule->action_count; ++i)
+        assert_int_equal(schedule->actions[i].overwrite_count, 0);
     gantry_function_release(function);
     gantry_variable_release(c.variable);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
@@ -583,8 +583,8 @@ static void copying_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
 
 static uint32_t find_act(gantry_function_t *function, gantry__action_kind_t kind) {
     const gantry__schedule_t *schedule = &planned(function)->schedule;
-    for (uint32_t i = 0; i < schedule->act_count; ++i) {
-        if (schedule->acts[i].kind == kind) return i;
+    for (uint32_t i = 0; i < schedule->action_count; ++i) {
+        if (schedule->actions[i].kind == kind) return i;
     }
     return UINT32_MAX;
 }
@@ -599,8 +599,8 @@ static void copies_follow_their_source(void **state) {
     const uint32_t copy = find_act(early, GANTRY__ACTION_COPY),
                    call = find_act(early, GANTRY__ACTION_CALL);
     assert_int_equal(copy, call + 1);
-    assert_int_equal(schedule->acts[0].kind, GANTRY__ACTION_ARGUMENT);
-    assert_int_equal(schedule->acts[1].kind, GANTRY__ACTION_ARGUMENT);
+    assert_int_equal(schedule->actions[0].kind, GANTRY__ACTION_ARGUMENT);
+    assert_int_equal(schedule->actions[1].kind, GANTRY__ACTION_ARGUMENT);
     assert_int_equal(find_act(late, GANTRY__ACTION_COPY), find_act(late, GANTRY__ACTION_CALL) + 2);
     gantry_function_release(early);
     gantry_function_release(late);

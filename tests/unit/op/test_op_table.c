@@ -273,7 +273,9 @@ static void info_attributes_show_kind_types_and_default(void **state) {
         {"Equal", 1, "incompatible_shape_error: bool = true"},
         {"Exp", 0, "T: type of the floating types"},
         {"ArgMax", 2, "output_type: type of int16, uint16, int32, int64 = int64"},
-        {"Cast", 1, "DstT: type of the floating types, integers and bool (required)"},
+        {"Cast", 1,
+         "DstT: type of the floating types, float8_e4m3fn, float8_e5m2, integers and bool "
+         "(required)"},
         {"Identity", 0, "T: type"},
         {"OneHot", 2, "axis: int = -1"},
         {"BiasAdd", 1, "data_format: string = \"NHWC\""},

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -41,7 +42,8 @@ typedef struct driver_t {
     int releases;
     /* chunks that nobody uses, freed on request */
     gantry__bfc_chunk_t *kept[4];
-    int kept_count, kept_asked;
+    int kept_count;
+    atomic_int kept_asked;
 } driver_t;
 
 static inline void check_unlocked(driver_t *driver) {
