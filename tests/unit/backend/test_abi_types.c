@@ -44,6 +44,8 @@ static const struct {
             ROW(GANTRY_FLOAT16),
             ROW(GANTRY_UINT32),
             ROW(GANTRY_UINT64),
+            ROW(GANTRY_FLOAT8_E5M2),
+            ROW(GANTRY_FLOAT8_E4M3FN),
             ROW(GANTRY_MAX_RANK),
             ROW(GANTRY_OK),
             ROW(GANTRY_CANCELLED),
