@@ -15,6 +15,7 @@ find_package(Threads REQUIRED)
 find_path(cmocka_include cmocka.h REQUIRED)
 find_library(cmocka cmocka REQUIRED)
 include(cmake/gantry_flags.cmake)
+include_directories(${built}/generated) # what the build makes of ops/types.def
 
 add_library(gantry SHARED IMPORTED)
 set_target_properties(gantry PROPERTIES IMPORTED_LOCATION ${built}/lib/libgantry.so INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/include)
