@@ -12,12 +12,12 @@ static void profile_charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
     frame->since_ns = now_ns;
 }
 
-void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps) {
+void gantry__profile_open(gantry__profile_frame_t *frame, bool has_phases) {
     uint64_t now_ns = gantry__event_ns();
     if (innermost) profile_charge(innermost, now_ns);
     *frame = (gantry__profile_frame_t){.outer = innermost,
                                        .phase = GANTRY__PHASE_SCOPE,
-                                       .has_steps = has_steps,
+                                       .has_phases = has_phases,
                                        .since_ns = now_ns,
                                        .begun_ns = now_ns,
                                        .numbers = {.calls = 1}};

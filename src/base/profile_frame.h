@@ -44,7 +44,7 @@ typedef struct gantry__profile_numbers_t {
 typedef struct gantry__profile_frame_t {
     struct gantry__profile_frame_t *outer; /* the call that this one is a part of, or NULL */
     gantry__phase_t phase;
-    bool has_steps;      /* false: a timeline needs only its beginning and end */
+    bool has_phases;     /* false: a timeline needs only its beginning and end */
     bool times_launches; /* the timeline needs launched_ns */
     uint64_t since_ns;
     uint64_t begun_ns;
@@ -55,7 +55,7 @@ typedef struct gantry__profile_frame_t {
 /* The thread's innermost frame; NULL: none. */
 gantry__profile_frame_t *gantry__profile_current(void);
 
-void gantry__profile_open(gantry__profile_frame_t *frame, bool has_steps);
+void gantry__profile_open(gantry__profile_frame_t *frame, bool has_phases);
 /* The frame is the innermost one. */
 void gantry__profile_close(gantry__profile_frame_t *frame);
 
@@ -70,7 +70,7 @@ gantry__phase_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__p
  * phases. */
 static inline gantry__phase_t gantry__profile_enter(gantry__profile_frame_t *frame,
                                                     gantry__phase_t phase) {
-    return frame && frame->has_steps ? gantry__profile_switch(frame, phase) : phase;
+    return frame && frame->has_phases ? gantry__profile_switch(frame, phase) : phase;
 }
 
 /* ---- a phase for a block ---- */

@@ -90,7 +90,7 @@ static gantry__profile_row_t *profile_row_of(gantry__profile_t *profile,
 void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *frame,
                           const gantry__profile_key_t *key) {
     gantry__profile_close(frame);
-    if (frame->has_steps) {
+    if (frame->has_phases) {
         gantry__mutex_lock(&profile->lock);
         gantry__profile_add(&profile_row_of(profile, key)->numbers, &frame->numbers);
         gantry__mutex_unlock(&profile->lock);

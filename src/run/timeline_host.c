@@ -85,7 +85,7 @@ void gantry__host_times_write(gantry__timeline_t *timeline, const gantry__device
     put_host_place(&args, key);
     put_host_number(&args, "bytes_moved", numbers->bytes_moved);
     if (numbers->launches > 1) put_host_number(&args, "launches", numbers->launches);
-    if (frame->has_steps) put_host_steps(&args, numbers->ns);
+    if (frame->has_phases) put_host_steps(&args, numbers->ns);
     gantry__timeline_write(
         timeline,
         &(gantry__timeline_event_t){.phase = 'X',
