@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of the search: the toolkit that a variable names, the active Python and conda
- * environments, the environment of the python3 that PATH finds, those that it may stand for (pyenv,
+ * environments, the environment of the python3 that PATH finds, those that it may start (pyenv,
  * asdf, mise), the user's and the system's packages of Python, the toolkits of the system, the
  * newest version first, and the folders that a container and WSL mount with the driver. pip has a
  * folder for each wheel, or one for all of CUDA 13. In a program with more rights than its caller

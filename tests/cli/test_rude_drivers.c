@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An OpenCL driver or a libcuda that calls exit, _exit or abort while it is opened ends
  * one start of a program at most: gantry doctor reports it, and the next start leaves it out.
- * Promise: gantry doctor goes on beside a driver that hangs, and says that it does not answer.
+ * Promise: gantry doctor goes on while a driver hangs, and says that it does not answer.
  * Promise: What such a driver prints is no part of the output of gantry doctor and gantry devices.
  *
  * The driver is a library of the tests' own, found by the loader as any other. */

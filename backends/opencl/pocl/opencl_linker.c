@@ -120,7 +120,7 @@ static bool is_in_folders(const char *name, const char *const *folders, size_t c
     return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
 }
 
-/* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where
+/* Every link has -lm, -lc and -lgcc. A linker of the system itself looks for them where
  * systems have them; another one (Nix, Conda) knows its own places. Systems without GCC may have
  * a Clang that links its own library instead. */
 static const char *find_missing_library(void) {
