@@ -223,7 +223,7 @@ static bool step_back(number_t *at) {
     return true;
 }
 
-/* A size that a Shape tells. */
+/* A size that a Shape returns. */
 static bool read_size(const number_t *at, int64_t *out) {
     const gantry__node_t *node = node_of_value(at->trace, at->value);
     if (!runs_op(node, GANTRY__OP_ID_Shape)) return false;

@@ -319,7 +319,7 @@ static void pointers_and_pages_are_named(void **state) {
 #define BYTES(text) text, sizeof(text) - 1
 #define GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03"
 
-/* Each is told whatever its name promises. */
+/* Each is named, whatever its extension promises. */
 static void files_of_other_formats_are_named(void **state) {
     (void)state;
     static const struct {

@@ -162,7 +162,7 @@ static void command_that_others_may_write_is_not_started(void **state) {
     }
 }
 
-/* As a program has it that brings the library alone. */
+/* As in a program that brings only the library. */
 static void driver_without_a_trial_is_said_to_be(void **state) {
     (void)state;
     make_copy();

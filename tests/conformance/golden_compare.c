@@ -154,7 +154,7 @@ uint64_t golden_hash(gantry_dtype_t dtype, const void *data, size_t bytes, bool 
     return XXH64_digest(&state);
 }
 
-/* The hash finds what lies between the samples. */
+/* The hash finds a difference between the samples. */
 static int compare_hash(const golden_tensor_t *expected, const golden_tolerance_t *tolerance,
                         const void *actual, char *why, size_t why_bytes) {
     uint64_t hash = golden_hash(expected->dtype, actual, expected->bytes, !tolerance->exact);

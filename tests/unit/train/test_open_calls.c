@@ -295,7 +295,7 @@ static void tapes_hold_functions_that_made_room(void **state) {
     assert_int_equal(gantry_scope_end(s), GANTRY_OK);
 }
 
-/* The outer tape was told the gradient, and not the call. */
+/* The outer tape saw the gradient, and not the call. */
 static void tapes_hold_the_function_of_a_gradient(void **state) {
     kept_t kept = {.count = 4};
     tensor *y = NULL, *first = NULL, *second = NULL;

@@ -511,7 +511,7 @@ static void expect_loops(const loop_t *other, gantry_status_t status, const char
     if (text) expect_everywhere(status, text);
 }
 
-/* Rank 1's own error, of which all others are told. */
+/* Rank 1's own error, which all others return. */
 static void expect_told(const char *text) {
     char told[256];
     (void)snprintf(told, sizeof told, "rank 1 (thread 1) failed: %s", text);
