@@ -6,15 +6,9 @@
  * is no wider than double, the comparison is skipped with that reason; special values are tested
  * everywhere. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kernels/common/dialect.cl"
 #include "kernels/math/math_float64.cl"
@@ -22,6 +16,7 @@
 #include "kernels/math/math_float64_library.cl"
 #include "kernels/math/math_float64_special.cl"
 #include "kernels/math/math_float64_trig.cl"
+#include "test.h"
 
 #include "math_float64_reference.h"
 
@@ -197,8 +192,7 @@ static void skip_without_wider_reference(void) {
     }
 }
 
-static void functions_random_inputs_stay_within_their_bounds(void **state) {
-    (void)state;
+TEST(functions_random_inputs_stay_within_their_bounds) {
     skip_without_wider_reference();
     uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
     int failures = 0;
@@ -217,8 +211,7 @@ static void functions_random_inputs_stay_within_their_bounds(void **state) {
 
 /* The doubles next to multiples of pi/4: there results are smallest, or the reduction moves to the
  * next quarter. */
-static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void **state) {
-    (void)state;
+TEST(quarter_functions_next_to_their_bends_stay_within_their_bounds) {
     skip_without_wider_reference();
     double worst = 0.0;
     for (int eighth = -16; eighth <= 16; ++eighth) {
@@ -238,8 +231,7 @@ static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void 
 
 /* The doubles next to multiples of pi/2, up to the limit of near arguments: there results are
  * smallest. */
-static void sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bounds(void **state) {
-    (void)state;
+TEST(sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bounds) {
     skip_without_wider_reference();
     double worst = 0.0;
     for (long n = 1; n < 680000; n += n < 5000 ? 1 : 37) {
@@ -258,8 +250,7 @@ static void assert_bits(double got, double wanted) {
     assert_true(GANTRY_AS_ULONG(got) == GANTRY_AS_ULONG(wanted));
 }
 
-static void functions_special_inputs_give_the_ieee_results(void **state) {
-    (void)state;
+TEST(functions_special_inputs_give_the_ieee_results) {
     double nan_result = GANTRY_NAN_F64;
     double infinity = GANTRY_INFINITY_F64;
     double other_nan = GANTRY_AS_DOUBLE(UINT64_C(0xfff0000000000123));
@@ -314,7 +305,7 @@ static void functions_special_inputs_give_the_ieee_results(void **state) {
 }
 
 /* Zeros, denormals, infinities, NaNs, integers, and arguments near overflow or underflow. */
-static void functions_special_inputs_agree_with_their_references(void **state) {
+TEST(functions_special_inputs_agree_with_their_references) {
     static const double inputs[] = {
         0.0,
         -0.0,
@@ -342,7 +333,6 @@ static void functions_special_inputs_agree_with_their_references(void **state) {
         1e16,
         -4.5e15,
     };
-    (void)state;
     int failures = 0;
     for (int i = 0; i < SUBJECTS && LDBL_MANT_DIG >= 64; ++i) {
         for (size_t j = 0; j <= sizeof inputs / sizeof inputs[0]; ++j) {
@@ -361,16 +351,9 @@ static void functions_special_inputs_agree_with_their_references(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_special_inputs_give_the_ieee_results),
-        cmocka_unit_test(functions_special_inputs_agree_with_their_references),
-        cmocka_unit_test(quarter_functions_next_to_their_bends_stay_within_their_bounds),
-        cmocka_unit_test(sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bounds),
-        cmocka_unit_test(functions_random_inputs_stay_within_their_bounds),
-    };
     long asked = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
     if (asked > 0) {
         samples = asked;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }
