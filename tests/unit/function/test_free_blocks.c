@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "failing_heap.h"
-#include "function/free_blocks.h"
+#include "function/schedule/free_blocks.h"
 #include "test.h"
 
 #define UNIT 64

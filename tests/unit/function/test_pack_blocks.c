@@ -3,7 +3,7 @@
  * random blocks takes the bytes that live at one time, or nearly. */
 
 #include "failing_heap.h"
-#include "function/pack_blocks.h"
+#include "function/schedule/pack_blocks.h"
 #include "test.h"
 
 enum { MOST = 60, ROUNDS = 300, TIMES = 40 };

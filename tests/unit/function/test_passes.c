@@ -6,7 +6,7 @@
 #include "runtime_fixture.h"
 #include "test.h"
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 #define COLUMNS 4096

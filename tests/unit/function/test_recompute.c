@@ -12,7 +12,7 @@
 #include "json_reader.h"
 #include "test.h"
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 enum { SIDE = 128, DEPTH = 4 };
