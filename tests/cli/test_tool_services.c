@@ -13,8 +13,9 @@
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include "../../tools/gantry/gantry_command.h"
-#include "../../tools/gantry/gantry_tool.h"
+
+#include "command/command.h"
+#include "common/tool.h"
 #include "test.h"
 
 TEST(sizes_are_read_with_their_units) {
