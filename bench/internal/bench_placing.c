@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "bench_internal.h"
-#include "function/function.h"
-#include "function/place_graph.h"
+#include "function/call/function.h"
+#include "function/place/place_graph.h"
 #include "run/dispatch.h"
 
 #define QUICK_ROUNDS 3 /* of a million nodes */

@@ -19,8 +19,8 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "../../tools/gantry/gantry_command.h"
-#include "../../tools/gantry/gantry_tool.h"
+#include "command/command.h"
+#include "common/tool.h"
 
 static void sizes_are_read_with_their_units(void **state) {
     (void)state;

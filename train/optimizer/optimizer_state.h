@@ -30,7 +30,7 @@
  * All 7 joined take 2 MB more memory, and save 1 us of the host's time on PoCL.
  *
  * So small variables are joined and others are not. In a function, the groups of a home are parts
- * of one launch (src/function/pass_updates.c).
+ * of one launch (src/function/pass/pass_updates.c).
  *
  * Fields that are marked "step" belong to the gantry_optimizer_apply that runs, and must not be
  * used after it. Owner: the program has an optimizer until a model takes it over; it owns the

@@ -84,8 +84,9 @@ static void check_source(const char *path) {
 
 static void sources_read_nothing_that_the_table_lacks(void **state) {
     (void)state;
-    static const char *const patterns[] = {"/src/*/*.c", "/backends/*/*.c", "/examples/*.c",
-                                           "/tools/*/*.c"};
+    static const char *const patterns[] = {"/src/*/*.c",        "/src/*/*/*.c",  "/backends/*/*.c",
+                                           "/backends/*/*/*.c", "/examples/*.c", "/tools/*/*.c",
+                                           "/tools/*/*/*.c"};
     size_t files = 0;
     for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; ++p) {
         char pattern[1024];

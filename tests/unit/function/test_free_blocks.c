@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "failing_heap.h"
-#include "function/free_blocks.h"
+#include "function/schedule/free_blocks.h"
 
 #define UNIT 64
 #define MOST 512

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "function_fixture.h"
 
 enum { ELEMENTS = 8 };

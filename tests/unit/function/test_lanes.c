@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "runtime_fixture.h"
 #include "sanitized.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "failing_heap.h"
-#include "function/pack_blocks.h"
+#include "function/schedule/pack_blocks.h"
 
 enum { MOST = 60, ROUNDS = 300, TIMES = 40 };
 

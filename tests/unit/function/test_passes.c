@@ -5,7 +5,7 @@
 
 #include "runtime_fixture.h"
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 #define COLUMNS 4096

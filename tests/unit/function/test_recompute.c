@@ -11,7 +11,7 @@
 #include "function_fixture.h"
 #include "json_reader.h"
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 enum { SIDE = 128, DEPTH = 4 };
