@@ -16,6 +16,7 @@
 #include "fake_module.h"
 #include "test.h"
 
+#include "backend/backend_check.h"
 #include "backend/backend_set.h"
 #include "backend/builtin.h"
 #include "locked_heap.h"
