@@ -199,8 +199,8 @@ const char *gantry_initializer_name(gantry_init_t kind) {
 
 static gantry_status_t init_refuse_member(const gantry_initializer_t *from, const char *member,
                                           double value, const char *accepted) {
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "initializer %s: %s is %g; %s is accepted",
-                              init_rows[from->kind].name, member, value, accepted);
+    return gantry__train_refuse(NULL, "initializer %s: %s is %g; %s is accepted",
+                                init_rows[from->kind].name, member, value, accepted);
 }
 
 static gantry_status_t init_check_members(const gantry_initializer_t *from) {
@@ -238,18 +238,18 @@ static gantry_status_t init_check_tensor(const gantry_initializer_t *from, gantr
     char text[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(shape, text, sizeof text);
     if (gantry_shape_elements(shape) < 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "initializer %s: the shape %s is none; sizes of at least 0, in "
-                                  "up to %d dimensions, are accepted",
-                                  name, text, GANTRY_MAX_RANK);
+        return gantry__train_refuse(NULL,
+                                    "initializer %s: the shape %s is none; sizes of at least 0, in "
+                                    "up to %d dimensions, are accepted",
+                                    name, text, GANTRY_MAX_RANK);
     if (shape->rank < init_rows[from->kind].least_rank ||
         shape->rank > init_rows[from->kind].most_rank)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT, "initializer %s: the shape is %s; %s is accepted", name, text,
+        return gantry__train_refuse(
+            NULL, "initializer %s: the shape is %s; %s is accepted", name, text,
             init_rows[from->kind].most_rank == 2 ? "a matrix" : "one of two dimensions or more");
     if (init_rows[from->kind].needs_float && !gantry__train_is_float(dtype))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "initializer %s: the type is %s; float16, bfloat16, float32 and float64 are accepted",
             name, gantry_dtype_name(dtype));
     return GANTRY_OK;
@@ -257,14 +257,12 @@ static gantry_status_t init_check_tensor(const gantry_initializer_t *from, gantr
 
 static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype_t dtype,
                                  const gantry_shape_t *shape, gantry_initializer_t *out) {
-    if (!given)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_initialize: the initializer is NULL");
+    if (!given) return gantry__train_refuse(NULL, "gantry_initialize: the initializer is NULL");
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out,
                                             "gantry_initialize: initializer"));
     if (!init_exists(out->kind))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_initialize: %d is no kind; GANTRY_INIT_ZEROS to GANTRY_INIT_IDENTITY are accepted",
             (int)out->kind);
     init_fill_defaults(out);

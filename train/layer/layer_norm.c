@@ -18,9 +18,8 @@ static bool take_axes(const char *kind, const gantry_norm_options_t *o, size_t m
     n->axis_count = 1;
     if (!o->axes && o->axis_count == 0) return true;
     if (!o->axes || o->axis_count == 0 || o->axis_count > most) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer %s: %zu axes%s; an array of 1 to %zu is accepted", kind,
-                                 o->axis_count, o->axes ? "" : " at NULL", most);
+        (void)gantry__train_refuse(NULL, "layer %s: %zu axes%s; an array of 1 to %zu is accepted",
+                                   kind, o->axis_count, o->axes ? "" : " at NULL", most);
         return false;
     }
     n->axis_count = o->axis_count;
@@ -39,9 +38,8 @@ gantry_layer_t *gantry__norm_layer(const gantry_layer_kind_t *kind, size_t most_
                 .has_scale = !o.no_scale,
                 .has_offset = !o.no_center};
     if (!(n.epsilon > 0) || !(n.momentum >= 0 && n.momentum < 1)) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer %s: epsilon %g and momentum %g; a positive number and [0, 1) are accepted",
+        (void)gantry__train_refuse(
+            NULL, "layer %s: epsilon %g and momentum %g; a positive number and [0, 1) are accepted",
             kind->name, o.epsilon, o.momentum);
         return NULL;
     }
@@ -62,8 +60,8 @@ gantry_status_t gantry__norm_find_axes(gantry_layer_t *layer, const gantry_shape
         const int32_t axis = n->axes[i] < 0 ? n->axes[i] + inputs->rank : n->axes[i],
                       least = i == 0 ? 1 : n->axes[i - 1] + 1;
         if (axis < least || axis >= inputs->rank)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "layer %s: axis %d of an input of rank %d; ascending ones from 1 to %d are accepted",
                 kind, n->axes[i], inputs->rank, inputs->rank - 1);
         n->axes[i] = axis;

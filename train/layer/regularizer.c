@@ -13,9 +13,8 @@
 
 static gantry_status_t regularizer_check_size(const char *what, const char *field, double value) {
     if (isfinite(value) && value >= 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s: %s is %g; a number of 0 or more is accepted", what, field,
-                              value);
+    return gantry__train_refuse(NULL, "%s: %s is %g; a number of 0 or more is accepted", what,
+                                field, value);
 }
 
 gantry_status_t gantry__regularizer_read(const gantry_regularizer_t *given, const char *what,
@@ -28,16 +27,15 @@ gantry_status_t gantry__regularizer_read(const gantry_regularizer_t *given, cons
 
 static gantry_status_t check_range(const gantry_constraint_t *c, const char *what) {
     if (c->kind == GANTRY_MIN_MAX_NORM && c->min_value > c->max_value)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: min_value is %g; a number up to max_value, %g, is accepted",
-                                  what, c->min_value, c->max_value);
+        return gantry__train_refuse(
+            NULL, "%s: min_value is %g; a number up to max_value, %g, is accepted", what,
+            c->min_value, c->max_value);
     if (c->rate > 1)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: rate is %g; a number up to 1 is accepted", what, c->rate);
+        return gantry__train_refuse(NULL, "%s: rate is %g; a number up to 1 is accepted", what,
+                                    c->rate);
     if (c->axis_count > sizeof c->axes / sizeof c->axes[0])
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: axis_count is %zu; up to 4 are accepted", what,
-                                  c->axis_count);
+        return gantry__train_refuse(NULL, "%s: axis_count is %zu; up to 4 are accepted", what,
+                                    c->axis_count);
     return GANTRY_OK;
 }
 
@@ -45,10 +43,9 @@ gantry_status_t gantry__constraint_read(const gantry_constraint_t *given, const 
                                         gantry_constraint_t *out) {
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out, what));
     if ((unsigned)out->kind > GANTRY_MIN_MAX_NORM)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: %d is no kind; GANTRY_CONSTRAINT_NONE to GANTRY_MIN_MAX_NORM are accepted", what,
-            (int)out->kind);
+        return gantry__train_refuse(
+            NULL, "%s: %d is no kind; GANTRY_CONSTRAINT_NONE to GANTRY_MIN_MAX_NORM are accepted",
+            what, (int)out->kind);
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "max_value", out->max_value));
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "min_value", out->min_value));
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "rate", out->rate));
@@ -64,9 +61,9 @@ gantry_status_t gantry__constraint_fits(const gantry_constraint_t *constraint, i
     if (constraint->kind <= GANTRY_NON_NEG) return GANTRY_OK;
     for (size_t i = 0; i < constraint->axis_count; ++i) {
         if (constraint->axes[i] < -rank || constraint->axes[i] >= rank)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT, "%s: axis %d of weights of rank %d; %d to %d are accepted",
-                what, (int)constraint->axes[i], (int)rank, (int)-rank, (int)rank - 1);
+            return gantry__train_refuse(
+                NULL, "%s: axis %d of weights of rank %d; %d to %d are accepted", what,
+                (int)constraint->axes[i], (int)rank, (int)-rank, (int)rank - 1);
     }
     return GANTRY_OK;
 }

@@ -41,21 +41,19 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
     const double smoothing = options->label_smoothing;
     const bool smooths = loss_smooths(loss);
     if (!(smoothing >= 0 && smoothing <= (smooths ? 1 : 0)))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: label_smoothing is %g; %s is accepted", loss_rows[loss].name,
-                                  smoothing, smooths ? "0 to 1" : "0");
+        return gantry__train_refuse(NULL, "%s: label_smoothing is %g; %s is accepted",
+                                    loss_rows[loss].name, smoothing, smooths ? "0 to 1" : "0");
     if (!(options->delta >= 0))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
-                                  loss_rows[loss].name, options->delta);
+        return gantry__train_refuse(NULL,
+                                    "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
+                                    loss_rows[loss].name, options->delta);
     if (!(options->gamma >= 0 && options->gamma < 1e100))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: gamma is %g; a number above 0, or 0 for 2, is accepted",
-                                  loss_rows[loss].name, options->gamma);
+        return gantry__train_refuse(NULL,
+                                    "%s: gamma is %g; a number above 0, or 0 for 2, is accepted",
+                                    loss_rows[loss].name, options->gamma);
     if (!(options->alpha >= 0 && options->alpha <= 1))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: alpha is %g; a number above 0, up to 1, or 0 for 0.25, is accepted",
+        return gantry__train_refuse(
+            NULL, "%s: alpha is %g; a number above 0, up to 1, or 0 for 0.25, is accepted",
             loss_rows[loss].name, options->alpha);
     return GANTRY_OK;
 }
@@ -63,25 +61,25 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
 gantry_status_t gantry__train_loss_function(gantry_loss_t loss,
                                             const gantry_loss_options_t *options) {
     if ((loss == GANTRY_OWN_LOSS) == (options->function != NULL)) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: function is %s; %s is accepted",
-                              loss_rows[loss].name, options->function ? "given" : "NULL",
-                              options->function
-                                  ? "GANTRY_OWN_LOSS with a function, and another loss without one,"
-                                  : "the function of GANTRY_OWN_LOSS");
+    return gantry__train_refuse(
+        NULL, "%s: function is %s; %s is accepted", loss_rows[loss].name,
+        options->function ? "given" : "NULL",
+        options->function ? "GANTRY_OWN_LOSS with a function, and another loss without one,"
+                          : "the function of GANTRY_OWN_LOSS");
 }
 
 gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss_options_t *given,
                                            gantry_loss_options_t *out) {
     if (!loss_exists(loss))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to %s are accepted",
             (int)loss, loss_rows[LOSS_COUNT - 1].constant);
     GANTRY__TRAIN_TRY(
         gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
     if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: %d is no reduction; GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE, ..._SUM, ..._NONE and ..._MEAN_WITH_SAMPLE_WEIGHT are accepted",
             loss_rows[loss].name, (int)out->reduction);
     GANTRY__TRAIN_TRY(loss_check_numbers(loss, out));

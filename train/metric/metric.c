@@ -16,34 +16,29 @@
 
 static gantry_status_t metric_check_dtype(const char *call, gantry_dtype_t dtype) {
     if (dtype == GANTRY_DTYPE_NONE || gantry__train_is_float(dtype)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "%s: dtype is %s; float16, bfloat16, float32 and float64 are accepted", call,
+    return gantry__train_refuse(
+        NULL, "%s: dtype is %s; float16, bfloat16, float32 and float64 are accepted", call,
         gantry_dtype_name(dtype));
 }
 
 static gantry_status_t metric_check_numbers(const char *call,
                                             const gantry_metric_options_t *options) {
     if (options->curve != GANTRY_CURVE_ROC && options->curve != GANTRY_CURVE_PR)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: %d is no curve; GANTRY_CURVE_ROC and GANTRY_CURVE_PR are accepted", call,
+        return gantry__train_refuse(
+            NULL, "%s: %d is no curve; GANTRY_CURVE_ROC and GANTRY_CURVE_PR are accepted", call,
             (int)options->curve);
     if (options->top_k < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: top_k is %d; a number of at least 1, or 0 for all classes, is accepted", call,
-            (int)options->top_k);
+        return gantry__train_refuse(
+            NULL, "%s: top_k is %d; a number of at least 1, or 0 for all classes, is accepted",
+            call, (int)options->top_k);
     if (options->class_id && *options->class_id < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: class_id is %d; a place of the last dimension, from 0 on, is accepted", call,
+        return gantry__train_refuse(
+            NULL, "%s: class_id is %d; a place of the last dimension, from 0 on, is accepted", call,
             (int)*options->class_id);
     if ((options->thresholds != NULL) != (options->threshold_count > 0))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: %zu thresholds %s; an array of 1 and more, or NULL and 0, are accepted", call,
-            options->threshold_count, options->thresholds ? "in an array" : "at NULL");
+        return gantry__train_refuse(
+            NULL, "%s: %zu thresholds %s; an array of 1 and more, or NULL and 0, are accepted",
+            call, options->threshold_count, options->thresholds ? "in an array" : "at NULL");
     return GANTRY_OK;
 }
 

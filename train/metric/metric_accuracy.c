@@ -148,8 +148,8 @@ static gantry_metric_t *top_k_create(const gantry__train_metric_kind_t *kind, co
                                      const char *name, int32_t k,
                                      const gantry_metric_options_t *options) {
     if (k < 1) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "%s: k is %d; a number of at least 1 is accepted", call, (int)k);
+        (void)gantry__train_refuse(NULL, "%s: k is %d; a number of at least 1 is accepted", call,
+                                   (int)k);
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);

@@ -143,9 +143,9 @@ gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *o
         .result = auc_result,
     };
     if (thresholds != 0 && thresholds < 2) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_auc: %d thresholds; at least 2, or 0 for 200, are accepted", (int)thresholds);
+        (void)gantry__train_refuse(
+            NULL, "gantry_auc: %d thresholds; at least 2, or 0 for 200, are accepted",
+            (int)thresholds);
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(&kind, "gantry_auc", "auc", options);

@@ -176,9 +176,9 @@ static gantry_status_t read_thresholds(gantry_metric_t *metric, const char *call
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof options, &options, sizeof options, call));
     for (size_t i = 0; i < options.threshold_count; ++i) {
         if (!is_threshold(options.thresholds[i]))
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "%s: threshold %zu is %g; a number from 0 to 1 is accepted",
-                                      call, i, options.thresholds[i]);
+            return gantry__train_refuse(NULL,
+                                        "%s: threshold %zu is %g; a number from 0 to 1 is accepted",
+                                        call, i, options.thresholds[i]);
     }
     if (options.threshold_count == 1) metric->threshold = options.thresholds[0];
     if (options.threshold_count <= 1) return GANTRY_OK;
@@ -194,10 +194,9 @@ static gantry_metric_t *confusion_create(const gantry__train_metric_kind_t *kind
                                          const char *name, double threshold,
                                          const gantry_metric_options_t *options) {
     if (!is_threshold(threshold) && !is_no_threshold(threshold)) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: threshold is %g; a number from 0 to 1, or -INFINITY for none, is accepted", call,
-            threshold);
+        (void)gantry__train_refuse(
+            NULL, "%s: threshold is %g; a number from 0 to 1, or -INFINITY for none, is accepted",
+            call, threshold);
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);

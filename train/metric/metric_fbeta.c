@@ -119,20 +119,19 @@ static const gantry_tensor_t *fbeta_result(
 static gantry_status_t fbeta_check(const char *call, int64_t classes, double beta,
                                    gantry_average_t average, double threshold) {
     if (classes < 1 || classes > INT32_MAX)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: classes is %lld; 1 to 2147483647 are accepted", call,
-                                  (long long)classes);
+        return gantry__train_refuse(NULL, "%s: classes is %lld; 1 to 2147483647 are accepted", call,
+                                    (long long)classes);
     if (!(beta > 0 && beta < 1e100))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: beta is %g; a number above 0 is accepted", call, beta);
+        return gantry__train_refuse(NULL, "%s: beta is %g; a number above 0 is accepted", call,
+                                    beta);
     if ((unsigned)average > GANTRY_AVERAGE_WEIGHTED)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: %d is no average; GANTRY_AVERAGE_NONE, ..._MICRO, ..._MACRO and ..._WEIGHTED are accepted",
             call, (int)average);
     if (threshold >= 0 && threshold <= 1) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%s: threshold is %g; a number above 0, up to 1, or 0 for the largest prediction, is accepted",
         call, threshold);
 }

@@ -107,8 +107,8 @@ gantry_metric_t *gantry_loss_metric(gantry_loss_t loss, const gantry_loss_option
     gantry_loss_options_t read;
     if (gantry__train_loss_options(loss, loss_options, &read) != GANTRY_OK) return NULL;
     if (read.sample_weights) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "gantry_loss_metric: sample_weights of the loss are given; gantry_metric_update takes them");
         return NULL;
     }

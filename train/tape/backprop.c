@@ -179,10 +179,9 @@ static gantry_status_t backprop_check_gradient(const gantry__record_t *record, s
     char got[256], accepted[256];
     (void)gantry_shape_format(given, got, sizeof got);
     (void)gantry_shape_format(shape, accepted, sizeof accepted);
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "the gradient of op %s for input %zu is %s%s; %s%s is accepted",
-                              record->op, input, gantry_dtype_name(gantry_tensor_dtype(gradient)),
-                              got, gantry_dtype_name(dtype), accepted);
+    return gantry__train_refuse(
+        NULL, "the gradient of op %s for input %zu is %s%s; %s%s is accepted", record->op, input,
+        gantry_dtype_name(gantry_tensor_dtype(gradient)), got, gantry_dtype_name(dtype), accepted);
 }
 
 static gantry_status_t keep_slices(backprop_t *b, uint32_t number,
