@@ -89,8 +89,7 @@ gantry_status_t gantry__norm_add_scale_and_offset(gantry_layer_t *layer,
 
 /* ---- called ---- */
 
-const gantry_tensor_t *gantry__norm_spread(gantry_scope_t *s, const gantry__norm_t *n,
-                                           const gantry_tensor_t *x, const gantry_tensor_t *value) {
+tensor *gantry__norm_spread(gantry_scope_t *s, const gantry__norm_t *n, tensor *x, tensor *value) {
     const gantry_shape_t *from = gantry_tensor_shape(x);
     const int32_t first = n->axes[0];
     gantry_shape_t shape = {.rank = from->rank - first};
@@ -109,13 +108,11 @@ static tensor *same_everywhere(gantry_scope_t *s, const norm_t *n, tensor *x, do
     return gantry_fill(s, shape, gantry__train_constant(s, dtype, value));
 }
 
-const gantry_tensor_t *gantry__norm_scale(const gantry_layer_call_t *call,
-                                          const gantry__norm_t *n) {
+tensor *gantry__norm_scale(const gantry_layer_call_t *call, const gantry__norm_t *n) {
     return n->has_scale ? call->weights[0] : same_everywhere(call->scope, n, call->inputs[0], 1);
 }
 
-const gantry_tensor_t *gantry__norm_offset(const gantry_layer_call_t *call,
-                                           const gantry__norm_t *n) {
+tensor *gantry__norm_offset(const gantry_layer_call_t *call, const gantry__norm_t *n) {
     return n->has_offset ? call->weights[n->has_scale]
                          : same_everywhere(call->scope, n, call->inputs[0], 0);
 }

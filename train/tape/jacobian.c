@@ -224,10 +224,10 @@ static gantry_status_t jacobian_check_call(jacobian_t *j, bool is_batch, tensor 
     return gantry__train_hand_on(j->outer, status);
 }
 
-gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t *target,
+gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, tensor *target,
                                      const gantry_source_t *sources, size_t source_count,
                                      const gantry_gradient_options_t *options,
-                                     const gantry_tensor_t **out_jacobians) {
+                                     tensor **out_jacobians) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     jacobian_t j = {.tape = tape,
                     .target = target,
@@ -240,9 +240,7 @@ gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t 
     return jacobian_compute(&j, out_jacobians);
 }
 
-const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,
-                                                  const gantry_tensor_t *target,
-                                                  const gantry_tensor_t *source) {
+tensor *gantry_tape_batch_jacobian(gantry_tape_t *tape, tensor *target, tensor *source) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
     const gantry_source_t sources = {.tensor = source};
