@@ -28,36 +28,30 @@
 #define TREE_IN double
 #define TREE_ACC double
 #define TREE_LOAD(x) (x)
-#define TREE_OP(a, b) SUM(a, b)
-#define TREE_IDENTITY 0
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_f32
 #define TREE_IN float
 #define TREE_ACC float
 #define TREE_LOAD(x) (x)
+#undef TREE_OP
 #define TREE_OP(a, b) MAX(a, b)
+#undef TREE_IDENTITY
 #define TREE_IDENTITY -INFINITY
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_f64
 #define TREE_IN double
 #define TREE_ACC double
 #define TREE_LOAD(x) (x)
-#define TREE_OP(a, b) MAX(a, b)
-#define TREE_IDENTITY -INFINITY
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_f16
 #define TREE_IN uint16_t
 #define TREE_ACC float
 #define TREE_LOAD(x) gantry__f16_to_f32(x)
-#define TREE_OP(a, b) MAX(a, b)
-#define TREE_IDENTITY -INFINITY
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_bf16
 #define TREE_IN uint16_t
 #define TREE_ACC float
 #define TREE_LOAD(x) gantry__bf16_to_f32(x)
-#define TREE_OP(a, b) MAX(a, b)
-#define TREE_IDENTITY -INFINITY
 #include "kernels/reduce/reduce_cpu_tree.h"
 
 #define SOFT_NAME(x) x##_f32

@@ -8,79 +8,69 @@
 #include "kernels/reduce/reduce_cpu.h"
 #include "kernels/reduce/reduce_cpu_finish.h"
 
-#define SUM(a, b) ((a) + (b))
-#define PRODUCT(a, b) ((a) * (b))
-
 typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
 
-#define JOIN_NAME(x) sums_##x##_f32
-#define JOIN_ACC float
-#define JOIN_OP(a, b) SUM(a, b)
-#define JOIN_IDENTITY 0
-#define JOIN_PUT put_f32
+/* ---- products ---- */
+
+#define TREE_OP(a, b) ((a) * (b))
+#define TREE_IDENTITY 1
+
+#define TREE_NAME(x) products_##x##_f32
+#define TREE_ACC float
+#define TREE_PUT put_f32
 #include "kernels/reduce/reduce_cpu_join.h"
 
-#define JOIN_NAME(x) sums_##x##_f64
-#define JOIN_ACC double
-#define JOIN_OP(a, b) SUM(a, b)
-#define JOIN_IDENTITY 0
-#define JOIN_PUT put_f64
+#define TREE_NAME(x) products_##x##_f64
+#define TREE_ACC double
+#define TREE_PUT put_f64
 #include "kernels/reduce/reduce_cpu_join.h"
 
-#define JOIN_NAME(x) sums_##x##_u32
-#define JOIN_ACC uint32_t
-#define JOIN_OP(a, b) SUM(a, b)
-#define JOIN_IDENTITY 0
-#define JOIN_PUT put_u32
+#define TREE_NAME(x) products_##x##_u32
+#define TREE_ACC uint32_t
+#define TREE_PUT put_u32
 #include "kernels/reduce/reduce_cpu_join.h"
 
-#define JOIN_NAME(x) sums_##x##_u64
-#define JOIN_ACC uint64_t
-#define JOIN_OP(a, b) SUM(a, b)
-#define JOIN_IDENTITY 0
-#define JOIN_PUT put_u64
+#define TREE_NAME(x) products_##x##_u64
+#define TREE_ACC uint64_t
+#define TREE_PUT put_u64
 #include "kernels/reduce/reduce_cpu_join.h"
 
-#define JOIN_NAME(x) products_##x##_f32
-#define JOIN_ACC float
-#define JOIN_OP(a, b) PRODUCT(a, b)
-#define JOIN_IDENTITY 1
-#define JOIN_PUT put_f32
+#define WRAPPING_NAME(x) x##_product
+#define WRAPPING_JOIN(x) products_##x
+#define WRAPPING_LOAD(type, x) ((type)(x))
+#include "kernels/reduce/reduce_cpu_wrapping.h"
+
+#undef TREE_OP
+#undef TREE_IDENTITY
+
+/* ---- sums ---- */
+
+#define TREE_OP(a, b) ((a) + (b))
+#define TREE_IDENTITY 0
+
+#define TREE_NAME(x) sums_##x##_f32
+#define TREE_ACC float
+#define TREE_PUT put_f32
 #include "kernels/reduce/reduce_cpu_join.h"
 
-#define JOIN_NAME(x) products_##x##_f64
-#define JOIN_ACC double
-#define JOIN_OP(a, b) PRODUCT(a, b)
-#define JOIN_IDENTITY 1
-#define JOIN_PUT put_f64
+#define TREE_NAME(x) sums_##x##_f64
+#define TREE_ACC double
+#define TREE_PUT put_f64
 #include "kernels/reduce/reduce_cpu_join.h"
 
-#define JOIN_NAME(x) products_##x##_u32
-#define JOIN_ACC uint32_t
-#define JOIN_OP(a, b) PRODUCT(a, b)
-#define JOIN_IDENTITY 1
-#define JOIN_PUT put_u32
+#define TREE_NAME(x) sums_##x##_u32
+#define TREE_ACC uint32_t
+#define TREE_PUT put_u32
 #include "kernels/reduce/reduce_cpu_join.h"
 
-#define JOIN_NAME(x) products_##x##_u64
-#define JOIN_ACC uint64_t
-#define JOIN_OP(a, b) PRODUCT(a, b)
-#define JOIN_IDENTITY 1
-#define JOIN_PUT put_u64
+#define TREE_NAME(x) sums_##x##_u64
+#define TREE_ACC uint64_t
+#define TREE_PUT put_u64
 #include "kernels/reduce/reduce_cpu_join.h"
 
 #define WRAPPING_NAME(x) x##_sum
 #define WRAPPING_JOIN(x) sums_##x
 #define WRAPPING_LOAD(type, x) ((type)(x))
-#define WRAPPING_OP(a, b) SUM(a, b)
-#define WRAPPING_IDENTITY 0
-#include "kernels/reduce/reduce_cpu_wrapping.h"
-
-#define WRAPPING_NAME(x) x##_product
-#define WRAPPING_JOIN(x) products_##x
-#define WRAPPING_LOAD(type, x) ((type)(x))
-#define WRAPPING_OP(a, b) PRODUCT(a, b)
-#define WRAPPING_IDENTITY 1
 #include "kernels/reduce/reduce_cpu_wrapping.h"
 
 #define SQUARE(type) \
@@ -93,70 +83,32 @@ SQUARE(uint64_t)
 #define WRAPPING_NAME(x) x##_squares
 #define WRAPPING_JOIN(x) sums_##x
 #define WRAPPING_LOAD(type, x) square_of_##type(x)
-#define WRAPPING_OP(a, b) SUM(a, b)
-#define WRAPPING_IDENTITY 0
 #include "kernels/reduce/reduce_cpu_wrapping.h"
 
 /* Sums of small integers in 64 bits, for their mean. */
-#define BODY_NAME(x) x##_wide_i8
-#define BODY_ROLLS
-#define BODY_IN int8_t
-#define BODY_ACC uint64_t
-#define BODY_LOAD(x) (uint64_t)(x)
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#define BODY_JOIN(x) sums_##x##_u64
-#include "kernels/reduce/reduce_cpu_body.h"
+#define TREE_NAME(x) x##_wide_i8
+#define TREE_IN int8_t
+#include "kernels/reduce/reduce_cpu_wide.h"
 
-#define BODY_NAME(x) x##_wide_u8
-#define BODY_ROLLS
-#define BODY_IN uint8_t
-#define BODY_ACC uint64_t
-#define BODY_LOAD(x) (uint64_t)(x)
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#define BODY_JOIN(x) sums_##x##_u64
-#include "kernels/reduce/reduce_cpu_body.h"
+#define TREE_NAME(x) x##_wide_u8
+#define TREE_IN uint8_t
+#include "kernels/reduce/reduce_cpu_wide.h"
 
-#define BODY_NAME(x) x##_wide_i16
-#define BODY_ROLLS
-#define BODY_IN int16_t
-#define BODY_ACC uint64_t
-#define BODY_LOAD(x) (uint64_t)(x)
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#define BODY_JOIN(x) sums_##x##_u64
-#include "kernels/reduce/reduce_cpu_body.h"
+#define TREE_NAME(x) x##_wide_i16
+#define TREE_IN int16_t
+#include "kernels/reduce/reduce_cpu_wide.h"
 
-#define BODY_NAME(x) x##_wide_u16
-#define BODY_ROLLS
-#define BODY_IN uint16_t
-#define BODY_ACC uint64_t
-#define BODY_LOAD(x) (uint64_t)(x)
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#define BODY_JOIN(x) sums_##x##_u64
-#include "kernels/reduce/reduce_cpu_body.h"
+#define TREE_NAME(x) x##_wide_u16
+#define TREE_IN uint16_t
+#include "kernels/reduce/reduce_cpu_wide.h"
 
-#define BODY_NAME(x) x##_wide_i32
-#define BODY_ROLLS
-#define BODY_IN int32_t
-#define BODY_ACC uint64_t
-#define BODY_LOAD(x) (uint64_t)(x)
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#define BODY_JOIN(x) sums_##x##_u64
-#include "kernels/reduce/reduce_cpu_body.h"
+#define TREE_NAME(x) x##_wide_i32
+#define TREE_IN int32_t
+#include "kernels/reduce/reduce_cpu_wide.h"
 
-#define BODY_NAME(x) x##_wide_u32
-#define BODY_ROLLS
-#define BODY_IN uint32_t
-#define BODY_ACC uint64_t
-#define BODY_LOAD(x) (uint64_t)(x)
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#define BODY_JOIN(x) sums_##x##_u64
-#include "kernels/reduce/reduce_cpu_body.h"
+#define TREE_NAME(x) x##_wide_u32
+#define TREE_IN uint32_t
+#include "kernels/reduce/reduce_cpu_wide.h"
 
 enum { WRAPPING_TYPES = 8 };
 

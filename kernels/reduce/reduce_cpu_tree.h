@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reduction tree of kernels/reduce/reduce.cl as loops that compilers turn into vector code. It
  * has no guard, because files that are compiled once for each instruction set include it once per
- * type and operation. The includer must define these, which the file undefines at its end:
+ * type and operation. The includer must define the operation, for all instances that follow:
+ *
+ *   TREE_OP(a, b)  the operation, a earlier than b
+ *   TREE_IDENTITY  its identity (+0, -infinity, ...)
+ *
+ * and for each instance these, which the file undefines at its end, unless it is a part of
+ * reduce_cpu_body.h or reduce_cpu_join.h, which define TREE_GOES_ON:
  *
  *   TREE_NAME(x)   the name of x in this instance
  *   TREE_IN        element type of the input
  *   TREE_ACC       type of partial results
- *   TREE_OP(a, b)  the operation, a earlier than b
- *   TREE_IDENTITY  its identity (+0, -infinity, ...)
  *   TREE_LOAD(x)   an element of the input as it enters its lane
  *   TREE_ROLLS     may be defined if loading an element takes most of the time, so that an
  *                  unrolled loop over lanes would gain nothing
@@ -135,10 +139,7 @@ static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count) {
 
 #undef TREE_LANES_LOOP
 #undef TREE_ROLLED
-#undef TREE_ROLLS
-#undef TREE_NAME
-#undef TREE_IN
-#undef TREE_ACC
-#undef TREE_LOAD
-#undef TREE_OP
-#undef TREE_IDENTITY
+#ifndef TREE_GOES_ON
+#include "kernels/reduce/reduce_cpu_tree_end.h"
+#endif
+#undef TREE_GOES_ON

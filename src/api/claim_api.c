@@ -20,7 +20,7 @@ static const char *folder_of(gantry_runtime_t *runtime) {
 }
 
 static gantry_status_t claim_check(const gantry_claim_t *claim) {
-    if (!claim) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the claim is NULL");
+    if (!claim) return gantry__refuse("the claim is NULL");
     return gantry__runtime_check(claim->runtime);
 }
 
@@ -33,8 +33,7 @@ static void free_claim(gantry_runtime_t *runtime, gantry_claim_t *claim) {
 
 gantry_status_t gantry_claim_create(gantry_runtime_t *runtime, const char *command,
                                     gantry_claim_t **out_claim) {
-    if (!out_claim)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_claim_create: out_claim is NULL");
+    if (!out_claim) return gantry__refuse("gantry_claim_create: out_claim is NULL");
     *out_claim = NULL;
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     gantry_claim_t *claim = gantry__heap_zalloc(&runtime->heap, sizeof *claim);

@@ -14,7 +14,7 @@ gantry_status_t gantry__list_check(size_t capacity, const void *list, const size
                                    size_t known_bytes, const char *what,
                                    uint32_t *out_struct_size) {
     *out_struct_size = (uint32_t)known_bytes;
-    if (!out_count) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out_count is NULL", what);
+    if (!out_count) return gantry__refuse("%s: out_count is NULL", what);
     return capacity > 0 ? gantry__struct_check(list, known_bytes, what, out_struct_size)
                         : GANTRY_OK;
 }
@@ -22,8 +22,7 @@ gantry_status_t gantry__list_check(size_t capacity, const void *list, const size
 static gantry_status_t device_check_list(size_t capacity, const void *out_devices,
                                          const size_t *out_count, const char *call) {
     if (!out_count || (capacity > 0 && !out_devices))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL", call,
-                            out_count ? "out_devices" : "out_count");
+        return gantry__refuse("%s: %s is NULL", call, out_count ? "out_devices" : "out_count");
     return GANTRY_OK;
 }
 
@@ -33,8 +32,7 @@ static gantry_status_t read_type(const char *call, const char **type) {
     size_t length =
         strspn(*type, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
     if (length == 0 || (*type)[length] != '\0') {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%s: the type is \"%.100s\"; a type such as \"GPU\" is accepted, or NULL for all", call,
             *type);
     }
@@ -45,8 +43,7 @@ static gantry_status_t read_type(const char *call, const char **type) {
 
 static gantry_status_t check_name(const char *name, const char *call) {
     if (name) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s: the device is NULL; a text such as \"GPU:0\" is accepted", call);
+    return gantry__refuse("%s: the device is NULL; a text such as \"GPU:0\" is accepted", call);
 }
 
 gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const char *type,
@@ -69,9 +66,7 @@ gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const ch
 
 gantry_status_t gantry_find_physical_device(gantry_runtime_t *runtime, const char *name,
                                             const gantry_physical_device_t **out_device) {
-    if (!out_device)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_find_physical_device: out_device is NULL");
+    if (!out_device) return gantry__refuse("gantry_find_physical_device: out_device is NULL");
     *out_device = NULL;
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(check_name(name, "gantry_find_physical_device"));
@@ -107,8 +102,7 @@ gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime,
                                            size_t count, const char *type) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (count > 0 && !devices)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_set_visible_devices: %zu devices are given at NULL", count);
+        return gantry__refuse("gantry_set_visible_devices: %zu devices are given at NULL", count);
     GANTRY__TRY(read_type("gantry_set_visible_devices", &type));
     return gantry__device_set_visible(&runtime->devices, devices, count, type);
 }
@@ -214,9 +208,7 @@ gantry_status_t gantry__find_device(gantry_runtime_t *runtime, const char *name,
 
 gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char *name,
                                            const gantry_logical_device_t **out_device) {
-    if (!out_device)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_find_logical_device: out_device is NULL");
+    if (!out_device) return gantry__refuse("gantry_find_logical_device: out_device is NULL");
     *out_device = NULL;
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, name, "gantry_find_logical_device", &device));

@@ -35,14 +35,12 @@ static gantry_status_t check_shape(elements_t *self) {
     const int64_t count = gantry_shape_elements(&self->shape);
     const size_t item = gantry_dtype_size(self->dtype);
     if (item == 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_load_elements: type %d is none of gantry_dtype_t",
-                            (int)self->dtype);
+        return gantry__refuse("gantry_load_elements: type %d is none of gantry_dtype_t",
+                              (int)self->dtype);
     if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / item) {
         char text[GANTRY_MAX_RANK * 24];
         (void)gantry_shape_format(&self->shape, text, sizeof text);
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_load_elements: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a size that fits into memory are accepted",
             text, self->shape.rank, GANTRY_MAX_RANK);
     }
@@ -54,15 +52,14 @@ static gantry_status_t check_shape(elements_t *self) {
 static gantry_status_t check_file(const elements_t *self, int64_t offset) {
     struct stat info;
     if (!self->path)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_load_elements: the path is NULL; the file's name is accepted");
+        return gantry__refuse(
+            "gantry_load_elements: the path is NULL; the file's name is accepted");
     if (fstat(self->file, &info) != 0 || !S_ISREG(info.st_mode))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_load_elements: the descriptor %d of '%s' is no open plain file",
-                            self->file, self->path);
+        return gantry__refuse(
+            "gantry_load_elements: the descriptor %d of '%s' is no open plain file", self->file,
+            self->path);
     if (offset < 0)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_load_elements: the offset is %" PRId64 "; 0 and more are accepted", offset);
     const uint64_t size = (uint64_t)info.st_size;
     if (self->at <= size && self->bytes <= size - self->at) return GANTRY_OK;

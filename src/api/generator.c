@@ -35,8 +35,7 @@ static gantry__philox_t place_of_seed(int64_t seed) {
 static gantry_status_t check_create(const gantry_runtime_t *runtime,
                                     gantry_random_algorithm_t algorithm,
                                     gantry_generator_t **out_generator) {
-    if (!out_generator)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generator is NULL");
+    if (!out_generator) return gantry__refuse("generator: out_generator is NULL");
     *out_generator = NULL;
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (algorithm == GANTRY_RANDOM_PHILOX || algorithm == GANTRY_RANDOM_AUTO) return GANTRY_OK;
@@ -72,9 +71,7 @@ gantry_status_t gantry_generator_from_state(gantry_runtime_t *runtime,
                                             gantry_random_algorithm_t algorithm,
                                             gantry_generator_t **out_generator) {
     GANTRY__TRY(check_create(runtime, algorithm, out_generator));
-    if (!state)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "generator: the state is NULL; three numbers are accepted");
+    if (!state) return gantry__refuse("generator: the state is NULL; three numbers are accepted");
     return generator_create(runtime, place_of_state(state), out_generator);
 }
 
@@ -98,7 +95,7 @@ void gantry_generator_release(gantry_generator_t *generator) {
 /* ---- the state ---- */
 
 static gantry_status_t generator_check(const gantry_generator_t *generator) {
-    if (!generator) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the generator is NULL");
+    if (!generator) return gantry__refuse("the generator is NULL");
     return gantry__runtime_check(generator->runtime);
 }
 
@@ -110,7 +107,7 @@ static gantry__philox_t generator_take(const gantry_generator_t *generator, uint
 gantry_status_t gantry_generator_get_state(gantry_generator_t *generator,
                                            uint64_t out_state[GANTRY_RANDOM_STATE_WORDS]) {
     GANTRY__TRY(generator_check(generator));
-    if (!out_state) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_state is NULL");
+    if (!out_state) return gantry__refuse("generator: out_state is NULL");
     const gantry__philox_t place = generator_take(generator, 0);
     memcpy(out_state, place.counter, sizeof place.counter);
     out_state[2] = place.key;
@@ -120,9 +117,7 @@ gantry_status_t gantry_generator_get_state(gantry_generator_t *generator,
 gantry_status_t gantry_generator_set_state(gantry_generator_t *generator,
                                            const uint64_t state[GANTRY_RANDOM_STATE_WORDS]) {
     GANTRY__TRY(generator_check(generator));
-    if (!state)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "generator: the state is NULL; three numbers are accepted");
+    if (!state) return gantry__refuse("generator: the state is NULL; three numbers are accepted");
     gantry__draws_put(generator->draws, place_of_state(state));
     return GANTRY_OK;
 }
@@ -135,7 +130,7 @@ gantry_status_t gantry_generator_reset_from_seed(gantry_generator_t *generator, 
 
 gantry_status_t gantry_generator_key(gantry_generator_t *generator, uint64_t *out_key) {
     GANTRY__TRY(generator_check(generator));
-    if (!out_key) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_key is NULL");
+    if (!out_key) return gantry__refuse("generator: out_key is NULL");
     *out_key = generator_take(generator, 0).key;
     return GANTRY_OK;
 }
@@ -151,8 +146,7 @@ static bool check_in(gantry_scope_t *scope, const gantry_generator_t *generator)
     if (gantry__scope_check(scope) != GANTRY_OK) return false;
     gantry_status_t status = generator_check(generator);
     if (status == GANTRY_OK && generator->runtime != scope->runtime)
-        status = gantry__fail(GANTRY_INVALID_ARGUMENT,
-                              "the generator belongs to another runtime than the scope");
+        status = gantry__refuse("the generator belongs to another runtime than the scope");
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return status == GANTRY_OK;
 }
@@ -174,8 +168,7 @@ static gantry_status_t assign_state(gantry_generator_t *generator, const gantry_
     void *owned;
     if (!state || (state->dtype != GANTRY_INT64 && state->dtype != GANTRY_UINT64) ||
         state->shape.rank != 1 || state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "generator: the state is %s; int64[3] or uint64[3] is accepted",
             !state ? "NULL"
             : state->shape.rank != 1 || state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS
@@ -286,8 +279,7 @@ static gantry_status_t create_all(gantry_runtime_t *runtime, gantry__philox_t pl
 
 gantry_status_t gantry_generator_split(gantry_generator_t *generator, size_t count,
                                        gantry_generator_t **out_generators) {
-    if (!out_generators && count > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generators is NULL");
+    if (!out_generators && count > 0) return gantry__refuse("generator: out_generators is NULL");
     for (size_t i = 0; i < count; ++i) out_generators[i] = NULL;
     GANTRY__TRY(generator_check(generator));
     gantry_status_t status =

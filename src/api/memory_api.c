@@ -25,9 +25,7 @@ gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime,
                                          const gantry_physical_device_t *device,
                                          bool *out_enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_enabled)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_get_memory_growth: out_enabled is NULL");
+    if (!out_enabled) return gantry__refuse("gantry_get_memory_growth: out_enabled is NULL");
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     *out_enabled = gantry__device_get_growth(&runtime->devices, device);
     return GANTRY_OK;
@@ -60,8 +58,7 @@ gantry_status_t gantry_set_wait_policy(gantry_runtime_t *runtime,
 gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device_name,
                                        gantry_memory_info_t *out_info) {
     GANTRY__OWN_FP_MODE(fp);
-    if (!out_info)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_info: out_info is NULL");
+    if (!out_info) return gantry__refuse("gantry_get_memory_info: out_info is NULL");
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_get_memory_info", &device));
     GANTRY__TRY(gantry__logical_device_open(device));
@@ -115,8 +112,7 @@ gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device
 gantry_status_t gantry_pinned_alloc(gantry_runtime_t *runtime, const char *device_name,
                                     size_t bytes, void **out_data) {
     GANTRY__OWN_FP_MODE(fp);
-    if (!out_data)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_pinned_alloc: out_data is NULL");
+    if (!out_data) return gantry__refuse("gantry_pinned_alloc: out_data is NULL");
     *out_data = NULL;
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_pinned_alloc", &device));
@@ -143,14 +139,12 @@ static gantry_status_t check_report_call(const report_out_t *out, const char *ca
     if (out->text && out->bytes > 0) out->text[0] = '\0';
     if (out->needed) *out->needed = 0;
     if (out->format != GANTRY_REPORT_TEXT && out->format != GANTRY_REPORT_JSON) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%s: format is %d; GANTRY_REPORT_TEXT and GANTRY_REPORT_JSON are accepted", call,
             (int)out->format);
     }
     if (!out->text && out->bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out is NULL, but out_bytes is %zu", call,
-                            out->bytes);
+        return gantry__refuse("%s: out is NULL, but out_bytes is %zu", call, out->bytes);
     return GANTRY_OK;
 }
 

@@ -34,7 +34,7 @@ static gantry_status_t npy_read_elements(npy_load_t *load, gantry_tensor_t **out
 static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
                                      gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
-    if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_npy: the path is NULL");
+    if (!path) return gantry__refuse("gantry_load_npy: the path is NULL");
     npy_load_t load = {.scope = scope};
     gantry_status_t status = gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file);
     if (status == GANTRY_OK) {
@@ -66,10 +66,8 @@ const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path) 
 }
 
 static gantry_status_t save(const gantry_tensor_t *tensor, const char *path) {
-    if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_save_npy: the path is NULL");
-    if (!tensor)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_save_npy: the tensor for %s is NULL",
-                            path);
+    if (!path) return gantry__refuse("gantry_save_npy: the path is NULL");
+    if (!tensor) return gantry__refuse("gantry_save_npy: the tensor for %s is NULL", path);
     char header[GANTRY__NPY_HEADER_BYTES];
     size_t header_bytes;
     GANTRY__TRY(gantry__npy_header(tensor->dtype, &tensor->shape, header, &header_bytes));
@@ -96,19 +94,17 @@ gantry_status_t gantry_parse_npy(const void *npy, size_t npy_bytes, gantry_dtype
                                  gantry_shape_t *out_shape, void *out, size_t out_bytes) {
     gantry__npy_view_t view;
     if (!npy || !out_dtype || !out_shape) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_parse_npy: %s is NULL",
-                            !npy         ? "npy"
-                            : !out_dtype ? "out_dtype"
-                                         : "out_shape");
+        return gantry__refuse("gantry_parse_npy: %s is NULL", !npy         ? "npy"
+                                                              : !out_dtype ? "out_dtype"
+                                                                           : "out_shape");
     }
     GANTRY__TRY(gantry__npy_parse(npy, npy_bytes, &view));
     *out_dtype = view.dtype;
     *out_shape = view.shape;
     if (!out) return GANTRY_OK;
     if (out_bytes != view.data_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_parse_npy: out has %zu bytes; the elements have %zu", out_bytes,
-                            view.data_bytes);
+        return gantry__refuse("gantry_parse_npy: out has %zu bytes; the elements have %zu",
+                              out_bytes, view.data_bytes);
     }
     gantry__npy_copy(&view, out);
     return GANTRY_OK;
@@ -119,11 +115,10 @@ gantry_status_t gantry_parse_npy_header(const void *front, size_t front_bytes, u
                                         uint64_t *out_offset) {
     gantry__npy_view_t view;
     if (!front || !out_dtype || !out_shape || !out_offset) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_parse_npy_header: %s is NULL",
-                            !front       ? "front"
-                            : !out_dtype ? "out_dtype"
-                            : !out_shape ? "out_shape"
-                                         : "out_offset");
+        return gantry__refuse("gantry_parse_npy_header: %s is NULL", !front       ? "front"
+                                                                     : !out_dtype ? "out_dtype"
+                                                                     : !out_shape ? "out_shape"
+                                                                                  : "out_offset");
     }
     GANTRY__TRY(gantry__npy_parse_front(front, front_bytes, npy_bytes, &view));
     *out_dtype = view.dtype;
@@ -141,10 +136,9 @@ _Static_assert(GANTRY_NPY_HEADER_BYTES == GANTRY__NPY_HEADER_BYTES, "one size");
 gantry_status_t gantry_format_npy_header(gantry_dtype_t dtype, const gantry_shape_t *shape,
                                          char out[GANTRY_NPY_HEADER_BYTES], size_t *out_size) {
     if (!shape || !out || !out_size) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_format_npy_header: %s is NULL",
-                            !shape ? "shape"
-                            : !out ? "out"
-                                   : "out_size");
+        return gantry__refuse("gantry_format_npy_header: %s is NULL", !shape ? "shape"
+                                                                      : !out ? "out"
+                                                                             : "out_size");
     }
     return gantry__npy_header(dtype, shape, out, out_size);
 }

@@ -13,15 +13,14 @@
 
 static gantry_status_t find_op(const char *name, const char *call,
                                const gantry__op_def_t **out_op) {
-    if (!name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: the op's name is NULL", call);
+    if (!name) return gantry__refuse("%s: the op's name is NULL", call);
     *out_op = gantry__op_find(name);
     if (!*out_op)
         return gantry__fail(GANTRY_NOT_FOUND,
                             "Op type not registered '%s'; gantry_op_info lists the %zu that are",
                             name, gantry_op_count());
     if ((*out_op)->flags & GANTRY__OP_SEQUENCED) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "op %s is not called by name; gantry_constant and the functions of variable.h run it",
             name);
     }
@@ -40,14 +39,10 @@ typedef struct op_call_t {
 static gantry_status_t check_call_lists(const op_call_t *call, bool has_outputs) {
     const char *name = call->op->name;
     if (call->input_count > 0 && !call->inputs)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given at NULL", name,
-                            call->input_count);
+        return gantry__refuse("op %s: %zu inputs are given at NULL", name, call->input_count);
     if (call->attr_count > 0 && !call->attrs)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu attributes are given at NULL",
-                            name, call->attr_count);
-    if (!has_outputs)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: outputs or output_count is NULL",
-                            name);
+        return gantry__refuse("op %s: %zu attributes are given at NULL", name, call->attr_count);
+    if (!has_outputs) return gantry__refuse("op %s: outputs or output_count is NULL", name);
     return GANTRY_OK;
 }
 
@@ -115,10 +110,9 @@ static size_t length_of_list(const gantry_attr_t *attr) {
 static gantry_status_t check_list_lengths(const gantry__infer_t *call) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         if (length_of_list(&call->attrs[i]) <= MOST_PREPARED_NUMBERS) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: attribute '%s' has %lld entries; accepted are 0 to %d",
-                            call->op->name, call->op->attrs[i].name, (long long)call->attrs[i].i,
-                            MOST_PREPARED_NUMBERS);
+        return gantry__refuse("%s: attribute '%s' has %lld entries; accepted are 0 to %d",
+                              call->op->name, call->op->attrs[i].name, (long long)call->attrs[i].i,
+                              MOST_PREPARED_NUMBERS);
     }
     return GANTRY_OK;
 }
@@ -170,8 +164,7 @@ gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
                                   gantry_prepared_op_t **out_prepared) {
     GANTRY__OWN_FP_MODE(fp);
     gantry__infer_t call = {.shapes = NULL};
-    if (!out_prepared)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_prepare: out_prepared is NULL");
+    if (!out_prepared) return gantry__refuse("gantry_op_prepare: out_prepared is NULL");
     *out_prepared = NULL;
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     GANTRY__TRY(find_op(name, "gantry_op_prepare", &call.op));
@@ -200,8 +193,7 @@ gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope, const gantry_prep
     if (!prepared || prepared->runtime != scope->runtime)
         return gantry__scope_fail(
             scope,
-            gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            gantry__refuse(
                 "gantry_op_call_prepared: prepared %s; one of the scope's runtime is accepted",
                 prepared ? "belongs to another runtime" : "is NULL"));
     const op_call_t call = {prepared->op, inputs, input_count, prepared->attrs,
@@ -271,16 +263,13 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
     if (out_source) *out_source = "";
     GANTRY__TRY(gantry__runtime_check(runtime));
     const gantry__op_def_t *op = op_name ? gantry__op_find(op_name) : NULL;
-    if (!op_name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: the op's name is NULL");
+    if (!op_name) return gantry__refuse("gantry_op_has_kernel: the op's name is NULL");
     if (!op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", op_name);
     if (!device || !out_has)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: %s is NULL",
-                            device ? "out_has" : "device");
+        return gantry__refuse("gantry_op_has_kernel: %s is NULL", device ? "out_has" : "device");
     if (device->table != &runtime->devices)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_op_has_kernel: device %s belongs to another runtime",
-                            device->name);
+        return gantry__refuse("gantry_op_has_kernel: device %s belongs to another runtime",
+                              device->name);
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
     const gantry__kernel_registry_t *registry =
         &runtime->registries[gantry__logical_view(device)->position];

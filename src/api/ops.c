@@ -22,24 +22,20 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
     size_t element_bytes = gantry_dtype_size(dtype);
     int64_t elements = gantry_shape_elements(shape);
     if (element_bytes == 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: type %d is none of gantry_dtype_t",
-                            (int)dtype);
+        return gantry__refuse("constant: type %d is none of gantry_dtype_t", (int)dtype);
     if (elements < 0 || (uint64_t)elements > SIZE_MAX / element_bytes) {
         char text[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(shape, text, sizeof text);
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "constant: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a size that fits into memory are accepted",
             text, shape->rank, GANTRY_MAX_RANK);
     }
     const size_t accepted = (size_t)elements * element_bytes;
     if (!data && accepted > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "constant: data is NULL; the address of %zu bytes is accepted",
-                            accepted);
+        return gantry__refuse("constant: data is NULL; the address of %zu bytes is accepted",
+                              accepted);
     if (bytes != accepted) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "constant: %zu bytes are given; %zu bytes are accepted for this shape and type", bytes,
             accepted);
     }
@@ -114,8 +110,7 @@ static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_
                                             const gantry_shape_t *shape, const void *one) {
     gantry__extras_t extras = {.count = 0};
     if (scope && scope->status == GANTRY_OK && gantry_dtype_size(dtype) == 0) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "type %d is none of gantry_dtype_t",
-                           (int)dtype);
+        (void)gantry__refuse("type %d is none of gantry_dtype_t", (int)dtype);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
         return NULL;
     }
@@ -209,9 +204,8 @@ const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor
     int64_t list[GANTRY_MAX_RANK] = {0};
     if (axes && axis_count > GANTRY_MAX_RANK) {
         if (gantry__scope_check(scope) == GANTRY_OK) {
-            (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
-                               "gantry_squeeze: axis_count is %zu; at most %d axes are accepted",
-                               axis_count, GANTRY_MAX_RANK);
+            (void)gantry__refuse("gantry_squeeze: axis_count is %zu; at most %d axes are accepted",
+                                 axis_count, GANTRY_MAX_RANK);
             (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
         }
         return NULL;

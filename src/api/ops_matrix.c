@@ -9,9 +9,8 @@ const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope, const gant
     const int32_t rank = x ? x->shape.rank : 0;
     for (int32_t d = 0; d < rank; ++d) perm[d] = d;
     if (x && rank < 2 && scope && scope->status == GANTRY_OK) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
-                           "matrix_transpose: x has %d dimensions; at least 2 are accepted",
-                           (int)rank);
+        (void)gantry__refuse("matrix_transpose: x has %d dimensions; at least 2 are accepted",
+                             (int)rank);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
     if (rank >= 2) {

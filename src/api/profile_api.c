@@ -10,8 +10,7 @@
 gantry_status_t gantry_profile_start(gantry_runtime_t *runtime, gantry_profile_mode_t mode) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (mode != GANTRY_PROFILE_ON && mode != GANTRY_PROFILE_WAIT) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_profile_start: mode is %d; GANTRY_PROFILE_ON and GANTRY_PROFILE_WAIT are accepted",
             (int)mode);
     }
@@ -37,8 +36,7 @@ gantry_status_t gantry_trace_start(gantry_runtime_t *runtime, const char *path) 
     GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!path)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_trace_start: path is NULL; the path of a file is accepted");
+        return gantry__refuse("gantry_trace_start: path is NULL; the path of a file is accepted");
     GANTRY__TRY(gantry__runtime_trace(runtime, path, false));
     return gantry__settings_put_call(&runtime->settings, "GANTRY_TRACE", path,
                                      "gantry_trace_start");
@@ -54,13 +52,10 @@ gantry_status_t gantry_trace_stop(gantry_runtime_t *runtime) {
 gantry_status_t gantry_trace_add(gantry_runtime_t *runtime, const char *name, const char *detail,
                                  uint64_t begin_ns, uint64_t end_ns) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_trace_add: name is NULL; any text is accepted");
+    if (!name) return gantry__refuse("gantry_trace_add: name is NULL; any text is accepted");
     if (end_ns < begin_ns)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_trace_add: end_ns is %llu, before begin_ns, which is %llu",
-                            (unsigned long long)end_ns, (unsigned long long)begin_ns);
+        return gantry__refuse("gantry_trace_add: end_ns is %llu, before begin_ns, which is %llu",
+                              (unsigned long long)end_ns, (unsigned long long)begin_ns);
     gantry__host_times_program(&runtime->devices, name, detail, begin_ns, end_ns);
     return GANTRY_OK;
 }
@@ -74,8 +69,7 @@ gantry_status_t gantry_profile_read(gantry_runtime_t *runtime, size_t index,
                                     gantry_profile_row_t *out_row) {
     GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_row)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_profile_read: out_row is NULL");
+    if (!out_row) return gantry__refuse("gantry_profile_read: out_row is NULL");
     gantry_profile_row_t row;
     GANTRY__TRY(gantry__profile_row(&runtime->profile, index, &row));
     return gantry__struct_fill(out_row, &row, sizeof row, "gantry_profile_read: out_row");
@@ -86,14 +80,13 @@ static gantry_status_t check_format_call(gantry_report_format_t format, char *ou
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     if (format != GANTRY_REPORT_TEXT && format != GANTRY_REPORT_JSON) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_profile_format: format is %d; GANTRY_REPORT_TEXT and GANTRY_REPORT_JSON are accepted",
             (int)format);
     }
     if (!out && out_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_profile_format: out is NULL, but out_bytes is %zu", out_bytes);
+        return gantry__refuse("gantry_profile_format: out is NULL, but out_bytes is %zu",
+                              out_bytes);
     return GANTRY_OK;
 }
 

@@ -240,8 +240,7 @@ gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name,
     GANTRY__OWN_FP_MODE(fp);
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!name || !out_setting)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_setting: %s is NULL",
-                            name ? "out_setting" : "name");
+        return gantry__refuse("gantry_get_setting: %s is NULL", name ? "out_setting" : "name");
     size_t index = 0;
     GANTRY__TRY(setting_query_find_row(name, &index));
     const gantry__setting_row_t *row = &gantry__setting_rows[index];

@@ -22,9 +22,7 @@ gantry_status_t gantry_runtime_log(gantry_runtime_t *runtime, gantry_log_level_t
 /* ---- files ---- */
 
 gantry_status_t gantry_check_writers(const char *path) {
-    if (!path)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_check_writers: path is NULL; a path is accepted");
+    if (!path) return gantry__refuse("gantry_check_writers: path is NULL; a path is accepted");
     return gantry__trust_check(path);
 }
 
@@ -89,8 +87,7 @@ bool gantry_get_log_device_placement(const gantry_runtime_t *runtime) {
 gantry_status_t gantry_set_device_policy(gantry_runtime_t *runtime, gantry_device_policy_t policy) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (policy < GANTRY_POLICY_DEFAULT || policy > GANTRY_POLICY_SILENT_FOR_INT32) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "device policy is %d; explicit, warn, silent and silent_for_int32 are accepted",
             (int)policy);
     }
@@ -109,9 +106,8 @@ gantry_device_policy_t gantry_get_device_policy(const gantry_runtime_t *runtime)
 gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_placement_mode_t mode) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (mode < GANTRY_PLACEMENT_DEFAULT || mode > GANTRY_PLACEMENT_REQUIRE) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "placement mode is %d; prefer, warn once and require are accepted",
-                            (int)mode);
+        return gantry__refuse("placement mode is %d; prefer, warn once and require are accepted",
+                              (int)mode);
     }
     atomic_store(&runtime->placement_mode,
                  (int)(mode == GANTRY_PLACEMENT_DEFAULT ? GANTRY_PLACEMENT_PREFER : mode));
@@ -147,9 +143,8 @@ gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtim
                                                         int32_t threads) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (threads < 0 || threads > GANTRY__MOST_THREADS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "intra op threads is %d; 0 (all cores) to %d is accepted", threads,
-                            GANTRY__MOST_THREADS);
+        return gantry__refuse("intra op threads is %d; 0 (all cores) to %d is accepted", threads,
+                              GANTRY__MOST_THREADS);
     }
     gantry__mutex_lock(&runtime->devices.lock);
     gantry_status_t status = change_threads(runtime, threads);

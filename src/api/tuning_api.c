@@ -20,8 +20,7 @@ static gantry_status_t tuning_find_name(gantry_runtime_t *runtime,
 
 gantry_status_t gantry_get_tuning_file(gantry_runtime_t *runtime, const char **out_path) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_path)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_tuning_file: out_path is NULL");
+    if (!out_path) return gantry__refuse("gantry_get_tuning_file: out_path is NULL");
     const gantry__tuning_store_t *store = &runtime->backends.tuning;
     *out_path = store->path;
     if (store->path) return GANTRY_OK;
@@ -36,8 +35,8 @@ gantry_status_t gantry_get_tuning_name(gantry_runtime_t *runtime,
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     if (!out && out_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_get_tuning_name: out is NULL, but out_bytes is %zu", out_bytes);
+        return gantry__refuse("gantry_get_tuning_name: out is NULL, but out_bytes is %zu",
+                              out_bytes);
     GANTRY__TRY(tuning_find_name(runtime, device, name));
     if (out_bytes > 0) (void)snprintf(out, out_bytes, "%s", name);
     if (out_needed) *out_needed = strlen(name);
@@ -64,7 +63,7 @@ static bool visit_record(void *user, const gantry__tuning_record_t *record) {
 gantry_status_t gantry_list_tuning(gantry_runtime_t *runtime, gantry_tuning_record_fn visit,
                                    void *user) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!visit) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_list_tuning: visit is NULL");
+    if (!visit) return gantry__refuse("gantry_list_tuning: visit is NULL");
     visitor_t visitor = {visit, user};
     return gantry__tuning_store_list(&runtime->backends.tuning, visit_record, &visitor);
 }
@@ -74,8 +73,7 @@ gantry_status_t gantry_put_tuning(gantry_runtime_t *runtime, const gantry_physic
     char name[GANTRY__TUNING_DEVICE_BYTES];
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!what || !values)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_put_tuning: %s is NULL",
-                            what ? "values" : "what");
+        return gantry__refuse("gantry_put_tuning: %s is NULL", what ? "values" : "what");
     GANTRY__TRY(tuning_find_name(runtime, device, name));
     return gantry__tuning_store_put(&runtime->backends.tuning, name, what, values);
 }

@@ -15,13 +15,12 @@ static bool is_name_good(const char *name) {
     return length < 32;
 }
 
-#define REQUIRE(ops, slot)                                                              \
-    do {                                                                                \
-        if (!GANTRY_ABI_HAS(ops, slot) || !(ops)->slot) {                               \
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,                                \
-                                "backend %s: required slot %s is missing", table->name, \
-                                #ops "->" #slot);                                       \
-        }                                                                               \
+#define REQUIRE(ops, slot)                                                                \
+    do {                                                                                  \
+        if (!GANTRY_ABI_HAS(ops, slot) || !(ops)->slot) {                                 \
+            return gantry__refuse("backend %s: required slot %s is missing", table->name, \
+                                  #ops "->" #slot);                                       \
+        }                                                                                 \
     } while (0)
 
 static gantry_status_t check_work_ops(const gantry_backend_t *table) {
@@ -58,8 +57,7 @@ static gantry_status_t check_work_ops(const gantry_backend_t *table) {
 gantry_status_t gantry__backend_table_check(const gantry_backend_t *table) {
     if (!table) return gantry__fail(GANTRY_INTERNAL, "the module's query returned no table");
     if (!GANTRY_ABI_HAS(table, name) || !is_name_good(table->name)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "the backend has no acceptable name: 1 to 31 lower-case letters, digits and '_' are accepted, a letter first");
     }
     if (table->abi_version == 0 || table->abi_version > GANTRY_ABI_VERSION) {

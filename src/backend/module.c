@@ -175,8 +175,8 @@ gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **
     }
     void *symbol = dlsym(module, GANTRY_BACKEND_QUERY_SYMBOL);
     if (!symbol) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "backend module %s does not export %s", file,
-                            GANTRY_BACKEND_QUERY_SYMBOL);
+        return gantry__refuse("backend module %s does not export %s", file,
+                              GANTRY_BACKEND_QUERY_SYMBOL);
     }
     gantry_backend_query_fn query;
     memcpy(&query, &symbol, sizeof query); /* POSIX's way from object to function pointer */

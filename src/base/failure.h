@@ -43,6 +43,9 @@ gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ..
 #define gantry__fail(code, ...) (gantry__fail((code), __VA_ARGS__), (code))
 #endif
 
+/* Refuses an argument: gantry__fail with InvalidArgument. */
+#define gantry__refuse(...) gantry__fail(GANTRY_INVALID_ARGUMENT, __VA_ARGS__)
+
 /* The kept message; "" when none. Valid until the next failure on this thread. */
 const char *gantry__message(void);
 

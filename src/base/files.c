@@ -65,8 +65,7 @@ gantry_status_t gantry__file_fail(const char *doing, const char *path, int error
 
 gantry_status_t gantry__file_check_path(const char *doing, const char *path) {
     if (path && path[0]) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot %s: the path is %s", doing,
-                        path ? "empty" : "NULL");
+    return gantry__refuse("cannot %s: the path is %s", doing, path ? "empty" : "NULL");
 }
 
 int gantry__file_open_retrying(const char *path, int flags, mode_t mode) {
@@ -108,9 +107,8 @@ static const char *kind_of(mode_t mode) {
 
 static gantry_status_t check_plain(const char *doing, const char *path, const struct stat *info) {
     if (S_ISREG(info->st_mode)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "cannot %s '%s': it is %s; a plain file is accepted", doing, path,
-                        kind_of(info->st_mode));
+    return gantry__refuse("cannot %s '%s': it is %s; a plain file is accepted", doing, path,
+                          kind_of(info->st_mode));
 }
 
 gantry_status_t gantry__file_check_kind(const char *path, const struct stat *info) {

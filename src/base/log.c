@@ -48,9 +48,9 @@ gantry_status_t gantry__log_open(gantry__log_t *log, gantry__settings_t *setting
     const char *name = setting->value;
     if (!name || !*name) return GANTRY_OK;
     if (strcmp(name, "stderr") != 0 && *name != '/') {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s is \"%.200s\"; stderr and the absolute path of a file are accepted",
-                            gantry__setting_by(setting), name);
+        return gantry__refuse(
+            "%s is \"%.200s\"; stderr and the absolute path of a file are accepted",
+            gantry__setting_by(setting), name);
     }
     const char *why;
     GANTRY__TRY(gantry__log_file_open(settings->heap, name, &log->file, &why));

@@ -70,10 +70,9 @@ static gantry_status_t put_choices(gantry__settings_t *settings,
         {GANTRY__SETTING_OOM_FALLBACK, (int)options->oom_fallback, GANTRY_ON, fallbacks}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
         if (choices[i].value < 0 || choices[i].value > choices[i].last) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "runtime options: %s is %d; 0 to %d is accepted",
-                                gantry__setting_rows[choices[i].id].option + strlen("option "),
-                                choices[i].value, choices[i].last);
+            return gantry__refuse("runtime options: %s is %d; 0 to %d is accepted",
+                                  gantry__setting_rows[choices[i].id].option + strlen("option "),
+                                  choices[i].value, choices[i].last);
         }
         GANTRY__TRY(setting_rows_put(settings, choices[i].id, choices[i].texts[choices[i].value]));
     }
@@ -91,16 +90,14 @@ static gantry_status_t put_number(gantry__settings_t *settings, gantry__setting_
 static gantry_status_t put_signed(gantry__settings_t *settings, gantry__setting_id_t id,
                                   int32_t number, const char *zero) {
     if (number >= 0) return put_number(settings, id, (uint64_t)number);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "runtime options: %s is %d; 0 (%s) or more is accepted",
-                        gantry__setting_rows[id].option + strlen("option "), number, zero);
+    return gantry__refuse("runtime options: %s is %d; 0 (%s) or more is accepted",
+                          gantry__setting_rows[id].option + strlen("option "), number, zero);
 }
 
 static gantry_status_t put_fraction(gantry__settings_t *settings, double fraction) {
     if (!(fraction < 0) && fraction <= 0) return GANTRY_OK; /* 0; NaN goes on */
     if (!(fraction >= 1e-9 && fraction <= 1)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "runtime options: memory_fraction is %g; over 0 (at least 1e-9) up to 1 is accepted, 0 means that it is not set; oversubscription is not supported",
             fraction);
     }

@@ -104,8 +104,7 @@ gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char
     if (!present)
         return settings_add(settings, name, value, by) ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (means_the_same(present->value ? present->value : "", value)) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "%s is given twice: \"%.200s\" by %s and \"%.200s\" by %s; one of them is accepted", name,
         present->value ? present->value : "", gantry__setting_by(present), value, by);
 }
@@ -122,8 +121,8 @@ gantry_status_t gantry__settings_put_all(gantry__settings_t *settings,
     for (; assignments && *assignments; ++assignments) {
         const char *equals = strchr(*assignments, '=');
         if (!equals || equals == *assignments) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "extra option \"%s\" is not of the form NAME=VALUE", *assignments);
+            return gantry__refuse("extra option \"%s\" is not of the form NAME=VALUE",
+                                  *assignments);
         }
         char *name = gantry__heap_strdup(settings->heap, *assignments);
         if (!name) return GANTRY_RESOURCE_EXHAUSTED;
@@ -256,15 +255,13 @@ static const char *other_words_of(const kind_t *kind, const char *word) {
 
 static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const char *text) {
     if (kind->is_bytes) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%s is \"%.200s\"; accepted is a number of bytes such as 1048576, 512M or 2G", by,
             text);
     }
     if (!kind->words) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 " is accepted",
-                            by, text, kind->what, kind->most);
+        return gantry__refuse("%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 " is accepted",
+                              by, text, kind->what, kind->most);
     }
     char accepted[256] = "";
     for (int i = 0; i < kind->word_count; ++i) {
@@ -272,8 +269,7 @@ static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const
         (void)snprintf(accepted + used, sizeof accepted - used, "%s%s%s", i ? ", " : "",
                        kind->words[i], other_words_of(kind, kind->words[i]));
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%.200s\"; accepted are %s", by, text,
-                        accepted);
+    return gantry__refuse("%s is \"%.200s\"; accepted are %s", by, text, accepted);
 }
 
 /* Checks a text even if an option overrules it: otherwise the mistake would appear when the option

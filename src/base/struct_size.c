@@ -5,8 +5,7 @@
 
 static gantry_status_t check_size(uint32_t struct_size, size_t known_bytes, const char *what) {
     if (struct_size >= sizeof struct_size && struct_size <= known_bytes) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "%s: struct_size is %u; the struct's sizeof is accepted, which is at most %zu in this version",
         what, struct_size, known_bytes);
 }
@@ -14,8 +13,7 @@ static gantry_status_t check_size(uint32_t struct_size, size_t known_bytes, cons
 gantry_status_t gantry__struct_check(const void *given, size_t known_bytes, const char *what,
                                      uint32_t *out_struct_size) {
     if (!given) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%s is NULL; a struct whose struct_size is set to its sizeof is accepted", what);
     }
     memcpy(out_struct_size, given, sizeof *out_struct_size);

@@ -429,9 +429,8 @@ static gantry_status_t set_path(gantry__timeline_t *timeline, const char *path) 
     }
     timeline->path[length] = '\0';
     if (length > 0 && length < most) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "the path of the timeline has %zu bytes; 1 to %zu are accepted",
-                        strlen(path), most - 1);
+    return gantry__refuse("the path of the timeline has %zu bytes; 1 to %zu are accepted",
+                          strlen(path), most - 1);
 }
 
 gantry_status_t gantry__timeline_start(gantry__timeline_t *timeline, const char *path,

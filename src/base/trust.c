@@ -191,7 +191,7 @@ static gantry_status_t walk_to_root(walk_t *walk) {
 
 static gantry_status_t walk_begin(walk_t *walk, const char *path) {
     size_t used = 0;
-    if (!path || !*path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the path is empty");
+    if (!path || !*path) return gantry__refuse("the path is empty");
     if (*path != '/') {
         if (!getcwd(walk->rest, sizeof walk->rest))
             return gantry__file_fail("find the working directory of", path, errno);

@@ -285,9 +285,8 @@ gantry_status_t gantry__tuning_store_put(gantry__tuning_store_t *store, const ch
     const char *fault = gantry__tuning_fault(
         tuning_store_part_of(device), tuning_store_part_of(what), tuning_store_part_of(values));
     if (fault)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "a record \"%.80s\" for \"%.80s\" is not kept: %s", what, device,
-                            fault);
+        return gantry__refuse("a record \"%.80s\" for \"%.80s\" is not kept: %s", what, device,
+                              fault);
     change_t change = {.device = device, .what = what, .values = values};
     return rewrite(store, &change);
 }

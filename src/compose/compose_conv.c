@@ -30,6 +30,8 @@
 #include "run/dispatch.h"
 #include "run/tensor_state.h"
 
+typedef const gantry_tensor_t tensor;
+
 #define PATCH_BYTES (INT64_C(64) << 20)
 #define MOST_BLOCKS 60 /* the most blocks of images: Concat takes no more */
 
@@ -71,12 +73,12 @@ static gantry_shape_t last(const conv_t *conv, const gantry_shape_t *shape) {
     return conv->channels_first ? GANTRY_SHAPE(d[0], d[2], d[3], d[1]) : *shape;
 }
 
-static const gantry_tensor_t *to_last(const conv_t *conv, const gantry_tensor_t *x) {
+static tensor *to_last(const conv_t *conv, tensor *x) {
     static const int32_t order[] = {0, 2, 3, 1};
     return conv->channels_first ? gantry_transpose(conv->scope, x, order) : x;
 }
 
-static const gantry_tensor_t *to_first(const conv_t *conv, const gantry_tensor_t *x) {
+static tensor *to_first(const conv_t *conv, tensor *x) {
     static const int32_t order[] = {0, 3, 1, 2};
     return conv->channels_first ? gantry_transpose(conv->scope, x, order) : x;
 }
@@ -116,7 +118,7 @@ static bool sees_each_pixel_once(const conv_t *conv) {
            conv->strides[2] == 1 && !conv->has_pads;
 }
 
-static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tensor_t *images) {
+static tensor *make_patches(const conv_t *conv, tensor *images) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
     gantry_attr_value_t attrs[5];
     if (sees_each_pixel_once(conv)) return images;
@@ -137,17 +139,14 @@ static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4])
 }
 
 /* Turns [places, window, groups, x] into [groups, places, window * x]. */
-static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
-                                           gantry_shape_t four, const int32_t *order, int64_t rows,
-                                           int64_t columns) {
-    const gantry_tensor_t *parts =
-        gantry_transpose(conv->scope, gantry_reshape(conv->scope, x, four), order);
+static tensor *split_groups(const conv_t *conv, tensor *x, gantry_shape_t four,
+                            const int32_t *order, int64_t rows, int64_t columns) {
+    tensor *parts = gantry_transpose(conv->scope, gantry_reshape(conv->scope, x, four), order);
     return gantry_reshape(conv->scope, parts, GANTRY_SHAPE(conv->groups, rows, columns));
 }
 
 /* Patches as [groups, places, window * channels]. */
-static const gantry_tensor_t *patch_groups(const conv_t *conv, const gantry_tensor_t *patches,
-                                           int64_t places) {
+static tensor *patch_groups(const conv_t *conv, tensor *patches, int64_t places) {
     static const int32_t order[] = {2, 0, 1, 3};
     const int64_t window = conv->rows * conv->columns;
     return split_groups(conv, patches, GANTRY_SHAPE(places, window, conv->groups, conv->channels),
@@ -155,7 +154,7 @@ static const gantry_tensor_t *patch_groups(const conv_t *conv, const gantry_tens
 }
 
 /* The filter as [groups, window * channels, outputs of a group]. */
-static const gantry_tensor_t *filter_groups(const conv_t *conv, const gantry_tensor_t *filter) {
+static tensor *filter_groups(const conv_t *conv, tensor *filter) {
     static const int32_t order[] = {2, 0, 1, 3};
     const int64_t window = conv->rows * conv->columns, each = conv->outputs / conv->groups;
     return split_groups(conv, filter, GANTRY_SHAPE(window, conv->channels, conv->groups, each),
@@ -163,8 +162,7 @@ static const gantry_tensor_t *filter_groups(const conv_t *conv, const gantry_ten
 }
 
 /* Turns [places, outputs] into [groups, places, outputs of a group]. */
-static const gantry_tensor_t *result_groups(const conv_t *conv, const gantry_tensor_t *result,
-                                            int64_t places) {
+static tensor *result_groups(const conv_t *conv, tensor *result, int64_t places) {
     static const int32_t order[] = {1, 0, 2};
     const int64_t each = conv->outputs / conv->groups;
     return gantry_transpose(
@@ -173,35 +171,32 @@ static const gantry_tensor_t *result_groups(const conv_t *conv, const gantry_ten
 }
 
 /* Turns [groups, a * b, x] into [a, b, groups, x]. */
-static const gantry_tensor_t *compose_conv_join_groups(const conv_t *conv,
-                                                       const gantry_tensor_t *parts, int64_t a,
-                                                       int64_t b, int64_t x) {
+static tensor *compose_conv_join_groups(const conv_t *conv, tensor *parts, int64_t a, int64_t b,
+                                        int64_t x) {
     static const int32_t order[] = {1, 2, 0, 3};
     return gantry_transpose(conv->scope,
                             gantry_reshape(conv->scope, parts, GANTRY_SHAPE(conv->groups, a, b, x)),
                             order);
 }
 
-static const gantry_tensor_t *multiply_groups(const conv_t *conv, const gantry_tensor_t *patches,
-                                              const gantry_tensor_t *filter, int64_t places) {
+static tensor *multiply_groups(const conv_t *conv, tensor *patches, tensor *filter,
+                               int64_t places) {
     static const int32_t back[] = {1, 0, 2};
-    const gantry_tensor_t *product = gantry_matmul(conv->scope, patch_groups(conv, patches, places),
-                                                   filter_groups(conv, filter), NULL);
+    tensor *product = gantry_matmul(conv->scope, patch_groups(conv, patches, places),
+                                    filter_groups(conv, filter), NULL);
     return gantry_transpose(conv->scope, product, back);
 }
 
-static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
-                                                    const gantry_tensor_t *images,
-                                                    const gantry_tensor_t *filter, int64_t batch) {
+static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor *filter,
+                                     int64_t batch) {
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
     const int64_t each = conv->rows * conv->columns * conv->channels;
-    const gantry_tensor_t *patches = make_patches(conv, images), *product;
+    tensor *patches = make_patches(conv, images), *product;
     if (conv->groups > 1) {
         product = multiply_groups(conv, patches, filter, places);
     } else {
-        const gantry_tensor_t *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each));
-        const gantry_tensor_t *b =
-            gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+        tensor *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each));
+        tensor *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
         product = gantry_matmul(conv->scope, a, b, NULL);
     }
     return gantry_reshape(
@@ -240,9 +235,9 @@ static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
            (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv, dtype);
 }
 
-static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
-                                              const gantry_tensor_t *filter, bool without_padding) {
-    const gantry_tensor_t *inputs[] = {images, filter};
+static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filter,
+                               bool without_padding) {
+    tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[5];
     const size_t attr_count = compose_conv_attrs(conv, attrs);
     attrs[attr_count] = gantry__attr_bool("without_padding", without_padding);
@@ -263,10 +258,9 @@ static int64_t images_at_once(const conv_t *conv) {
     return most > least ? most : least;
 }
 
-static const gantry_tensor_t *convolve_in_blocks(const conv_t *conv, const gantry_tensor_t *images,
-                                                 const gantry_tensor_t *filter) {
+static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *filter) {
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
-    const gantry_tensor_t *blocks[MOST_BLOCKS];
+    tensor *blocks[MOST_BLOCKS];
     size_t count = 0;
     if (goes_without_patches(conv, images->dtype))
         return convolve_images(conv, images, filter, false);
@@ -321,28 +315,24 @@ static bool compose_conv_turn(const conv_t *conv, conv_t *out) {
     return true;
 }
 
-static const gantry_tensor_t *convolve_turned(const conv_t *turned, const gantry_tensor_t *filter,
-                                              const gantry_tensor_t *result) {
+static tensor *convolve_turned(const conv_t *turned, tensor *filter, tensor *result) {
     static const int32_t order[] = {0, 1, 3, 2}, axes[] = {0, 1};
-    const gantry_tensor_t *around =
+    tensor *around =
         gantry_reverse(turned->scope, gantry_transpose(turned->scope, filter, order), axes, 2);
     return convolve_images(turned, result, around, true);
 }
 
-static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *patches) {
+static tensor *fold(const conv_t *conv, tensor *patches) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
     gantry__extras_t extras = {.count = 0};
     gantry_attr_value_t attrs[5];
     size_t count = patch_attrs(conv, sizes, attrs);
-    const gantry_tensor_t *inputs[] = {patches,
-                                       gantry__add_host_shape(&extras, conv->scope, &conv->image)};
+    tensor *inputs[] = {patches, gantry__add_host_shape(&extras, conv->scope, &conv->image)};
     return gantry__call_op(conv->scope, GANTRY__OP_ID_FoldImagePatches, inputs, 2, attrs, count,
                            &extras);
 }
 
-static const gantry_tensor_t *compose_conv_transposed(const conv_t *conv,
-                                                      const gantry_tensor_t *filter,
-                                                      const gantry_tensor_t *result) {
+static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tensor *result) {
     const gantry_matmul_options_t transposed = {.transpose_b = true};
     conv_t around;
     if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
@@ -351,16 +341,14 @@ static const gantry_tensor_t *compose_conv_transposed(const conv_t *conv,
     }
     const int64_t *p = conv->places.dims, places = p[0] * p[1] * p[2],
                   window = conv->rows * conv->columns, each = window * conv->channels;
-    const gantry_tensor_t *patches;
+    tensor *patches;
     if (conv->groups > 1) {
         patches = gantry_matmul(conv->scope, result_groups(conv, result, places),
                                 filter_groups(conv, filter), &transposed);
         patches = compose_conv_join_groups(conv, patches, places, window, conv->channels);
     } else {
-        const gantry_tensor_t *a =
-            gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, conv->outputs));
-        const gantry_tensor_t *b =
-            gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+        tensor *a = gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, conv->outputs));
+        tensor *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
         patches = gantry_matmul(conv->scope, a, b, &transposed);
     }
     patches =
@@ -368,8 +356,7 @@ static const gantry_tensor_t *compose_conv_transposed(const conv_t *conv,
     return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
 }
 
-static void compose_transposed(const gantry__compose_t *c, const gantry_tensor_t *filter,
-                               const gantry_tensor_t *result) {
+static void compose_transposed(const gantry__compose_t *c, tensor *filter, tensor *result) {
     const gantry_shape_t *image = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
     if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {
@@ -390,41 +377,33 @@ void gantry__compose_conv_2d_transpose(const gantry__compose_t *c) {
 /* ---- the gradient of the filter ---- */
 
 /* The gradient that `batch` images add: their patches, transposed, times the result's gradient. */
-static const gantry_tensor_t *compose_conv_filter_part(const conv_t *conv,
-                                                       const gantry_tensor_t *images,
-                                                       const gantry_tensor_t *result,
-                                                       int64_t batch) {
+static tensor *compose_conv_filter_part(const conv_t *conv, tensor *images, tensor *result,
+                                        int64_t batch) {
     const gantry_matmul_options_t transposed = {.transpose_a = true};
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2],
                   each = conv->rows * conv->columns * conv->channels;
-    const gantry_tensor_t *patches = make_patches(conv, images);
+    tensor *patches = make_patches(conv, images);
     if (conv->groups > 1) {
-        const gantry_tensor_t *product =
-            gantry_matmul(conv->scope, patch_groups(conv, patches, places),
-                          result_groups(conv, result, places), &transposed);
+        tensor *product = gantry_matmul(conv->scope, patch_groups(conv, patches, places),
+                                        result_groups(conv, result, places), &transposed);
         return compose_conv_join_groups(conv, product, conv->rows * conv->columns, conv->channels,
                                         conv->outputs / conv->groups);
     }
-    const gantry_tensor_t *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each)),
-                          *b = gantry_reshape(conv->scope, result,
-                                              GANTRY_SHAPE(places, conv->outputs));
+    tensor *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each)),
+           *b = gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, conv->outputs));
     return gantry_matmul(conv->scope, a, b, &transposed);
 }
 
-static const gantry_tensor_t *compose_conv_piece(const conv_t *conv, const gantry_tensor_t *x,
-                                                 int64_t first, int64_t size) {
+static tensor *compose_conv_piece(const conv_t *conv, tensor *x, int64_t first, int64_t size) {
     const int64_t begin[] = {first, 0, 0, 0}, sizes[] = {size, -1, -1, -1};
     return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
 }
 
 /* The whole gradient without patches, on processors. */
-static const gantry_tensor_t *compose_conv_filter_at_once(const conv_t *conv,
-                                                          const gantry_tensor_t *images,
-                                                          const gantry_tensor_t *result) {
+static tensor *compose_conv_filter_at_once(const conv_t *conv, tensor *images, tensor *result) {
     gantry__extras_t extras = {.count = 0};
     const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
-    const gantry_tensor_t *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter),
-                                       result};
+    tensor *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter), result};
     gantry_attr_value_t attrs[4];
     const size_t attr_count = compose_conv_attrs(conv, attrs);
     return gantry__call_op(conv->scope, GANTRY__OP_ID__ImagesFilterGradient, inputs, 3, attrs,
@@ -437,11 +416,10 @@ static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
                compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
 }
 
-static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gantry_tensor_t *images,
-                                                  const gantry_tensor_t *result) {
+static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
     if (is_at_once(conv, images->dtype)) return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
-    const gantry_tensor_t *parts[MOST_BLOCKS];
+    tensor *parts[MOST_BLOCKS];
     size_t count = 0;
     if (step >= batch) return compose_conv_filter_part(conv, images, result, batch);
     for (int64_t first = 0; first < batch; first += step) {
@@ -455,7 +433,7 @@ static const gantry_tensor_t *compose_conv_filter(const conv_t *conv, const gant
 
 void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
     const gantry_shape_t *filter = &c->call->out_shapes[0];
-    const gantry_tensor_t *images = c->inputs[0], *result = c->inputs[2];
+    tensor *images = c->inputs[0], *result = c->inputs[2];
     const conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
     if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
         c->outputs[0] = gantry_zeros(c->scope, images->dtype, *filter);
@@ -468,9 +446,8 @@ void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
 
 /* ---- gradients of windows that see one channel: depthwise convolutions, AvgPool ---- */
 
-static const gantry_tensor_t *convolve_channels(const conv_t *conv, const gantry_tensor_t *images,
-                                                const gantry_tensor_t *filter) {
-    const gantry_tensor_t *inputs[] = {images, filter};
+static tensor *convolve_channels(const conv_t *conv, tensor *images, tensor *filter) {
+    tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[4];
     const size_t attr_count = compose_conv_attrs(conv, attrs);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_DepthwiseConv2dNative, inputs, 2, attrs,
@@ -479,15 +456,14 @@ static const gantry_tensor_t *convolve_channels(const conv_t *conv, const gantry
 
 /* The gradient of the image: [places, channels] and a filter [rows, columns, channels, 1]. With
  * steps of 1 a convolution with the filter after half a turn, else patches that are added up. */
-static const gantry_tensor_t *spread_channels(const conv_t *conv, const gantry_tensor_t *filter,
-                                              const gantry_tensor_t *result) {
+static tensor *spread_channels(const conv_t *conv, tensor *filter, tensor *result) {
     static const int32_t axes[] = {0, 1};
     const int64_t *p = conv->places.dims, channels = conv->image.dims[3],
                   window = conv->rows * conv->columns, places = p[0] * p[1] * p[2];
     conv_t around;
     if (compose_conv_turn(conv, &around))
         return convolve_channels(&around, result, gantry_reverse(conv->scope, filter, axes, 2));
-    const gantry_tensor_t *patches = gantry_mul(
+    tensor *patches = gantry_mul(
         conv->scope, gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, 1, channels)),
         gantry_reshape(conv->scope, filter, GANTRY_SHAPE(window, channels)));
     return fold(conv, gantry_reshape(conv->scope, patches,
@@ -499,7 +475,7 @@ static const gantry_tensor_t *spread_channels(const conv_t *conv, const gantry_t
 static void compose_conv_repeat_channels(conv_t *conv) { conv->image.dims[3] *= conv->outputs; }
 
 void gantry__compose_depthwise_backprop_input(const gantry__compose_t *c) {
-    const gantry_tensor_t *filter = c->inputs[1], *result = c->inputs[2];
+    tensor *filter = c->inputs[1], *result = c->inputs[2];
     const gantry_shape_t *image = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
     if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {
@@ -508,10 +484,9 @@ void gantry__compose_depthwise_backprop_input(const gantry__compose_t *c) {
     }
     compose_conv_repeat_channels(&conv);
     const int64_t *d = conv.image.dims;
-    const gantry_tensor_t *own = gantry_reshape(c->scope, gantry__compose_widen(c, filter),
-                                                GANTRY_SHAPE(conv.rows, conv.columns, d[3], 1));
-    const gantry_tensor_t *images =
-        spread_channels(&conv, own, gantry__compose_widen(c, to_last(&conv, result)));
+    tensor *own = gantry_reshape(c->scope, gantry__compose_widen(c, filter),
+                                 GANTRY_SHAPE(conv.rows, conv.columns, d[3], 1));
+    tensor *images = spread_channels(&conv, own, gantry__compose_widen(c, to_last(&conv, result)));
     if (conv.outputs > 1) {
         const gantry_shape_t apart = GANTRY_SHAPE(d[0], d[1], d[2], conv.channels, conv.outputs);
         static const int32_t axis = 4;
@@ -521,18 +496,17 @@ void gantry__compose_depthwise_backprop_input(const gantry__compose_t *c) {
     c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, result->dtype));
 }
 
-static const gantry_tensor_t *repeat_channels(const conv_t *conv, const gantry_tensor_t *images) {
+static tensor *repeat_channels(const conv_t *conv, tensor *images) {
     const int64_t *d = conv->image.dims, channels = conv->channels, outputs = conv->outputs;
     if (outputs == 1) return images;
-    const gantry_tensor_t *one =
-        gantry_reshape(conv->scope, images, GANTRY_SHAPE(d[0], d[1], d[2], channels, 1));
-    const gantry_tensor_t *all =
+    tensor *one = gantry_reshape(conv->scope, images, GANTRY_SHAPE(d[0], d[1], d[2], channels, 1));
+    tensor *all =
         gantry_broadcast_to(conv->scope, one, GANTRY_SHAPE(d[0], d[1], d[2], channels, outputs));
     return gantry_reshape(conv->scope, all, conv->image);
 }
 
 void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
-    const gantry_tensor_t *images = c->inputs[0], *result = c->inputs[2];
+    tensor *images = c->inputs[0], *result = c->inputs[2];
     const gantry_shape_t *filter = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
     if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
@@ -544,21 +518,20 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
     const gantry_shape_t own = GANTRY_SHAPE(conv.rows, conv.columns, conv.image.dims[3], 1);
     const gantry_reduce_options_t over = {.axes = &axis, .axis_count = 1};
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {
-        repeat_channels(&conv, gantry__compose_widen(c, to_last(&conv, images))),
-        gantry__add_host_shape(&extras, c->scope, &own),
-        gantry__compose_widen(c, to_last(&conv, result))};
+    tensor *inputs[] = {repeat_channels(&conv, gantry__compose_widen(c, to_last(&conv, images))),
+                        gantry__add_host_shape(&extras, c->scope, &own),
+                        gantry__compose_widen(c, to_last(&conv, result))};
     gantry_attr_value_t attrs[4];
     const size_t attr_count = compose_conv_attrs(&conv, attrs);
-    const gantry_tensor_t *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts,
-                                                   inputs, 3, attrs, attr_count, &extras);
+    tensor *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts, inputs, 3, attrs,
+                                    attr_count, &extras);
     c->outputs[0] = gantry_reshape(
         c->scope, gantry__compose_narrow(c, gantry_sum(c->scope, parts, &over), images->dtype),
         *filter);
 }
 
 /* The number of elements that each window has inside the image: a scalar, or [1, y, x, 1]. */
-static const gantry_tensor_t *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
+static tensor *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
     bool is_whole = true;
     for (int d = 1; d <= 2; ++d) {
         const int64_t size = d == 1 ? conv->rows : conv->columns;
@@ -580,17 +553,16 @@ static bool windows_tile_image(const conv_t *conv) {
            conv->places.dims[2] * conv->columns == conv->image.dims[2];
 }
 
-static const gantry_tensor_t *spread_tiles(const conv_t *conv, const gantry_tensor_t *grad) {
+static tensor *spread_tiles(const conv_t *conv, tensor *grad) {
     const int64_t *p = conv->places.dims;
-    const gantry_tensor_t *one =
-        gantry_reshape(conv->scope, grad, GANTRY_SHAPE(p[0] * p[1], 1, p[2], 1, p[3]));
-    const gantry_tensor_t *all = gantry_broadcast_to(
+    tensor *one = gantry_reshape(conv->scope, grad, GANTRY_SHAPE(p[0] * p[1], 1, p[2], 1, p[3]));
+    tensor *all = gantry_broadcast_to(
         conv->scope, one, GANTRY_SHAPE(p[0] * p[1], conv->rows, p[2], conv->columns, p[3]));
     return gantry_reshape(conv->scope, all, conv->image);
 }
 
 void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *grad = c->inputs[1];
+    tensor *grad = c->inputs[1];
     const gantry_shape_t *image = &c->call->out_shapes[0];
     const gantry_attr_t *size = gantry__infer_attr(c->call, "ksize");
     const bool first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
@@ -601,12 +573,11 @@ void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
         c->outputs[0] = gantry_zeros(c->scope, grad->dtype, *image);
         return;
     }
-    const gantry_tensor_t *wide = gantry__compose_widen(c, to_last(&conv, grad));
+    tensor *wide = gantry__compose_widen(c, to_last(&conv, grad));
     const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
-    const gantry_tensor_t *shares = gantry_div(c->scope, wide, count_elements(&conv, dtype));
-    const gantry_tensor_t *images =
-        windows_tile_image(&conv)
-            ? spread_tiles(&conv, shares)
-            : spread_channels(&conv, gantry_ones(c->scope, dtype, filter), shares);
+    tensor *shares = gantry_div(c->scope, wide, count_elements(&conv, dtype));
+    tensor *images = windows_tile_image(&conv)
+                         ? spread_tiles(&conv, shares)
+                         : spread_channels(&conv, gantry_ones(c->scope, dtype, filter), shares);
     c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, grad->dtype));
 }

@@ -12,21 +12,21 @@
 #include "run/call_op.h"
 #include "compose/compose.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- parts that several share ---- */
 
 typedef struct moments_t {
-    const gantry_tensor_t *mean, *variance; /* they keep the axes with size 1 */
+    tensor *mean, *variance; /* they keep the axes with size 1 */
 } moments_t;
 
-static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry_tensor_t *x,
-                                        const gantry_tensor_t *axes) {
-    const gantry_tensor_t *inputs[] = {x, axes};
+static tensor *mean_over(const gantry__compose_t *c, tensor *x, tensor *axes) {
+    tensor *inputs[] = {x, axes};
     const gantry_attr_value_t keep = gantry__attr_bool("keep_dims", true);
     return gantry__call_op(c->scope, GANTRY__OP_ID_Mean, inputs, 2, &keep, 1, NULL);
 }
 
-static moments_t moments(const gantry__compose_t *c, const gantry_tensor_t *x,
-                         const gantry_tensor_t *axes) {
+static moments_t moments(const gantry__compose_t *c, tensor *x, tensor *axes) {
     moments_t m = {.mean = mean_over(c, x, axes)};
     m.variance = mean_over(
         c, gantry_tensor_donate(c->scope, gantry_squared_difference(c->scope, x, m.mean)), axes);
@@ -34,11 +34,9 @@ static moments_t moments(const gantry__compose_t *c, const gantry_tensor_t *x,
 }
 
 /* Computes scale / sqrt(variance + epsilon). */
-static const gantry_tensor_t *factor(const gantry__compose_t *c, const gantry_tensor_t *scale,
-                                     const gantry_tensor_t *variance, double epsilon) {
+static tensor *factor(const gantry__compose_t *c, tensor *scale, tensor *variance, double epsilon) {
     const gantry_dtype_t dtype = variance ? variance->dtype : GANTRY_FLOAT32;
-    const gantry_tensor_t *sum =
-        gantry_add(c->scope, variance, gantry__compose_scalar(c, dtype, epsilon));
+    tensor *sum = gantry_add(c->scope, variance, gantry__compose_scalar(c, dtype, epsilon));
     return gantry_div(c->scope, scale, gantry_sqrt(c->scope, sum));
 }
 
@@ -50,9 +48,9 @@ static double float_attr(const gantry__compose_t *c, const char *name) {
 
 void gantry__compose_moments(const gantry__compose_t *c) {
     const moments_t m = moments(c, gantry__compose_widen(c, c->inputs[0]), c->inputs[1]);
-    const gantry_tensor_t *kept[] = {m.mean, m.variance};
+    tensor *kept[] = {m.mean, m.variance};
     for (int i = 0; i < 2; ++i) {
-        const gantry_tensor_t *value = gantry_reshape(c->scope, kept[i], c->call->out_shapes[i]);
+        tensor *value = gantry_reshape(c->scope, kept[i], c->call->out_shapes[i]);
         c->outputs[i] = gantry__compose_narrow(c, value, c->call->out_dtypes[i]);
     }
 }
@@ -61,11 +59,11 @@ void gantry__compose_moments(const gantry__compose_t *c) {
  * read twice, not three times. */
 void gantry__compose_batch_norm(const gantry__compose_t *c) {
     gantry_scope_t *scope = c->scope;
-    const gantry_tensor_t *in[5];
+    tensor *in[5];
     for (int i = 0; i < 5; ++i) in[i] = gantry__compose_widen(c, c->inputs[i]);
-    const gantry_tensor_t *scaling = factor(c, in[4], in[2], float_attr(c, "variance_epsilon"));
-    const gantry_tensor_t *shift = gantry_sub(scope, in[3], gantry_mul(scope, in[1], scaling));
-    const gantry_tensor_t *y =
+    tensor *scaling = factor(c, in[4], in[2], float_attr(c, "variance_epsilon"));
+    tensor *shift = gantry_sub(scope, in[3], gantry_mul(scope, in[1], scaling));
+    tensor *y =
         gantry_add(scope, gantry_tensor_donate(scope, gantry_mul(scope, in[0], scaling)), shift);
     c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
 }
@@ -73,11 +71,11 @@ void gantry__compose_batch_norm(const gantry__compose_t *c) {
 /* ---- FusedBatchNorm ---- */
 
 typedef struct fused_t {
-    const gantry_tensor_t *x;
-    gantry_shape_t channels;     /* as a vector */
-    gantry_shape_t by_channel;   /* x as NormalizeChannels takes it */
-    const gantry_tensor_t *axes; /* all but the channels */
-    int64_t rest;                /* elements of one channel */
+    tensor *x;
+    gantry_shape_t channels;   /* as a vector */
+    gantry_shape_t by_channel; /* x as NormalizeChannels takes it */
+    tensor *axes;              /* all but the channels */
+    int64_t rest;              /* elements of one channel */
 } fused_t;
 
 static fused_t read_fused(const gantry__compose_t *c) {
@@ -98,21 +96,18 @@ static fused_t read_fused(const gantry__compose_t *c) {
 }
 
 /* Gives y = (x - mean) * factor + offset; mean and variance are vectors. */
-static void give_normalised(const gantry__compose_t *c, const fused_t *f,
-                            const gantry_tensor_t *mean, const gantry_tensor_t *variance) {
+static void give_normalised(const gantry__compose_t *c, const fused_t *f, tensor *mean,
+                            tensor *variance) {
     gantry_scope_t *scope = c->scope;
-    const gantry_tensor_t *scaling = factor(c, c->inputs[1], variance, float_attr(c, "epsilon"));
-    const gantry_tensor_t *inputs[] = {gantry_reshape(scope, f->x, f->by_channel), mean, scaling,
-                                       c->inputs[2]};
-    const gantry_tensor_t *y =
-        gantry__call_op(scope, GANTRY__OP_ID_NormalizeChannels, inputs, 4, NULL, 0, NULL);
+    tensor *scaling = factor(c, c->inputs[1], variance, float_attr(c, "epsilon"));
+    tensor *inputs[] = {gantry_reshape(scope, f->x, f->by_channel), mean, scaling, c->inputs[2]};
+    tensor *y = gantry__call_op(scope, GANTRY__OP_ID_NormalizeChannels, inputs, 4, NULL, 0, NULL);
     c->outputs[0] = gantry__compose_narrow(c, gantry_reshape(scope, y, c->inputs[0]->shape),
                                            c->call->out_dtypes[0]);
 }
 
 /* Computes (1 - exponential_avg_factor) * former + exponential_avg_factor * present. */
-static const gantry_tensor_t *average(const gantry__compose_t *c, const gantry_tensor_t *former,
-                                      const gantry_tensor_t *present) {
+static tensor *average(const gantry__compose_t *c, tensor *former, tensor *present) {
     const double share = float_attr(c, "exponential_avg_factor");
     if (!(share < 1.0 || share > 1.0)) return present;
     const gantry_dtype_t dtype = c->call->out_dtypes[1];
@@ -123,12 +118,12 @@ static const gantry_tensor_t *average(const gantry__compose_t *c, const gantry_t
 
 static void train(const gantry__compose_t *c, const fused_t *f) {
     const moments_t m = moments(c, f->x, f->axes);
-    const gantry_tensor_t *mean = gantry_reshape(c->scope, m.mean, f->channels);
-    const gantry_tensor_t *variance = gantry_reshape(c->scope, m.variance, f->channels);
+    tensor *mean = gantry_reshape(c->scope, m.mean, f->channels);
+    tensor *variance = gantry_reshape(c->scope, m.variance, f->channels);
     give_normalised(c, f, mean, variance);
     /* the variance that is returned for later use is unbiased */
     const double unbias = (double)f->rest / (double)(f->rest > 1 ? f->rest - 1 : 1);
-    const gantry_tensor_t *unbiased =
+    tensor *unbiased =
         gantry_mul(c->scope, variance, gantry__compose_scalar(c, c->call->out_dtypes[1], unbias));
     c->outputs[1] = average(c, c->inputs[3], mean);
     c->outputs[2] = average(c, c->inputs[4], unbiased);
@@ -157,10 +152,10 @@ void gantry__compose_fused_batch_norm(const gantry__compose_t *c) {
 /* ---- FusedBatchNormGrad ---- */
 
 typedef struct norm_grad_t {
-    const gantry_tensor_t *dy, *x;                  /* in a form with a dimension of channels */
-    const gantry_tensor_t *scale, *mean, *variance; /* as that dimension of it */
+    tensor *dy, *x;                  /* in a form with a dimension of channels */
+    tensor *scale, *mean, *variance; /* as that dimension of it */
     gantry_shape_t all;
-    const gantry_tensor_t *axes;
+    tensor *axes;
 } norm_grad_t;
 
 /* The product of the sizes; -1 if a size is open. */
@@ -182,7 +177,7 @@ static norm_grad_t read_norm_grad(const gantry__compose_t *c) {
         .all = is_nchw ? GANTRY_SHAPE(dims[0], channels, product_of(dims + 2, 2))
                        : GANTRY_SHAPE(product_of(dims, 3), channels),
         .axes = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(is_nchw ? 2 : 1), axes)};
-    const gantry_tensor_t *parts[5];
+    tensor *parts[5];
     for (uint32_t i = 0; i < 5; ++i) {
         parts[i] = gantry_reshape(c->scope, c->inputs[i], i < 2 ? g.all : own);
         parts[i] = gantry__compose_narrow(c, parts[i], c->call->dtypes[2]);
@@ -196,36 +191,31 @@ static norm_grad_t read_norm_grad(const gantry__compose_t *c) {
 }
 
 /* The elements of one channel. */
-static const gantry_tensor_t *count_rest(const gantry__compose_t *c) {
+static tensor *count_rest(const gantry__compose_t *c) {
     const gantry_dtype_t dtype = c->call->dtypes[2];
     const int64_t all = gantry_shape_elements(&c->call->out_shapes[0]),
                   channels = c->call->out_shapes[1].dims[0];
     if (all >= 0)
         return gantry__compose_scalar(c, dtype, (double)(channels > 0 ? all / channels : 0));
-    const gantry_tensor_t *size = gantry_size(c->scope, c->inputs[1], GANTRY_INT64);
+    tensor *size = gantry_size(c->scope, c->inputs[1], GANTRY_INT64);
     return gantry_cast(
         c->scope, gantry_floor_div(c->scope, size, gantry_scalar_i64(c->scope, channels)), dtype);
 }
 
-static const gantry_tensor_t *sum_channels(const gantry__compose_t *c, const norm_grad_t *g,
-                                           const gantry_tensor_t *x) {
-    const gantry_tensor_t *inputs[] = {x, g->axes};
+static tensor *sum_channels(const gantry__compose_t *c, const norm_grad_t *g, tensor *x) {
+    tensor *inputs[] = {x, g->axes};
     const gantry_attr_value_t keep = gantry__attr_bool("keep_dims", true);
     return gantry__call_op(c->scope, GANTRY__OP_ID_Sum, inputs, 2, &keep, 1, NULL);
 }
 
 /* Computes scale * r * (dy - sum(dy) / n - (x - mean) * sum(dy * (x - mean)) / n * r * r). */
-static const gantry_tensor_t *train_grad(const gantry__compose_t *c, const norm_grad_t *g,
-                                         const gantry_tensor_t *centred, const gantry_tensor_t *r,
-                                         const gantry_tensor_t *sum,
-                                         const gantry_tensor_t *product) {
+static tensor *train_grad(const gantry__compose_t *c, const norm_grad_t *g, tensor *centred,
+                          tensor *r, tensor *sum, tensor *product) {
     gantry_scope_t *s = c->scope;
-    const gantry_tensor_t *count = count_rest(c);
-    const gantry_tensor_t *slope =
-        gantry_mul(s, gantry_div(s, product, count), gantry_mul(s, r, r));
-    const gantry_tensor_t *along = gantry_mul(s, centred, slope);
-    const gantry_tensor_t *rest =
-        gantry_sub(s, gantry_sub(s, g->dy, gantry_div(s, sum, count)), along);
+    tensor *count = count_rest(c);
+    tensor *slope = gantry_mul(s, gantry_div(s, product, count), gantry_mul(s, r, r));
+    tensor *along = gantry_mul(s, centred, slope);
+    tensor *rest = gantry_sub(s, gantry_sub(s, g->dy, gantry_div(s, sum, count)), along);
     return gantry_mul(s, gantry_tensor_donate(s, rest), gantry_mul(s, g->scale, r));
 }
 
@@ -234,15 +224,14 @@ void gantry__compose_fused_batch_norm_grad(const gantry__compose_t *c) {
     gantry_scope_t *s = c->scope;
     const norm_grad_t g = read_norm_grad(c);
     const gantry_dtype_t dtype = c->call->dtypes[2];
-    const gantry_tensor_t *epsilon = gantry__compose_scalar(c, dtype, float_attr(c, "epsilon"));
-    const gantry_tensor_t *r = gantry_rsqrt(s, gantry_add(s, g.variance, epsilon));
-    const gantry_tensor_t *centred = gantry_sub(s, g.x, g.mean);
-    const gantry_tensor_t *sum = sum_channels(c, &g, g.dy);
-    const gantry_tensor_t *product =
-        sum_channels(c, &g, gantry_tensor_donate(s, gantry_mul(s, g.dy, centred)));
-    const gantry_tensor_t *dx = gantry__infer_attr(c->call, "is_training")->i != 0
-                                    ? train_grad(c, &g, centred, r, sum, product)
-                                    : gantry_mul(s, g.dy, gantry_mul(s, g.scale, r));
+    tensor *epsilon = gantry__compose_scalar(c, dtype, float_attr(c, "epsilon"));
+    tensor *r = gantry_rsqrt(s, gantry_add(s, g.variance, epsilon));
+    tensor *centred = gantry_sub(s, g.x, g.mean);
+    tensor *sum = sum_channels(c, &g, g.dy);
+    tensor *product = sum_channels(c, &g, gantry_tensor_donate(s, gantry_mul(s, g.dy, centred)));
+    tensor *dx = gantry__infer_attr(c->call, "is_training")->i != 0
+                     ? train_grad(c, &g, centred, r, sum, product)
+                     : gantry_mul(s, g.dy, gantry_mul(s, g.scale, r));
     dx = gantry__compose_narrow(c, dx, c->call->out_dtypes[0]);
     c->outputs[0] = gantry_reshape(s, dx, c->call->out_shapes[0]);
     c->outputs[1] = gantry_reshape(s, gantry_mul(s, product, r), c->call->out_shapes[1]);
@@ -254,8 +243,8 @@ void gantry__compose_fused_batch_norm_grad(const gantry__compose_t *c) {
 
 /* Normalises rows that are one chunk of the tree of sums: the same operations in the same order,
  * and so the same bits. */
-static const gantry_tensor_t *layer_norm_rows(const gantry__compose_t *c) {
-    const gantry_tensor_t *inputs[3];
+static tensor *layer_norm_rows(const gantry__compose_t *c) {
+    tensor *inputs[3];
     for (int i = 0; i < 3; ++i) inputs[i] = gantry__compose_widen(c, c->inputs[i]);
     const gantry_attr_value_t attrs[] = {
         gantry__attr_int("axis", gantry__infer_attr(c->call, "axis")->i),
@@ -273,13 +262,13 @@ void gantry__compose_layer_norm(const gantry__compose_t *c) {
     int32_t axes[GANTRY_MAX_RANK];
     const int32_t rank = c->inputs[0]->shape.rank, count = c->inputs[1]->shape.rank;
     for (int32_t i = 0; i < count; ++i) axes[i] = rank - count + i;
-    const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
+    tensor *x = gantry__compose_widen(c, c->inputs[0]);
     const moments_t m =
         moments(c, x, gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(count), axes));
     const gantry_dtype_t dtype = x ? x->dtype : GANTRY_FLOAT32;
-    const gantry_tensor_t *scaling =
+    tensor *scaling =
         factor(c, gantry__compose_scalar(c, dtype, 1.0), m.variance, float_attr(c, "epsilon"));
-    const gantry_tensor_t *y =
+    tensor *y =
         gantry_mul(scope, gantry_tensor_donate(scope, gantry_sub(scope, x, m.mean)), scaling);
     y = gantry_mul(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[1]));
     y = gantry_add(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[2]));
@@ -303,14 +292,12 @@ void gantry__compose_dropout(const gantry__compose_t *c) {
         shape.rank = (int32_t)noise->i;
         memcpy(shape.dims, noise->list, (size_t)noise->i * sizeof *noise->list);
     }
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape),
-                                       c->inputs[1]};
+    tensor *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), c->inputs[1]};
     const gantry_attr_value_t type = gantry__attr_type("dtype", dtype);
-    const gantry_tensor_t *drawn =
+    tensor *drawn =
         gantry__call_op(scope, GANTRY__OP_ID_StatelessRandomUniform, inputs, 2, &type, 1, &extras);
-    const gantry_tensor_t *kept =
-        gantry_greater_equal(scope, drawn, gantry__compose_scalar(c, dtype, rate));
-    const gantry_tensor_t *scaled =
+    tensor *kept = gantry_greater_equal(scope, drawn, gantry__compose_scalar(c, dtype, rate));
+    tensor *scaled =
         gantry_mul(scope, c->inputs[0], gantry__compose_scalar(c, dtype, 1.0 / (1.0 - rate)));
     c->outputs[0] = gantry_select(scope, kept, scaled, gantry__compose_scalar(c, dtype, 0.0));
 }

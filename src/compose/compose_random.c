@@ -10,6 +10,8 @@
 #include "compose/compose.h"
 #include "run/random_inputs.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- with a state ---- */
 
 /* Takes counter steps of a stream. In a trace the op is a node that draws in each call. */
@@ -26,11 +28,10 @@ static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
     return status == GANTRY_OK;
 }
 
-static const gantry_tensor_t *draw_and_end(const gantry__compose_t *c, gantry__op_id_t part,
-                                           const gantry__draw_t *draw, uint32_t input_count,
-                                           uint32_t before, const gantry_attr_value_t *attr) {
-    const gantry_tensor_t *drawn =
-        gantry__draw_from(c->scope, part, draw, c->inputs, input_count, before, attr);
+static tensor *draw_and_end(const gantry__compose_t *c, gantry__op_id_t part,
+                            const gantry__draw_t *draw, uint32_t input_count, uint32_t before,
+                            const gantry_attr_value_t *attr) {
+    tensor *drawn = gantry__draw_from(c->scope, part, draw, c->inputs, input_count, before, attr);
     gantry__draws_release(draw->draws);
     return drawn;
 }
@@ -73,13 +74,11 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
 }
 
 /* Whether there is only one order. */
-static bool is_fixed(const gantry_tensor_t *value) {
-    return value->elements <= 1 || value->shape.dims[0] <= 1;
-}
+static bool is_fixed(tensor *value) { return value->elements <= 1 || value->shape.dims[0] <= 1; }
 
 /* A word for each row but the last. */
 void gantry__compose_random_shuffle(const gantry__compose_t *c) {
-    const gantry_tensor_t *value = c->inputs[0];
+    tensor *value = c->inputs[0];
     gantry__draw_t draw;
     if (is_fixed(value)) {
         c->outputs[0] = value;
@@ -116,8 +115,7 @@ static gantry_status_t compose_random_read_input(const gantry__compose_t *c, uin
     return GANTRY_OK;
 }
 
-static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows,
-                                  const gantry_tensor_t **out_order) {
+static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows, tensor **out_order) {
     const gantry__heap_t *heap = &c->scope->runtime->heap;
     gantry__philox_t place;
     if (rows > INT32_MAX) {
@@ -136,7 +134,7 @@ static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows,
 }
 
 void gantry__compose_stateless_shuffle(const gantry__compose_t *c) {
-    const gantry_tensor_t *value = c->inputs[0], *order = NULL;
+    tensor *value = c->inputs[0], *order = NULL;
     if (is_fixed(value)) {
         c->outputs[0] = value;
         return;

@@ -27,6 +27,8 @@
 #include "run/call_op.h"
 #include "run/runtime_state.h"
 
+typedef const gantry_tensor_t tensor;
+
 #define MOST_INSTRUCTIONS 32
 #define LETTERS 26
 #define LEAST_WITHOUT_NUMBERS 4096 /* elements that pay for a few more calls of kernels */
@@ -198,12 +200,11 @@ static void overwrite(const gantry__compose_t *c) {
     c->scope->overwritten = c->scope->parent->overwritten;
 }
 
-static const gantry_tensor_t *run_instruction(const step_t *step, uint32_t k,
-                                              const gantry_tensor_t *const *inputs,
-                                              const gantry_tensor_t *const *results) {
+static tensor *run_instruction(const step_t *step, uint32_t k, tensor *const *inputs,
+                               tensor *const *results) {
     const int64_t *instruction = step->program + k * GANTRY__FUSED_WORDS;
     const uint32_t operands = gantry__fused_operands((gantry__fused_id_t)instruction[0]);
-    const gantry_tensor_t *given[3];
+    tensor *given[3];
     for (uint32_t i = 0; i < operands; ++i) {
         const int64_t operand = instruction[2 + i];
         given[i] = operand >= 0 ? inputs[operand] : results[-1 - operand];
@@ -212,9 +213,9 @@ static const gantry_tensor_t *run_instruction(const step_t *step, uint32_t k,
                            NULL);
 }
 
-static void run_parts(const step_t *step, const gantry_tensor_t *const *inputs) {
+static void run_parts(const step_t *step, tensor *const *inputs) {
     const gantry__compose_t *c = step->c;
-    const gantry_tensor_t *results[MOST_INSTRUCTIONS] = {NULL};
+    tensor *results[MOST_INSTRUCTIONS] = {NULL};
     for (uint32_t k = 0; k < step->count; ++k) {
         results[k] = run_instruction(step, k, inputs, results);
         if (!results[k]) return;
@@ -225,8 +226,7 @@ static void run_parts(const step_t *step, const gantry_tensor_t *const *inputs) 
 
 /* Whether all operands have one element, whatever the variables have. numbers: the results that
  * have. */
-static bool is_of_numbers(const step_t *step, const int64_t *instruction,
-                          const gantry_tensor_t *const *numbers) {
+static bool is_of_numbers(const step_t *step, const int64_t *instruction, tensor *const *numbers) {
     const gantry__infer_t *call = step->c->call;
     for (uint32_t i = 0; i < gantry__fused_operands((gantry__fused_id_t)instruction[0]); ++i) {
         const int64_t operand = instruction[2 + i];
@@ -240,8 +240,7 @@ static bool is_of_numbers(const step_t *step, const int64_t *instruction,
 }
 
 /* The number as an input of the program. */
-static int64_t input_of(const gantry_tensor_t **inputs, uint32_t *count,
-                        const gantry_tensor_t *number) {
+static int64_t input_of(tensor **inputs, uint32_t *count, tensor *number) {
     uint32_t i = 0;
     while (i < *count && inputs[i] != number) ++i;
     inputs[i] = number;
@@ -251,8 +250,8 @@ static int64_t input_of(const gantry_tensor_t **inputs, uint32_t *count,
 
 /* Runs the instructions that need only numbers, which a program would repeat for each element. The
  * results that others use become inputs, up to four. False after a failure. */
-static bool run_numbers(step_t *step, const gantry_tensor_t **inputs, uint32_t *input_count) {
-    const gantry_tensor_t *numbers[MOST_INSTRUCTIONS] = {NULL};
+static bool run_numbers(step_t *step, tensor **inputs, uint32_t *input_count) {
+    tensor *numbers[MOST_INSTRUCTIONS] = {NULL};
     int64_t at[MOST_INSTRUCTIONS]; /* of the instructions that stay: the operand for their result */
     uint32_t kept = 0;
     for (uint32_t k = 0; k < step->count; ++k) {
@@ -279,9 +278,9 @@ static bool run_numbers(step_t *step, const gantry_tensor_t **inputs, uint32_t *
     return true;
 }
 
-static void run_fused(step_t *step, const gantry_tensor_t **inputs, uint32_t input_count) {
+static void run_fused(step_t *step, tensor **inputs, uint32_t input_count) {
     const gantry__compose_t *c = step->c;
-    const gantry_tensor_t *results[GANTRY__FUSED_MOST_OUTPUTS];
+    tensor *results[GANTRY__FUSED_MOST_OUTPUTS];
     int64_t numbers[GANTRY__FUSED_MOST_OUTPUTS];
     size_t count = 0, made = 0;
     if (inputs[0]->device->synchronous && inputs[0]->elements >= LEAST_WITHOUT_NUMBERS &&
@@ -303,7 +302,7 @@ static void run_fused(step_t *step, const gantry_tensor_t **inputs, uint32_t inp
 }
 
 void gantry__compose_apply(const gantry__compose_t *c) {
-    const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS] = {NULL};
+    tensor *inputs[GANTRY__FUSED_MOST_INPUTS] = {NULL};
     step_t step;
     read_step(&step, c);
     for (uint32_t i = 0; i < c->call->input_count; ++i) inputs[i] = c->inputs[i];
@@ -345,8 +344,8 @@ void gantry__compose_resource_scatter(const gantry__compose_t *c) {
     const gantry_shape_t *params = c->call->shapes[0];
     const int64_t rows = gantry_shape_elements(c->call->shapes[1]);
     gantry_shape_t all = GANTRY_SHAPE(rows);
-    const gantry_tensor_t *inputs[] = {
-        c->inputs[0], gantry_reshape(c->scope, c->inputs[1], GANTRY_SHAPE(rows, 1)), NULL};
+    tensor *inputs[] = {c->inputs[0], gantry_reshape(c->scope, c->inputs[1], GANTRY_SHAPE(rows, 1)),
+                        NULL};
     for (int32_t d = 1; d < params->rank; ++d) all.dims[all.rank++] = params->dims[d];
     inputs[2] = c->call->shapes[2]->rank == 0 ? gantry_broadcast_to(c->scope, c->inputs[2], all)
                                               : gantry_reshape(c->scope, c->inputs[2], all);

@@ -20,8 +20,8 @@ gantry_status_t gantry__config_refuse(const gantry__config_text_t *text, const c
     va_start(args, format);
     (void)vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%.400s\": at column %zu, %s", text->by,
-                        text->text, (size_t)(at - text->text) + 1, what);
+    return gantry__refuse("%s is \"%.400s\": at column %zu, %s", text->by, text->text,
+                          (size_t)(at - text->text) + 1, what);
 }
 
 static bool config_text_is_blank(char c) { return c == ' ' || c == '\t'; }

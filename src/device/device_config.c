@@ -16,13 +16,11 @@ gantry_status_t gantry__device_check(const gantry__device_table_t *table,
         if (table->physical[i] == device) return GANTRY_OK;
     }
     if (!device) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Unrecognized device: NULL is not a physical device of this runtime (%zu are listed)",
             table->physical_count);
     }
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Unrecognized device: %p is not a physical device of this runtime (%zu are listed)",
         (const void *)device, table->physical_count);
 }
@@ -85,17 +83,16 @@ static gantry_status_t check_visible(const gantry__device_table_t *table,
     for (size_t i = 0; i < count; ++i) {
         GANTRY__TRY(gantry__device_check(table, devices[i]));
         if (!devices[i]->listed) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s cannot be made visible: %s",
-                                devices[i]->alias, devices[i]->note);
+            return gantry__refuse("%s cannot be made visible: %s", devices[i]->alias,
+                                  devices[i]->note);
         }
         if (type && strcmp(devices[i]->type, type) != 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Unrecognized device: %s is no %s device",
-                                devices[i]->name, type);
+            return gantry__refuse("Unrecognized device: %s is no %s device", devices[i]->name,
+                                  type);
         }
         for (size_t j = 0; j < i; ++j) {
             if (devices[j] == devices[i])
-                return gantry__fail(
-                    GANTRY_INVALID_ARGUMENT,
+                return gantry__refuse(
                     "gantry_set_visible_devices: %s is given twice, as devices %zu and %zu; each device is accepted once",
                     devices[i]->name, j, i);
         }
@@ -127,8 +124,7 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table,
     size_t used = append_by_type(sorted, 0, wanted, all, "CPU", true);
     gantry_status_t status = GANTRY_OK;
     if (used == 0) {
-        status = gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        status = gantry__refuse(
             "the visible list has no CPU device; ops without a GPU kernel need one: include /physical_device:CPU:0");
     } else {
         used = append_by_type(sorted, used, wanted, all, "CPU", false);

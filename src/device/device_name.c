@@ -321,14 +321,12 @@ static bool parse_reference(scan_t *scan, gantry__device_reference_t *reference)
 
 static gantry_status_t fail_malformed(const scan_t *scan, const char *accepted) {
     const char *more = strlen(scan->text) > SHOWN_BYTES ? "..." : "";
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Malformed device specification '%.*s%s': %s at column %zu; accepted: %s",
-                        SHOWN_BYTES, scan->text, more, scan->what, scan->at + 1, accepted);
+    return gantry__refuse("Malformed device specification '%.*s%s': %s at column %zu; accepted: %s",
+                          SHOWN_BYTES, scan->text, more, scan->what, scan->at + 1, accepted);
 }
 
 static gantry_status_t fail_null(const char *accepted) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Malformed device specification: NULL; accepted: %s", accepted);
+    return gantry__refuse("Malformed device specification: NULL; accepted: %s", accepted);
 }
 
 /* Appends to a buffer of text_bytes, cutting the text; length counts on. */

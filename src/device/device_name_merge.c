@@ -129,9 +129,8 @@ static gantry_status_t fail_conflict(const gantry__device_name_t *a, const gantr
     char text_a[GANTRY__DEVICE_NAME_BYTES], text_b[GANTRY__DEVICE_NAME_BYTES];
     gantry__device_name_format(a, text_a, sizeof text_a);
     gantry__device_name_format(b, text_b, sizeof text_b);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Cannot merge devices with incompatible %s: '%s' and '%s'", plurals[field],
-                        text_a, text_b);
+    return gantry__refuse("Cannot merge devices with incompatible %s: '%s' and '%s'",
+                          plurals[field], text_a, text_b);
 }
 
 static gantry_status_t check_conflicts(const gantry__device_name_t *a,

@@ -90,8 +90,7 @@ static gantry_status_t resolve_split(gantry__device_settings_t *settings, const 
     if (winner[GANTRY__DEVICE_PARTS] >= 0 && winner[GANTRY__DEVICE_FRACTION] >= 0) {
         int loser = weaker(settings, GANTRY__DEVICE_FRACTION, GANTRY__DEVICE_PARTS);
         if (loser < 0) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. (%s: fraction by %s, split by %s)",
                 name, settings->layers[winner[GANTRY__DEVICE_FRACTION]].by[GANTRY__DEVICE_FRACTION],
                 settings->layers[winner[GANTRY__DEVICE_PARTS]].by[GANTRY__DEVICE_PARTS]);
@@ -105,12 +104,11 @@ static gantry_status_t resolve_split(gantry__device_settings_t *settings, const 
     if (sum <= limit) return GANTRY_OK;
     int loser = weaker(settings, GANTRY__DEVICE_LIMIT, GANTRY__DEVICE_PARTS);
     if (loser < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the limits of the %zu parts of %s, set by %s, add up to %" PRIu64
-                            " bytes; its limit, set by %s, is %" PRIu64,
-                            split->part_count, name, split->by[GANTRY__DEVICE_PARTS], sum,
-                            settings->layers[winner[GANTRY__DEVICE_LIMIT]].by[GANTRY__DEVICE_LIMIT],
-                            limit);
+        return gantry__refuse(
+            "the limits of the %zu parts of %s, set by %s, add up to %" PRIu64
+            " bytes; its limit, set by %s, is %" PRIu64,
+            split->part_count, name, split->by[GANTRY__DEVICE_PARTS], sum,
+            settings->layers[winner[GANTRY__DEVICE_LIMIT]].by[GANTRY__DEVICE_LIMIT], limit);
     }
     winner[loser] = -1;
     return GANTRY_OK;

@@ -295,7 +295,7 @@ gantry_status_t gantry__fault_settle(gantry__fault_t *fault) {
     }
     if (atomic_load_explicit(&fault->settled, memory_order_acquire) == 1) return GANTRY_OK;
     atomic_store_explicit(&fault->told, true, memory_order_relaxed);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s", fault->text);
+    return gantry__refuse("%s", fault->text);
 }
 
 /* ---- all that are submitted ---- */

@@ -54,9 +54,8 @@ gantry_status_t gantry__device_set_wait(gantry__device_table_t *table,
                                         gantry_wait_policy_t policy) {
     GANTRY__TRY(gantry__device_check(table, device));
     if (policy < GANTRY_WAIT_DEFAULT || policy > GANTRY_WAIT_ADAPTIVE) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "wait policy %d of %s: 0 to %d is accepted, 0 takes the setting back",
-                            (int)policy, device->name, GANTRY_WAIT_ADAPTIVE);
+        return gantry__refuse("wait policy %d of %s: 0 to %d is accepted, 0 takes the setting back",
+                              (int)policy, device->name, GANTRY_WAIT_ADAPTIVE);
     }
     bool is_changed = false;
     gantry__mutex_lock(&table->lock);
@@ -75,8 +74,7 @@ gantry_status_t gantry__device_set_wait(gantry__device_table_t *table,
 static gantry_status_t refuse_on_split(const physical_t *device, const char *what) {
     if (!device->card->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS])
         return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "%s cannot be set on %s: %s split it into %zu logical devices, which have limits of their own",
         what, device->name,
         device->card->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS],
@@ -88,11 +86,10 @@ gantry_status_t gantry__device_set_limit(gantry__device_table_t *table,
                                          uint64_t limit_bytes) {
     GANTRY__TRY(gantry__device_check(table, device));
     if (limit_bytes > device->info.total_bytes && device->info.total_bytes > 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "memory limit %" PRIu64
-                            " of %s is more than the device has: at most %" PRIu64
-                            " bytes are accepted, 0 takes the setting back",
-                            limit_bytes, device->name, device->info.total_bytes);
+        return gantry__refuse("memory limit %" PRIu64
+                              " of %s is more than the device has: at most %" PRIu64
+                              " bytes are accepted, 0 takes the setting back",
+                              limit_bytes, device->name, device->info.total_bytes);
     }
     bool is_changed = false;
     gantry__mutex_lock(&table->lock);
@@ -110,15 +107,13 @@ gantry_status_t gantry__device_set_limit(gantry__device_table_t *table,
 
 static gantry_status_t check_fraction(const physical_t *device, double fraction) {
     if (!(fraction >= 0 && fraction <= 1)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "memory fraction %g of %s: over 0 up to 1 is accepted, 0 takes the setting back; "
             "oversubscription is not supported",
             fraction, device->name);
     }
     if (fraction > 0 && device->info.total_bytes == 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "memory fraction %g of %s: the backend does not tell how much memory it has; a limit in bytes is accepted",
             fraction, device->name);
     }

@@ -14,19 +14,17 @@ typedef gantry_logical_device_config_t part_t;
 
 static gantry_status_t check_count(const physical_t *device, const part_t *parts, size_t count) {
     if (count == 0 || !parts) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "the logical device configuration of %s is %s; one entry or more is accepted",
             device->name, parts ? "empty" : "NULL");
     }
     if (count > GANTRY__MOST_PARTS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s cannot be split into %zu logical devices; at most %d are accepted",
-                            device->name, count, GANTRY__MOST_PARTS);
+        return gantry__refuse(
+            "%s cannot be split into %zu logical devices; at most %d are accepted", device->name,
+            count, GANTRY__MOST_PARTS);
     }
     if (device->listed) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s cannot be split: %s", device->name,
-                        device->note);
+    return gantry__refuse("%s cannot be split: %s", device->name, device->note);
 }
 
 /* Parts of a CPU without a limit share the rest equally. */
@@ -34,54 +32,47 @@ static gantry_status_t check_limits(const physical_t *device, const part_t *part
     uint64_t sum = gantry__parts_sum(parts, count), total = device->info.total_bytes, open = 0;
     for (size_t i = 0; i < count; ++i) open += parts[i].memory_limit_bytes == 0;
     if (open > 0 && count > 1 && strcmp(device->type, "CPU") != 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Setting memory limit is required for GPU virtual devices (%s)",
-                            device->name);
+        return gantry__refuse("Setting memory limit is required for GPU virtual devices (%s)",
+                              device->name);
     if (total == 0 || (sum <= total && total - sum >= open)) return GANTRY_OK;
     if (count == 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "memory limit %" PRIu64
-                            " of %s is more than the device has: at most %" PRIu64
-                            " bytes are accepted, 0 means its default",
-                            sum, device->name, total);
+        return gantry__refuse("memory limit %" PRIu64
+                              " of %s is more than the device has: at most %" PRIu64
+                              " bytes are accepted, 0 means its default",
+                              sum, device->name, total);
     }
     if (open == 0 || sum > total) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the memory limits of the %zu parts of %s add up to %" PRIu64
-                            " bytes; it has %" PRIu64,
-                            count, device->name, sum, total);
+        return gantry__refuse("the memory limits of the %zu parts of %s add up to %" PRIu64
+                              " bytes; it has %" PRIu64,
+                              count, device->name, sum, total);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "the memory limits of %s add up to all of its %" PRIu64 " bytes; %" PRIu64
-                        " parts without a limit are left without memory",
-                        device->name, total, open);
+    return gantry__refuse("the memory limits of %s add up to all of its %" PRIu64 " bytes; %" PRIu64
+                          " parts without a limit are left without memory",
+                          device->name, total, open);
 }
 
 static gantry_status_t check_imitation(const physical_t *device, size_t index, const char *what,
                                        uint64_t wanted, uint64_t own) {
     if (wanted == 0 || own == 0 || wanted <= own) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s of part %zu of %s is %" PRIu64 "; at most its own %" PRIu64
-                        " can be imitated",
-                        what, index, device->name, wanted, own);
+    return gantry__refuse("%s of part %zu of %s is %" PRIu64 "; at most its own %" PRIu64
+                          " can be imitated",
+                          what, index, device->name, wanted, own);
 }
 
 static gantry_status_t check_part(const physical_t *device, size_t index, const part_t *part) {
     const gantry_device_info_t *info = &device->info;
     if (part->has_priority &&
         (part->priority < info->greatest_priority || part->priority > info->least_priority)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Priority %" PRId32
-                            " is outside the range of supported priorities [%" PRId32 ",%" PRId32
-                            "] for virtual device %zu on %s# %" PRId32,
-                            part->priority, info->greatest_priority, info->least_priority, index,
-                            device->type, device->number);
+        return gantry__refuse("Priority %" PRId32
+                              " is outside the range of supported priorities [%" PRId32 ",%" PRId32
+                              "] for virtual device %zu on %s# %" PRId32,
+                              part->priority, info->greatest_priority, info->least_priority, index,
+                              device->type, device->number);
     }
     if (part->has_ordinal && part->ordinal < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the device ordinal of part %zu of %s is %" PRId32
-                            "; 0 or more is accepted",
-                            index, device->name, part->ordinal);
+        return gantry__refuse("the device ordinal of part %zu of %s is %" PRId32
+                              "; 0 or more is accepted",
+                              index, device->name, part->ordinal);
     }
     uint64_t largest =
         info->largest_allocation_bytes ? info->largest_allocation_bytes : info->total_bytes;
@@ -102,14 +93,12 @@ gantry_status_t gantry__parts_check(const gantry_physical_device_t *device, cons
         ordinals += parts[i].has_ordinal;
     }
     if (priorities % count != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "priority must be specified for all virtual devices: %zu of the %zu parts of %s have one",
             priorities, count, device->name);
     }
     if (ordinals % count != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "device_ordinals must be specified for all virtual devices: %zu of the %zu parts of %s have one",
             ordinals, count, device->name);
     }
@@ -127,8 +116,7 @@ gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table
             strcmp(sibling->type, device->type) != 0)
             continue;
         if (sibling->card->parts[0].has_ordinal == parts[0].has_ordinal) continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Device ordinals must be set for all virtual devices or none. %s has %s, %s has %s",
             device->name, parts[0].has_ordinal ? "them" : "none", sibling->name,
             parts[0].has_ordinal ? "none" : "them");

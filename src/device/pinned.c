@@ -61,9 +61,7 @@ void gantry__pinned_give(logical_t *device, void *data, uint64_t bytes) {
 gantry_status_t gantry__pinned_alloc(logical_t *device, uint64_t bytes, const char *call,
                                      void **out_data) {
     gantry__device_table_t *table = device->table;
-    if (bytes == 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: bytes is 0; 1 or more are accepted",
-                            call);
+    if (bytes == 0) return gantry__refuse("%s: bytes is 0; 1 or more are accepted", call);
     gantry__pinned_piece_t *piece = gantry__heap_alloc(table->heap, sizeof *piece);
     if (!piece) return GANTRY_RESOURCE_EXHAUSTED;
     *piece = (gantry__pinned_piece_t){
@@ -121,9 +119,8 @@ static void pinned_end(gantry__device_table_t *table, gantry__pinned_piece_t *pi
 gantry_status_t gantry__pinned_free(gantry__device_table_t *table, void *data, const char *call) {
     gantry__pinned_piece_t *piece = unlist(table, data);
     if (!piece) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: %p is no pinned memory of this runtime, or was freed before", call,
-                            data);
+        return gantry__refuse("%s: %p is no pinned memory of this runtime, or was freed before",
+                              call, data);
     }
     pinned_end(table, piece);
     return GANTRY_OK;

@@ -172,9 +172,8 @@ gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, cons
         const physical_t *device = table->physical[i];
         if (!gantry__device_reference_names(&reference, device)) continue;
         if (*out_device) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Multiple devices match the provided string '%s': '%s' and '%s'.",
-                                text, (*out_device)->name, device->name);
+            return gantry__refuse("Multiple devices match the provided string '%s': '%s' and '%s'.",
+                                  text, (*out_device)->name, device->name);
         }
         *out_device = device;
     }
@@ -217,9 +216,8 @@ gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
     for (size_t i = 0; i < table->logical_count; ++i) {
         if (!gantry__device_reference_matches(reference, table->logical[i])) continue;
         if (*out_device) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Multiple devices match the provided string '%s': '%s' and '%s'.",
-                                text, (*out_device)->name, table->logical[i]->name);
+            return gantry__refuse("Multiple devices match the provided string '%s': '%s' and '%s'.",
+                                  text, (*out_device)->name, table->logical[i]->name);
         }
         *out_device = table->logical[i];
     }

@@ -166,8 +166,7 @@ static gantry_status_t read_status_setting(gantry__settings_t *settings, const c
     if (is_switch) folder = COMMON_FOLDER;
     *out_folder = folder;
     if (*folder == '/' && strlen(folder) <= MOST_PATH - 40) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "GANTRY_STATUS is \"%.500s\"; 0, 1 and the absolute path of a folder are accepted", folder);
 }
 

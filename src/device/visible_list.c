@@ -202,8 +202,7 @@ static gantry_status_t visible_list_take(const select_t *select, const entry_t *
         if (!is_match(select, entry, i)) continue;
         if (is_selected(list, i)) {
             const char *name = select->devices[i].name;
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "%s names device %d (%s) again in entry %d '%s'; accepted: each device once",
                 select->rules->variable, (int)select->devices[i].index, name ? name : "unnamed",
                 entry->number, entry->shown);

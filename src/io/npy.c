@@ -90,11 +90,10 @@ static gantry_status_t fail_here(cursor_t *cursor, const char *wanted) {
     char text[QUOTED_CHARS + 4];
     skip_blanks(cursor);
     if (cursor->at == cursor->end) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header ends where %s is expected",
-                            wanted);
+        return gantry__refuse("the .npy header ends where %s is expected", wanted);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header has '%s' where %s is expected",
-                        printable(cursor->at, (size_t)(cursor->end - cursor->at), text), wanted);
+    return gantry__refuse("the .npy header has '%s' where %s is expected",
+                          printable(cursor->at, (size_t)(cursor->end - cursor->at), text), wanted);
 }
 
 static gantry_status_t take_text(cursor_t *cursor, const char *wanted, slice_t *out) {
@@ -235,8 +234,7 @@ static gantry_status_t read_entry(cursor_t *cursor, unsigned *seen, gantry__npy_
                    : slice_is(key, "shape")         ? HAS_SHAPE
                                                     : 0;
     if (bit == 0 || (*seen & bit)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "the .npy header has %s key '%s'; accepted are 'descr', 'fortran_order' and 'shape', once each",
             bit ? "a second" : "an unknown", printable(key.bytes, key.length, shown));
     }
@@ -258,10 +256,10 @@ static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
     if (npy_peek(cursor) != '\0' || cursor->at != cursor->end)
         return fail_here(cursor, "nothing more");
     if (seen == HAS_ALL) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header lacks the key '%s'",
-                        !(seen & HAS_DESCR)   ? "descr"
-                        : !(seen & HAS_ORDER) ? "fortran_order"
-                                              : "shape");
+    return gantry__refuse("the .npy header lacks the key '%s'", !(seen & HAS_DESCR) ? "descr"
+                                                                : !(seen & HAS_ORDER)
+                                                                    ? "fortran_order"
+                                                                    : "shape");
 }
 
 static bool has_magic(const void *bytes, size_t known) {
@@ -270,8 +268,8 @@ static bool has_magic(const void *bytes, size_t known) {
 
 static gantry_status_t fail_kind(const void *bytes, size_t known) {
     const char *kind = gantry__file_kind(bytes, known);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "not an .npy file: %s",
-                        kind ? kind : "it does not begin with \\x93NUMPY");
+    return gantry__refuse("not an .npy file: %s",
+                          kind ? kind : "it does not begin with \\x93NUMPY");
 }
 
 /* Reads the bytes in front of the header, `known` of which are present: how many they are, and the
@@ -324,8 +322,7 @@ static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype
     size_t item = gantry_dtype_size(dtype);
     if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / item) {
         (void)gantry_shape_format(shape, text, sizeof text);
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "a %s array of shape %s is too large for this machine's addresses, or no shape",
             gantry_dtype_name(dtype), text);
     }
@@ -355,9 +352,8 @@ gantry_status_t gantry__npy_parse_front(const void *front, size_t front_bytes, u
     GANTRY__TRY(read_front(front, front_bytes, &fixed, &length));
     GANTRY__TRY(check_length(fixed, length, size));
     if (length > front_bytes - fixed) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%zu bytes of the .npy file are given; its header ends after %zu",
-                            front_bytes, fixed + length);
+        return gantry__refuse("%zu bytes of the .npy file are given; its header ends after %zu",
+                              front_bytes, fixed + length);
     }
     const char *text = (const char *)front + fixed;
     return parse_header((cursor_t){text, text + length}, fixed + length, size, out);

@@ -55,21 +55,18 @@ static gantry_status_t complete_options(gantry__bfc_options_t *options) {
     if (options->alignment < GANTRY__BFC_LEAST_ALIGNMENT ||
         (options->alignment & (options->alignment - 1)) != 0 ||
         options->alignment > UINT64_C(1) << 40) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "alignment of a memory pool is %llu bytes; accepted are powers of two from 256 to 2^40",
             (unsigned long long)options->alignment);
     }
     if (options->limit_bytes == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "limit of a memory pool is 0 bytes; it must be at least 1");
+        return gantry__refuse("limit of a memory pool is 0 bytes; it must be at least 1");
     }
     if (options->limit_bytes > INT64_MAX) options->limit_bytes = INT64_MAX;
     if (options->reserved_bytes >= options->limit_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "limit of a memory pool is %llu bytes, and %llu of it are reserved",
-                            (unsigned long long)options->limit_bytes,
-                            (unsigned long long)options->reserved_bytes);
+        return gantry__refuse("limit of a memory pool is %llu bytes, and %llu of it are reserved",
+                              (unsigned long long)options->limit_bytes,
+                              (unsigned long long)options->reserved_bytes);
     }
     if (options->initial_region_bytes == 0)
         options->initial_region_bytes = GANTRY__BFC_FIRST_REGION_BYTES;

@@ -17,8 +17,7 @@ static gantry_status_t read_subscript(const char *text, size_t length, subscript
     *out = (subscript_t){.text = text, .length = length};
     for (size_t i = 0; i < length; ++i) {
         if ((unsigned char)text[i] >= GANTRY__EINSUM_ELLIPSIS) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "labels must be ASCII characters; the equation has another character");
         }
         if (text[i] != '.') {
@@ -27,8 +26,7 @@ static gantry_status_t read_subscript(const char *text, size_t length, subscript
             out->has_ellipsis = true;
             i += 2;
         } else {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "subscripts '%.*s' hold a period outside of an ellipsis (...), or two ellipses",
                 (int)length, text);
         }
@@ -64,11 +62,11 @@ static gantry_status_t take_size(gantry__einsum_t *e, const gantry_shape_t *cons
     }
     if ((is_hidden && dim == 1) || gantry__merge_sizes(size, dim)) return GANTRY_OK;
     if (is_hidden) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Invalid broadcasting dimensions: %s vs. %s",
-                            gantry__shape_text(shapes[0]).text, gantry__shape_text(shapes[1]).text);
+        return gantry__refuse("Invalid broadcasting dimensions: %s vs. %s",
+                              gantry__shape_text(shapes[0]).text,
+                              gantry__shape_text(shapes[1]).text);
     }
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Expected dimension %lld at axis %d of the input shaped %s but got dimension %lld",
         (long long)*size, (int)axis, gantry__shape_text(shapes[input]).text, (long long)dim);
 }
@@ -77,10 +75,9 @@ static gantry_status_t einsum_read_input(gantry__einsum_t *e, const subscript_t 
                                          const gantry_shape_t *const *shapes, uint32_t input) {
     const int32_t rank = shapes[input]->rank;
     if (subscript->has_ellipsis ? rank < subscript->label_count : rank != subscript->label_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected input %u to have rank %s%d but got: %d", (unsigned)input,
-                            subscript->has_ellipsis ? "at least " : "", (int)subscript->label_count,
-                            (int)rank);
+        return gantry__refuse("Expected input %u to have rank %s%d but got: %d", (unsigned)input,
+                              subscript->has_ellipsis ? "at least " : "",
+                              (int)subscript->label_count, (int)rank);
     }
     spread(subscript, rank, &e->inputs[input]);
     for (int32_t axis = 0; axis < rank; ++axis) GANTRY__TRY(take_size(e, shapes, input, axis));
@@ -93,8 +90,7 @@ static gantry_status_t read_output(gantry__einsum_t *e, const subscript_t *subsc
            e->sizes[GANTRY__EINSUM_ELLIPSIS + hidden] != GANTRY__EINSUM_UNUSED)
         ++hidden;
     if (hidden > 0 && !subscript->has_ellipsis) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Output contains %d broadcasting dimension(s) but no ellipsis (...) was found in the output subscripts.",
             (int)hidden);
     }
@@ -104,8 +100,7 @@ static gantry_status_t read_output(gantry__einsum_t *e, const subscript_t *subsc
     for (int32_t i = 0; i < e->output.count; ++i) {
         const uint8_t label = e->output.at[i];
         if (e->sizes[label] == GANTRY__EINSUM_UNUSED) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "label '%c' of the output is in no input",
-                                label);
+            return gantry__refuse("label '%c' of the output is in no input", label);
         }
         if (!gantry__has_label(&e->distinct, label)) e->distinct.at[e->distinct.count++] = label;
     }
@@ -117,13 +112,12 @@ static gantry_status_t read_inputs(gantry__einsum_t *e, const char *equation, co
     uint32_t count = 1;
     for (const char *at = equation; at < arrow; ++at) count += *at == ',';
     if (count > 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expecting 1 or 2 input subscripts in equation '%s' but got: %u",
-                            equation, (unsigned)count);
+        return gantry__refuse("Expecting 1 or 2 input subscripts in equation '%s' but got: %u",
+                              equation, (unsigned)count);
     }
     if (count != shape_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %u inputs but got: %u",
-                            (unsigned)count, (unsigned)shape_count);
+        return gantry__refuse("Expected %u inputs but got: %u", (unsigned)count,
+                              (unsigned)shape_count);
     }
     e->input_count = count;
     const char *begin = equation;
@@ -142,8 +136,7 @@ gantry_status_t gantry__einsum_read(const char *equation, const gantry_shape_t *
                                     uint32_t shape_count, gantry__einsum_t *out_einsum) {
     const char *arrow = strstr(equation, "->");
     if (!arrow || strstr(arrow + 2, "->")) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expecting exactly one '->' in einsum equation: %s", equation);
+        return gantry__refuse("Expecting exactly one '->' in einsum equation: %s", equation);
     }
     subscript_t output;
     for (size_t i = 0; i < sizeof out_einsum->sizes / sizeof out_einsum->sizes[0]; ++i)

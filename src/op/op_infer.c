@@ -55,18 +55,17 @@ static gantry_status_t fail_count(const gantry__infer_t *call) {
                                  op->inputs[k].flags & GANTRY__ARG_LIST ? "..." : "");
     }
     if (list && call->input_count > op->input_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes at most %d inputs (%s), got %u",
-                            op->name, GANTRY__MAX_INPUTS, names, (unsigned)call->input_count);
+        return gantry__refuse("%s takes at most %d inputs (%s), got %u", op->name,
+                              GANTRY__MAX_INPUTS, names, (unsigned)call->input_count);
     }
     if (least < op->input_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes %u to %u inputs (%s), got %u",
-                            op->name, (unsigned)least, (unsigned)op->input_count, names,
-                            (unsigned)call->input_count);
+        return gantry__refuse("%s takes %u to %u inputs (%s), got %u", op->name, (unsigned)least,
+                              (unsigned)op->input_count, names, (unsigned)call->input_count);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes %s%u input%s%s%s%s, got %u", op->name,
-                        list ? "at least " : "", (unsigned)op->input_count,
-                        op->input_count == 1 ? "" : "s", names[0] ? " (" : "", names,
-                        names[0] ? ")" : "", (unsigned)call->input_count);
+    return gantry__refuse("%s takes %s%u input%s%s%s%s, got %u", op->name, list ? "at least " : "",
+                          (unsigned)op->input_count, op->input_count == 1 ? "" : "s",
+                          names[0] ? " (" : "", names, names[0] ? ")" : "",
+                          (unsigned)call->input_count);
 }
 
 static gantry_status_t check_counts(const gantry__infer_t *call) {
@@ -131,9 +130,8 @@ static gantry_status_t fail_unknown_attr(const gantry__op_def_t *op, const char 
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  op->attrs[i].name);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s: attribute '%s' does not exist for this operation; it has %s", op->name,
-                        name, names[0] ? names : "none");
+    return gantry__refuse("%s: attribute '%s' does not exist for this operation; it has %s",
+                          op->name, name, names[0] ? names : "none");
 }
 
 static const char *kind_name(int32_t kind) {
@@ -147,26 +145,24 @@ static gantry_status_t check_type(const gantry__infer_t *call, uint32_t place, i
     if (dtype > 0 && dtype < 64 && (def->dtype_mask >> dtype & 1)) return GANTRY_OK;
     const char *name =
         dtype > 0 && dtype < 64 ? gantry_dtype_name((gantry_dtype_t)dtype) : "invalid";
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s: value for attr '%s' of %s is not in the list of allowed values: %s",
-                        call->op->name, def->name, name,
-                        gantry__type_mask_text(def->dtype_mask).text);
+    return gantry__refuse("%s: value for attr '%s' of %s is not in the list of allowed values: %s",
+                          call->op->name, def->name, name,
+                          gantry__type_mask_text(def->dtype_mask).text);
 }
 
 static gantry_status_t op_infer_check_list(const gantry__op_def_t *op,
                                            const gantry_attr_value_t *given) {
     bool shape = given->kind == GANTRY_ATTR_SHAPE;
     if (given->i < 0 || (given->i > 0 && !given->list) || (shape && given->i > GANTRY_MAX_RANK)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' has %lld entries%s; accepted are %s",
-            op->name, given->name, (long long)given->i,
-            given->i > 0 && !given->list ? " at NULL" : "", shape ? "0 to 8" : "0 or more");
+        return gantry__refuse("%s: attribute '%s' has %lld entries%s; accepted are %s", op->name,
+                              given->name, (long long)given->i,
+                              given->i > 0 && !given->list ? " at NULL" : "",
+                              shape ? "0 to 8" : "0 or more");
     }
     for (int64_t k = 0; shape && k < given->i; ++k) {
         if (given->list[k] < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "%s: attribute '%s': dimension %lld must be >= 0", op->name,
-                                given->name, (long long)given->list[k]);
+            return gantry__refuse("%s: attribute '%s': dimension %lld must be >= 0", op->name,
+                                  given->name, (long long)given->list[k]);
         }
     }
     return GANTRY_OK;
@@ -176,21 +172,19 @@ static gantry_status_t op_infer_check_value(const gantry__infer_t *call, uint32_
                                             const gantry_attr_value_t *given) {
     const gantry__op_def_t *op = call->op;
     if ((int32_t)given->kind != op->attrs[place].kind) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: expecting %s value for attr %s, got %s",
-                            op->name, kind_name(op->attrs[place].kind), given->name,
-                            kind_name((int32_t)given->kind));
+        return gantry__refuse("%s: expecting %s value for attr %s, got %s", op->name,
+                              kind_name(op->attrs[place].kind), given->name,
+                              kind_name((int32_t)given->kind));
     }
     switch (op->attrs[place].kind) {
         case GANTRY_ATTR_TYPE: return check_type(call, place, given->i);
         case GANTRY_ATTR_BOOL:
             if (given->i == 0 || given->i == 1) return GANTRY_OK;
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "%s: bool attribute '%s' is %lld; accepted are 0 and 1", op->name,
-                                given->name, (long long)given->i);
+            return gantry__refuse("%s: bool attribute '%s' is %lld; accepted are 0 and 1", op->name,
+                                  given->name, (long long)given->i);
         case GANTRY_ATTR_STRING:
             if (given->s) return GANTRY_OK;
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: string attribute '%s' is NULL",
-                                op->name, given->name);
+            return gantry__refuse("%s: string attribute '%s' is NULL", op->name, given->name);
         case GANTRY_ATTR_SHAPE:
         case GANTRY_ATTR_INTS: return op_infer_check_list(op, given);
         default: return GANTRY_OK;
@@ -200,16 +194,14 @@ static gantry_status_t op_infer_check_value(const gantry__infer_t *call, uint32_
 static gantry_status_t take_attr(gantry__infer_t *call, const gantry_attr_value_t *given,
                                  uint32_t *seen) {
     const gantry__op_def_t *op = call->op;
-    if (!given->name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: an attribute's name is NULL", op->name);
+    if (!given->name) return gantry__refuse("%s: an attribute's name is NULL", op->name);
     uint32_t place = attr_place(op, given->name);
     if (place == op->attr_count) return fail_unknown_attr(op, given->name);
     GANTRY__TRY(op_infer_check_value(call, place, given));
     gantry_attr_t *attr = &call->attrs[place];
     bool agrees = attr->kind == GANTRY_ATTR_TYPE && attr->i == given->i; /* Ta and Tb are both T */
     if ((*seen >> place & 1) && !agrees) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' is given twice", op->name,
-                            attr->name);
+        return gantry__refuse("%s: attribute '%s' is given twice", op->name, attr->name);
     }
     *seen |= UINT32_C(1) << place;
     attr->i = given->i;
@@ -226,9 +218,8 @@ static gantry_status_t set_list_length(gantry__infer_t *call, uint32_t seen) {
     int64_t length = (int64_t)call->input_count - call->op->input_count + 1;
     gantry_attr_t *attr = &call->attrs[place];
     if ((seen >> place & 1) && attr->i != length) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: attribute 'N' is %lld, but the list has %lld tensors",
-                            call->op->name, (long long)attr->i, (long long)length);
+        return gantry__refuse("%s: attribute 'N' is %lld, but the list has %lld tensors",
+                              call->op->name, (long long)attr->i, (long long)length);
     }
     attr->i = length;
     return GANTRY_OK;
@@ -246,9 +237,8 @@ static gantry_status_t set_output_count(gantry__infer_t *call) {
     while (!op->attrs[place].counts_outputs) ++place;
     int64_t count = call->attrs[place].i;
     if (count < 0 || count > GANTRY__MAX_OUTPUTS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: attribute '%s' is %lld; 0 to %d outputs are accepted", op->name,
-                            op->attrs[place].name, (long long)count, GANTRY__MAX_OUTPUTS);
+        return gantry__refuse("%s: attribute '%s' is %lld; 0 to %d outputs are accepted", op->name,
+                              op->attrs[place].name, (long long)count, GANTRY__MAX_OUTPUTS);
     }
     call->output_count = (uint32_t)count;
     return GANTRY_OK;
@@ -258,8 +248,7 @@ static gantry_status_t set_output_count(gantry__infer_t *call) {
 
 static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t input,
                                        gantry_dtype_t expected) {
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "cannot compute %s as input #%u(zero-based) was expected to be a %s tensor but is a %s tensor",
         call->op->name, (unsigned)input, gantry_dtype_name(expected),
         gantry_dtype_name(call->dtypes[input]));
@@ -288,9 +277,9 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     for (uint32_t i = 0; i < op->attr_count && op->attrs[i].kind == GANTRY_ATTR_TYPE; ++i) {
         if (call->attrs[i].i != GANTRY_DTYPE_NONE) continue;
         if (op->attrs[i].required || op->attrs[i].i == GANTRY_DTYPE_NONE) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (type) must be given; accepted are %s",
-                op->name, op->attrs[i].name, gantry__type_mask_text(op->attrs[i].dtype_mask).text);
+            return gantry__refuse("%s: attribute '%s' (type) must be given; accepted are %s",
+                                  op->name, op->attrs[i].name,
+                                  gantry__type_mask_text(op->attrs[i].dtype_mask).text);
         }
         call->attrs[i].i = op->attrs[i].i;
     }
@@ -310,8 +299,8 @@ static gantry_status_t check_required(const gantry__infer_t *call, uint32_t seen
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
         if (!def->required || def->kind == GANTRY_ATTR_TYPE || (seen >> i & 1)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (%s) must be given",
-                            call->op->name, def->name, kind_name(def->kind));
+        return gantry__refuse("%s: attribute '%s' (%s) must be given", call->op->name, def->name,
+                              kind_name(def->kind));
     }
     return GANTRY_OK;
 }
@@ -332,9 +321,9 @@ static gantry_status_t check_results(const gantry__infer_t *call) {
         if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1))
             continue;
         if (elements < 0 && is_left_to_data(call, shape)) continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT, "%s: shape %s of the %s result would have more than %s",
-            call->op->name, gantry__shape_text(shape).text, gantry_dtype_name(call->out_dtypes[k]),
+        return gantry__refuse(
+            "%s: shape %s of the %s result would have more than %s", call->op->name,
+            gantry__shape_text(shape).text, gantry_dtype_name(call->out_dtypes[k]),
             elements < 0 ? GANTRY__MOST_ELEMENTS_TEXT " elements" : "2**63 - 1 bytes");
     }
     return GANTRY_OK;
@@ -349,8 +338,7 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     GANTRY__TRY(check_counts(call));
     fill_defaults(call);
     if (attr_count > 0 && !attrs) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %zu attributes at NULL", op->name,
-                            attr_count);
+        return gantry__refuse("%s: %zu attributes at NULL", op->name, attr_count);
     }
     for (size_t i = 0; i < attr_count; ++i) GANTRY__TRY(take_attr(call, &attrs[i], &seen));
     GANTRY__TRY(check_required(call, seen));

@@ -156,151 +156,20 @@ gantry_status_t gantry__infer_rank_fits(int64_t rank);
 
 /* ---- shape functions ---- */
 
-gantry_status_t gantry__infer_same(gantry__infer_t *call); /* input 0's shape */
-gantry_status_t gantry__infer_binary(gantry__infer_t *call);
-gantry_status_t gantry__infer_equal(gantry__infer_t *call);
-gantry_status_t gantry__infer_select(gantry__infer_t *call);
-gantry_status_t gantry__infer_clip(gantry__infer_t *call);
-gantry_status_t gantry__infer_alike(gantry__infer_t *call); /* all inputs have one shape */
-gantry_status_t gantry__infer_same_count(gantry__infer_t *call);
-gantry_status_t gantry__infer_fused_elementwise(gantry__infer_t *call);
-gantry_status_t gantry__infer_fused_parts(gantry__infer_t *call);
-gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call);
-gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call);
-gantry_status_t gantry__infer_fused_rows(gantry__infer_t *call);
-gantry_status_t gantry__infer_bias_add(gantry__infer_t *call);
-gantry_status_t gantry__infer_bias_add_grad(gantry__infer_t *call);
+/* Of each op: reads the call's types, attributes and shapes of inputs, and sets those of its
+ * outputs. */
+#define OP(name, summary, flags, infer, inputs, outputs, attrs) \
+    gantry_status_t infer(gantry__infer_t *call);
+#include "op/op_definitions.def"
+#undef OP
 
-gantry_status_t gantry__infer_reduce(gantry__infer_t *call);
-gantry_status_t gantry__infer_arg_max(gantry__infer_t *call);
-gantry_status_t gantry__infer_softmax(gantry__infer_t *call);
-gantry_status_t gantry__infer_scan(gantry__infer_t *call);
-gantry_status_t gantry__infer_softmax_cross_entropy(gantry__infer_t *call);
-gantry_status_t gantry__infer_sparse_cross_entropy(gantry__infer_t *call);
-gantry_status_t gantry__infer_sparse_rows(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call);
-gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_reshape(gantry__infer_t *call);
-gantry_status_t gantry__infer_expand_dims(gantry__infer_t *call);
-gantry_status_t gantry__infer_squeeze(gantry__infer_t *call);
-gantry_status_t gantry__infer_transpose(gantry__infer_t *call);
-gantry_status_t gantry__infer_broadcast_to(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_concat(gantry__infer_t *call);
-gantry_status_t gantry__infer_slice(gantry__infer_t *call);
-gantry_status_t gantry__infer_gather(gantry__infer_t *call);
-gantry_status_t gantry__infer_one_hot(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_fill(gantry__infer_t *call);
-gantry_status_t gantry__infer_range(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
-gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call);
-gantry_status_t gantry__infer_matrix_diag_part(gantry__infer_t *call);
-gantry_status_t gantry__infer_matrix_set_diag(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call);
-gantry_status_t gantry__infer_strided_slice_grad(gantry__infer_t *call);
-gantry_status_t gantry__infer_pad(gantry__infer_t *call);
-gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call);
-gantry_status_t gantry__infer_mirror_pad_grad(gantry__infer_t *call);
-gantry_status_t gantry__infer_tile(gantry__infer_t *call);
-gantry_status_t gantry__infer_reverse(gantry__infer_t *call);
-gantry_status_t gantry__infer_roll(gantry__infer_t *call);
-gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call);
-gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call);
-gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call);
-gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call);
-gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_random(gantry__infer_t *call); /* shape, seed */
-/* shape, seed, minval, maxval */
-gantry_status_t gantry__infer_random_int(gantry__infer_t *call);
-gantry_status_t gantry__infer_random_v2(gantry__infer_t *call); /* shape, key, counter, alg */
-/* shape, key, counter, alg, minval, maxval */
-gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call);
-gantry_status_t gantry__infer_random_shape(gantry__infer_t *call);     /* shape */
-gantry_status_t gantry__infer_random_shape_int(gantry__infer_t *call); /* shape, minval, maxval */
-/* logits, num_samples; seed, or key, counter, alg */
-gantry_status_t gantry__infer_multinomial(gantry__infer_t *call);
-/* value, key, counter, alg */
-gantry_status_t gantry__infer_stateless_shuffle(gantry__infer_t *call);
-gantry_status_t gantry__infer_key_counter(gantry__infer_t *call); /* seed */
-gantry_status_t gantry__infer_sort(gantry__infer_t *call);
-gantry_status_t gantry__infer_top_k(gantry__infer_t *call);
-gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call);
-gantry_status_t gantry__infer_bound(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call);
-gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call);
-gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call);
-gantry_status_t gantry__infer_segment(gantry__infer_t *call);
-gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call);
-gantry_status_t gantry__infer_bincount(gantry__infer_t *call);
-gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call);
-gantry_status_t gantry__infer_where(gantry__infer_t *call);
-gantry_status_t gantry__infer_unique(gantry__infer_t *call);
-gantry_status_t gantry__infer_pack(gantry__infer_t *call);
-gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
-gantry_status_t gantry__infer_split(gantry__infer_t *call);
-gantry_status_t gantry__infer_split_v(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_shape_of(gantry__infer_t *call);
-gantry_status_t gantry__infer_size(gantry__infer_t *call);
-gantry_status_t gantry__infer_scalar(gantry__infer_t *call);
-gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call);
 /* the shape that BroadcastArgs returns */
 gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both);
-gantry_status_t gantry__infer_broadcast_gradient_args(gantry__infer_t *call);
 /* the two lists of axes that BroadcastGradientArgs returns, as shapes */
 gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_shape_t out_axes[2]);
-gantry_status_t gantry__infer_eye(gantry__infer_t *call);
-gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
-gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call);
-gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call);
-gantry_status_t gantry__infer_moments(gantry__infer_t *call);
-gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
-gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);
-gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call);
-gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call);
-gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call);
 /* A row of LayerNormRows is one chunk of the tree of sums. */
 enum { GANTRY__LAYER_NORM_ROWS_MOST = 4096 };
-gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call);
-gantry_status_t gantry__infer_dropout(gantry__infer_t *call);
-gantry_status_t gantry__infer_einsum(gantry__infer_t *call);
-gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
-gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
-gantry_status_t gantry__infer_max_pool_grad(gantry__infer_t *call);
-gantry_status_t gantry__infer_max_pool_grad_grad(gantry__infer_t *call);
-gantry_status_t gantry__infer_relu_max_pool_grad(gantry__infer_t *call);
-gantry_status_t gantry__infer_avg_pool_grad(gantry__infer_t *call);
-gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
-gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
-gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
-
-gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call);
-gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call);
-gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call);
-gantry_status_t gantry__infer_conv_2d_backprop_filter(gantry__infer_t *call);
-gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call);
-gantry_status_t gantry__infer_depthwise_backprop_input(gantry__infer_t *call);
-gantry_status_t gantry__infer_depthwise_backprop_filter(gantry__infer_t *call);
 /* The most parts of DepthwiseFilterParts. */
 enum { GANTRY__DEPTHWISE_PARTS_MOST = 128 };
-gantry_status_t gantry__infer_depthwise_filter_parts(gantry__infer_t *call);
-gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
-gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);
-gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call);
-
-/* an optimizer's step: the values of variables, scalars and the gradient */
-gantry_status_t gantry__infer_apply(gantry__infer_t *call);
-gantry_status_t gantry__infer_resource_scatter(gantry__infer_t *call); /* rows of a variable */
-
-/* refuses: constants are not called by name */
-gantry_status_t gantry__infer_const(gantry__infer_t *call);
-gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
 
 #endif

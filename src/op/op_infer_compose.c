@@ -6,8 +6,7 @@
 /* ---- shapes ---- */
 
 static gantry_status_t fail_wide(const char *what, int64_t value) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "output type is 32-bit but %s is %lld", what,
-                        (long long)value);
+    return gantry__refuse("output type is 32-bit but %s is %lld", what, (long long)value);
 }
 
 gantry_status_t gantry__infer_shape_of(gantry__infer_t *call) {
@@ -36,8 +35,8 @@ gantry_status_t gantry__infer_scalar(gantry__infer_t *call) {
 static gantry_status_t check_shape_inputs(const gantry__infer_t *call) {
     for (uint32_t i = 0; i < 2; ++i) {
         if (call->shapes[i]->rank != 1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[%u] must be a vector.%s", (unsigned)i,
-                                gantry__shape_text(call->shapes[i]).text);
+            return gantry__refuse("In[%u] must be a vector.%s", (unsigned)i,
+                                  gantry__shape_text(call->shapes[i]).text);
         }
         GANTRY__TRY(gantry__infer_rank_fits(call->shapes[i]->dims[0]));
     }
@@ -67,8 +66,8 @@ static gantry_status_t read_broadcast(gantry__infer_t *call, gantry_shape_t shap
     if (gantry__broadcast_shapes(&shapes[0], &shapes[1], out_both) &&
         is_broadcast_to(&shapes[0], out_both) && is_broadcast_to(&shapes[1], out_both))
         return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
-                        gantry__shape_text(&shapes[0]).text, gantry__shape_text(&shapes[1]).text);
+    return gantry__refuse("Incompatible shapes: %s vs. %s", gantry__shape_text(&shapes[0]).text,
+                          gantry__shape_text(&shapes[1]).text);
 }
 
 gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both) {
@@ -130,8 +129,8 @@ gantry_status_t gantry__infer_broadcast_gradient_args(gantry__infer_t *call) {
 static gantry_status_t check_scalars(const gantry__infer_t *call, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
         if (call->shapes[i]->rank == 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s",
-                            call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
+        return gantry__refuse("%s must be a scalar, not shape %s", call->op->inputs[i].name,
+                              gantry__shape_text(call->shapes[i]).text);
     }
     return GANTRY_OK;
 }
@@ -149,13 +148,11 @@ gantry_status_t gantry__infer_eye(gantry__infer_t *call) {
         GANTRY__TRY(gantry__infer_int_or_open(call, i, &out->dims[batch->i + i], &is_open[i]));
     for (int32_t i = 0; i < out->rank; ++i) {
         if (out->dims[i] < 0)
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0",
-                                (long long)out->dims[i]);
+            return gantry__refuse("Dimension %lld must be >= 0", (long long)out->dims[i]);
     }
     if (out->dims[out->rank - 1] > INT32_MAX)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "num_columns is %lld; at most 2**31 - 1 is accepted",
-                            (long long)out->dims[out->rank - 1]);
+        return gantry__refuse("num_columns is %lld; at most 2**31 - 1 is accepted",
+                              (long long)out->dims[out->rank - 1]);
     for (uint32_t i = 0; i < 2; ++i) {
         if (is_open[i]) out->dims[batch->i + i] = -1;
     }
@@ -167,8 +164,7 @@ gantry_status_t gantry__infer_lin_space(gantry__infer_t *call) {
     bool is_open;
     GANTRY__TRY(check_scalars(call, 3));
     GANTRY__TRY(gantry__infer_int_or_open(call, 2, &num, &is_open));
-    if (num <= 0 && !is_open)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)num);
+    if (num <= 0 && !is_open) return gantry__refuse("Requires num > 0: %lld", (long long)num);
     call->out_shapes[0] = GANTRY_SHAPE(is_open ? -1 : num);
     return GANTRY_OK;
 }
@@ -178,8 +174,7 @@ gantry_status_t gantry__infer_lin_space(gantry__infer_t *call) {
 gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call) {
     const gantry_shape_t *params = call->shapes[0], *ids = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
-    if (params->rank == 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least 1 dimensional");
+    if (params->rank == 0) return gantry__refuse("params must be at least 1 dimensional");
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)params->rank - 1 + ids->rank));
     *out = *ids;
     for (int32_t i = 1; i < params->rank; ++i) out->dims[out->rank++] = params->dims[i];
@@ -192,17 +187,17 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call) {
     const gantry_shape_t *tensor = call->shapes[0], *mask = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0], covered = {.rank = 0};
     int64_t axis = gantry__infer_attr(call, "axis")->i;
-    if (mask->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "mask cannot be scalar.");
+    if (mask->rank == 0) return gantry__refuse("mask cannot be scalar.");
     if (axis < -tensor->rank || axis > tensor->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis,
-                            -(int)tensor->rank, (int)tensor->rank);
+        return gantry__refuse("axis = %lld not in [%d, %d)", (long long)axis, -(int)tensor->rank,
+                              (int)tensor->rank);
     }
     axis += axis < 0 ? tensor->rank : 0;
     for (int64_t i = axis; i < tensor->rank && i < axis + mask->rank; ++i)
         covered.dims[covered.rank++] = tensor->dims[i];
     if (!gantry__shapes_fit(&covered, mask)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shapes %s and %s are incompatible",
-                            gantry__shape_text(&covered).text, gantry__shape_text(mask).text);
+        return gantry__refuse("Shapes %s and %s are incompatible",
+                              gantry__shape_text(&covered).text, gantry__shape_text(mask).text);
     }
     out->rank = 0;
     for (int32_t i = 0; i < axis; ++i) out->dims[out->rank++] = tensor->dims[i];

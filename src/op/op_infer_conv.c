@@ -16,16 +16,14 @@ static gantry_status_t conv_shape(const gantry__infer_t *call, const gantry_shap
                   outputs = filter->dims[3];
     const bool is_open = channels < 0 || each < 0 || outputs < 0;
     if (!is_open && channels % each != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input depth must be evenly divisible by filter depth: %" PRId64
-                            " vs %" PRId64,
-                            channels, each);
+        return gantry__refuse("input depth must be evenly divisible by filter depth: %" PRId64
+                              " vs %" PRId64,
+                              channels, each);
     }
     if (!is_open && channels > 0 && outputs % (channels / each) != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "output depth must be evenly divisible by number of groups: %" PRId64
-                            " vs %" PRId64,
-                            outputs, channels / each);
+        return gantry__refuse("output depth must be evenly divisible by number of groups: %" PRId64
+                              " vs %" PRId64,
+                              outputs, channels / each);
     }
     GANTRY__TRY(gantry__window_places(&w, image, places));
     *out = *image;
@@ -42,10 +40,9 @@ gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call) {
 static gantry_status_t expect_no_groups(const gantry__infer_t *call, const gantry_shape_t *images,
                                         const gantry_shape_t *filter) {
     if (gantry__sizes_fit(images->dims[3], filter->dims[2])) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "images have %" PRId64 " channels and the filter %" PRId64
-                        ": there are no groups in %s",
-                        images->dims[3], filter->dims[2], call->op->name);
+    return gantry__refuse("images have %" PRId64 " channels and the filter %" PRId64
+                          ": there are no groups in %s",
+                          images->dims[3], filter->dims[2], call->op->name);
 }
 
 gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
@@ -75,9 +72,8 @@ static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
         if (result->rank == 4) (void)gantry__merge_sizes(&out->dims[0], result->dims[0]);
         return GANTRY_OK;
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s must contain 4 values or 2 values, but got: %d",
-                        call->op->inputs[input].name, out->rank);
+    return gantry__refuse("%s must contain 4 values or 2 values, but got: %d",
+                          call->op->inputs[input].name, out->rank);
 }
 
 /* The input `place` must be the result of a convolution of image with filter: its shape is
@@ -86,8 +82,7 @@ static gantry_status_t expect_result(const gantry__infer_t *call, uint32_t place
                                      const gantry_shape_t *wanted, const gantry_shape_t *image,
                                      const gantry_shape_t *filter) {
     if (gantry__shapes_fit(wanted, call->shapes[place])) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Size of %s doesn't match computed: actual = %s, computed = %s of images %s and filter %s",
         call->op->inputs[place].name, gantry__shape_text(call->shapes[place]).text,
         gantry__shape_text(wanted).text, gantry__shape_text(image).text,
@@ -159,10 +154,10 @@ gantry_status_t gantry__infer_depthwise_filter_parts(gantry__infer_t *call) {
     const int64_t rows = is_open ? 1 : places->dims[0] * places->dims[1],
                   most = GANTRY__DEPTHWISE_PARTS_MOST, each = (rows + most - 1) / most;
     if (!gantry__sizes_fit(filter.dims[3], 1) || rows == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "filter_sizes %s with out_backprop %s: one output for each channel and "
-                            "a row of places are needed",
-                            gantry__shape_text(&filter).text, gantry__shape_text(places).text);
+        return gantry__refuse(
+            "filter_sizes %s with out_backprop %s: one output for each channel and "
+            "a row of places are needed",
+            gantry__shape_text(&filter).text, gantry__shape_text(places).text);
     }
     *out = (gantry_shape_t){.rank = 4,
                             .dims = {is_open ? -1 : (rows + each - 1) / each, filter.dims[0],
@@ -181,12 +176,11 @@ static gantry_status_t infer_conv_read_line(const gantry__infer_t *call, const c
                                             line_t *out) {
     const char *format = gantry__infer_attr(call, "data_format")->s;
     if (call->shapes[0]->rank != 3) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 3-dimensional: %s", what,
-                            gantry__shape_text(call->shapes[0]).text);
+        return gantry__refuse("%s must be 3-dimensional: %s", what,
+                              gantry__shape_text(call->shapes[0]).text);
     }
     if (strcmp(format, "NWC") != 0 && strcmp(format, "NCW") != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NWC\", \"NCW\"",
             format);
     }
@@ -201,25 +195,22 @@ static gantry_status_t infer_line(gantry__infer_t *call, const line_t *line, gan
     const bool same = strcmp(padding, "SAME") == 0;
     if (line->window == 0 || line->step < 1 || line->spread < 1 || line->window > INT32_MAX ||
         line->step > INT32_MAX || line->spread > INT32_MAX || length > INT32_MAX) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "window, stride and dilation must be positive and, as the length, less than 2^31; they are %" PRId64
             ", %" PRId64 ", %" PRId64 " of %" PRId64,
             line->window, line->step, line->spread, length);
     }
     const int64_t reach = (line->window - 1) * line->spread + 1;
     if (!same && strcmp(padding, "VALID") != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"",
             padding);
     }
     const bool is_open = length < 0 || (line->window < 0 && !same);
     if (!is_open && !same && length - reach + line->step < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Computed output size would be negative: length %" PRId64
-                            ", window %" PRId64 ", stride %" PRId64,
-                            length, reach, line->step);
+        return gantry__refuse("Computed output size would be negative: length %" PRId64
+                              ", window %" PRId64 ", stride %" PRId64,
+                              length, reach, line->step);
     }
     *out = *call->shapes[0];
     out->dims[line->at] = is_open ? -1
@@ -243,8 +234,7 @@ gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call) {
                    .spread = gantry__infer_attr(call, "dilations")->i};
     GANTRY__TRY(infer_conv_read_line(call, "convolution input", &line));
     if (filter->rank != 3 || filter->dims[0] == 0 || filter->dims[1] == 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "convolution filter must be 3-dimensional, without empty dimensions: %s",
             gantry__shape_text(filter).text);
     }
@@ -252,8 +242,7 @@ gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call) {
                   outputs = filter->dims[2];
     const bool is_open = channels < 0 || each < 0 || outputs < 0;
     if (!is_open && (channels % each != 0 || (channels > 0 && outputs % (channels / each) != 0))) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "input depth must be evenly divisible by filter depth, and output depth by their quotient: %" PRId64
             ", %" PRId64 ", %" PRId64,
             channels, each, outputs);

@@ -45,8 +45,8 @@ gantry_status_t gantry__infer_binary(gantry__infer_t *call) {
         return GANTRY_OK;
     }
     if (gantry__broadcast_shapes(x, y, &call->out_shapes[0])) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
-                        gantry__shape_text(x).text, gantry__shape_text(y).text);
+    return gantry__refuse("Incompatible shapes: %s vs. %s", gantry__shape_text(x).text,
+                          gantry__shape_text(y).text);
 }
 
 /* Whether the shapes of inputs 0 and 1 broadcast for some sizes in place of the open ones only. */
@@ -77,10 +77,9 @@ gantry_status_t gantry__infer_select(gantry__infer_t *call) {
     bool fits = gantry__broadcast_shapes(then, otherwise, out) &&
                 gantry__broadcast_shapes(condition, out, out);
     if (fits) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "condition %s, then %s, and else %s must be broadcastable",
-                        gantry__shape_text(condition).text, gantry__shape_text(then).text,
-                        gantry__shape_text(otherwise).text);
+    return gantry__refuse("condition %s, then %s, and else %s must be broadcastable",
+                          gantry__shape_text(condition).text, gantry__shape_text(then).text,
+                          gantry__shape_text(otherwise).text);
 }
 
 gantry_status_t gantry__infer_alike(gantry__infer_t *call) {
@@ -88,8 +87,7 @@ gantry_status_t gantry__infer_alike(gantry__infer_t *call) {
     call->out_shapes[0] = *first;
     for (uint32_t i = 1; i < call->input_count; ++i) {
         if (gantry__merge_shapes(&call->out_shapes[0], call->shapes[i])) continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Inputs must have the same size and shape.  Input 0: %s != input %u: %s",
             gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
     }
@@ -102,8 +100,7 @@ gantry_status_t gantry__infer_same_count(gantry__infer_t *call) {
     const int64_t first = gantry_shape_elements(call->shapes[0]),
                   second = gantry_shape_elements(call->shapes[1]);
     if (!gantry__sizes_fit(first, second)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "The two arguments to a cwise op must have same number of elements, got %lld and %lld",
             (long long)first, (long long)second);
     }
@@ -120,8 +117,7 @@ gantry_status_t gantry__infer_clip(gantry__infer_t *call) {
         if (gantry__broadcast_shapes(t, call->shapes[i], &both) &&
             gantry__merge_shapes(&call->out_shapes[0], &both))
             continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "clip_value_min and clip_value_max must be either of the same shape as input, or broadcast to it. input shape: %s, %s shape: %s",
             gantry__shape_text(t).text, call->op->inputs[i].name,
             gantry__shape_text(call->shapes[i]).text);
@@ -135,14 +131,13 @@ static gantry_status_t read_channel(const gantry__infer_t *call, int32_t *out_ch
     const char *format = gantry__infer_attr(call, "data_format")->s;
     bool channels_first = strcmp(format, "NCHW") == 0;
     if (!channels_first && strcmp(format, "NHWC") != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
             format);
     }
     if (value->rank < 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input tensor must be at least 2D: %s",
-                            gantry__shape_text(value).text);
+        return gantry__refuse("Input tensor must be at least 2D: %s",
+                              gantry__shape_text(value).text);
     }
     *out_channel = channels_first ? 1 : value->rank - 1;
     return GANTRY_OK;
@@ -153,13 +148,11 @@ gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
     int32_t channel;
     GANTRY__TRY(read_channel(call, &channel));
     if (bias->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Biases must be 1D: %s",
-                            gantry__shape_text(bias).text);
+        return gantry__refuse("Biases must be 1D: %s", gantry__shape_text(bias).text);
     }
     call->out_shapes[0] = *value;
     if (!gantry__merge_sizes(&call->out_shapes[0].dims[channel], bias->dims[0])) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Must provide as many biases as dimension %d of the input tensor (data_format %s): %s vs. %s",
             (int)channel, gantry__infer_attr(call, "data_format")->s, gantry__shape_text(bias).text,
             gantry__shape_text(value).text);

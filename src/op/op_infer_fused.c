@@ -18,27 +18,24 @@ static gantry_status_t check_operand(const gantry__infer_t *call, results_t *res
                                      int64_t operand, gantry_dtype_t expected) {
     const int64_t count = (int64_t)call->input_count;
     if (operand >= count || operand < -k) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "instruction %lld has operand %lld; accepted are %lld to -1 for results, 0 to %lld for inputs",
             (long long)k, (long long)operand, (long long)-k, (long long)count - 1);
     }
     const gantry_dtype_t dtype =
         operand >= 0 ? call->dtypes[operand] : results->dtypes[-1 - operand];
     if (dtype != expected) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "operand %lld of instruction %lld is %s; it must be %s",
-                            (long long)operand, (long long)k, gantry_dtype_name(dtype),
-                            gantry_dtype_name(expected));
+        return gantry__refuse("operand %lld of instruction %lld is %s; it must be %s",
+                              (long long)operand, (long long)k, gantry_dtype_name(dtype),
+                              gantry_dtype_name(expected));
     }
     results->inputs[k] |= operand >= 0 ? UINT32_C(1) << operand : results->inputs[-1 - operand];
     return GANTRY_OK;
 }
 
 static gantry_status_t fail_unused(int64_t k, uint32_t place, int64_t operand) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "instruction %lld has no operand %u, which must be 0, not %lld",
-                        (long long)k, (unsigned)place, (long long)operand);
+    return gantry__refuse("instruction %lld has no operand %u, which must be 0, not %lld",
+                          (long long)k, (unsigned)place, (long long)operand);
 }
 
 /* Checks the numbers of a Cast after its operand. */
@@ -46,8 +43,7 @@ static gantry_status_t check_cast(int64_t k, const int64_t *instruction) {
     const bool has_type = instruction[3] > 0 && instruction[3] < 64 &&
                           gantry__fused_takes(GANTRY__FUSED_Cast, (gantry_dtype_t)instruction[3]);
     if (has_type && (instruction[4] == 0 || instruction[4] == 1)) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "instruction %lld casts to type %lld with Truncate %lld; accepted are types of numbers and bool, and 0 or 1",
         (long long)k, (long long)instruction[3], (long long)instruction[4]);
 }
@@ -71,8 +67,7 @@ static gantry_status_t check_instruction(const gantry__infer_t *call, results_t 
     const gantry__fused_id_t id = (gantry__fused_id_t)instruction[0];
     const gantry_dtype_t dtype = (gantry_dtype_t)instruction[1];
     if (!program_may_have(results, instruction)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "instruction %lld is op %lld of type %lld, which a fused program cannot have",
             (long long)k, (long long)instruction[0], (long long)instruction[1]);
     }
@@ -101,10 +96,9 @@ static gantry_status_t broadcast_inputs(const gantry__infer_t *call, uint32_t ma
     for (uint32_t i = 0; i < call->input_count; ++i) {
         if (!(mask >> i & 1)) continue;
         if (!gantry__broadcast_shapes(out_shape, call->shapes[i], out_shape)) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "input %u of shape %s does not broadcast with the others, %s",
-                                (unsigned)i, gantry__shape_text(call->shapes[i]).text,
-                                gantry__shape_text(out_shape).text);
+            return gantry__refuse("input %u of shape %s does not broadcast with the others, %s",
+                                  (unsigned)i, gantry__shape_text(call->shapes[i]).text,
+                                  gantry__shape_text(out_shape).text);
         }
     }
     return GANTRY_OK;
@@ -120,15 +114,13 @@ static gantry_status_t set_output(gantry__infer_t *call, const results_t *result
                                   int64_t k, int64_t count, const gantry_shape_t *whole) {
     gantry_shape_t *own = &call->out_shapes[place];
     if (k < 0 || k >= count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "output %u is instruction %lld; accepted are 0 to %lld",
-                            (unsigned)place, (long long)k, (long long)count - 1);
+        return gantry__refuse("output %u is instruction %lld; accepted are 0 to %lld",
+                              (unsigned)place, (long long)k, (long long)count - 1);
     }
     GANTRY__TRY(broadcast_inputs(call, results->inputs[k], own));
     if (results->has_rows) set_last_dimension(results, k, own);
     if (!gantry_shape_equal(own, whole)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "output %u, instruction %lld, has shape %s; it must be %s, that of all inputs",
             (unsigned)place, (long long)k, gantry__shape_text(own).text,
             gantry__shape_text(whole).text);
@@ -140,15 +132,13 @@ static gantry_status_t set_output(gantry__infer_t *call, const results_t *result
 static gantry_status_t op_infer_fused_check_limits(const gantry__infer_t *call, int64_t words) {
     const int64_t most = GANTRY__FUSED_MOST_INSTRUCTIONS;
     if (words % GANTRY__FUSED_WORDS != 0 || words == 0 || words / GANTRY__FUSED_WORDS > most) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "attribute 'program' has %lld numbers; accepted are %d for each of 1 to %lld instructions",
             (long long)words, GANTRY__FUSED_WORDS, (long long)most);
     }
     if (call->input_count > GANTRY__FUSED_MOST_INPUTS || call->output_count == 0 ||
         call->output_count > GANTRY__FUSED_MOST_OUTPUTS) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "a program has %u inputs and %u outputs; accepted are 1 to %d inputs and 1 to %d outputs",
             (unsigned)call->input_count, (unsigned)call->output_count, GANTRY__FUSED_MOST_INPUTS,
             GANTRY__FUSED_MOST_OUTPUTS);
@@ -178,10 +168,10 @@ static gantry_status_t check_over_product(const gantry__infer_t *call, const gan
                                           gantry_dtype_t dtype) {
     if (dtype == call->out_dtypes[0] && gantry_shape_equal(shape, &call->out_shapes[0]))
         return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT, "the program's result is %s%s; it must be like the product, %s%s",
-        gantry_dtype_name(dtype), gantry__shape_text(shape).text,
-        gantry_dtype_name(call->out_dtypes[0]), gantry__shape_text(&call->out_shapes[0]).text);
+    return gantry__refuse("the program's result is %s%s; it must be like the product, %s%s",
+                          gantry_dtype_name(dtype), gantry__shape_text(shape).text,
+                          gantry_dtype_name(call->out_dtypes[0]),
+                          gantry__shape_text(&call->out_shapes[0]).text);
 }
 
 /* infer is that of the product, which has the first two inputs. */
@@ -192,8 +182,7 @@ static gantry_status_t infer_with_program(gantry__infer_t *call, gantry__infer_f
     gantry_shape_t shape;
     const int64_t last = program->i / GANTRY__FUSED_WORDS - 1;
     if (call->input_count < 2)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%s takes two operands and the program's further inputs, got %u tensors",
             call->op->name, (unsigned)call->input_count);
     GANTRY__TRY(infer(call));
@@ -237,14 +226,13 @@ static gantry_status_t check_reduction(const gantry__infer_t *call, results_t *r
                                        const int64_t *instruction) {
     const int64_t keeps = instruction[3];
     if (!is_wide_operand(call, results, instruction[2])) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "instruction %lld reduces operand %lld, which has one element per row",
-                            (long long)k, (long long)instruction[2]);
+        return gantry__refuse(
+            "instruction %lld reduces operand %lld, which has one element per row", (long long)k,
+            (long long)instruction[2]);
     }
     if (keeps != 0 && keeps != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "instruction %lld has keep_dims %lld; accepted are 0 and 1",
-                            (long long)k, (long long)keeps);
+        return gantry__refuse("instruction %lld has keep_dims %lld; accepted are 0 and 1",
+                              (long long)k, (long long)keeps);
     }
     results->is_wide[k] = false;
     results->is_dropped[k] = keeps == 0;
@@ -258,9 +246,9 @@ static gantry_status_t check_row_instruction(const gantry__infer_t *call, result
     for (uint32_t i = 0; i < gantry__fused_operands((gantry__fused_id_t)instruction[0]); ++i) {
         const int64_t operand = instruction[2 + i];
         if (operand < 0 && results->is_dropped[-1 - operand]) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "operand %lld of instruction %lld does not keep its last dimension",
-                                (long long)operand, (long long)k);
+            return gantry__refuse(
+                "operand %lld of instruction %lld does not keep its last dimension",
+                (long long)operand, (long long)k);
         }
         results->is_wide[k] = results->is_wide[k] || is_wide_operand(call, results, operand);
     }
@@ -289,9 +277,8 @@ gantry_status_t gantry__infer_fused_rows(gantry__infer_t *call) {
     GANTRY__TRY(broadcast_inputs(call, UINT32_MAX, &whole));
     const int64_t length = whole.rank > 0 ? whole.dims[whole.rank - 1] : 1;
     if (length < 2 || length > GANTRY__FUSED_MOST_ROW) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "rows have %lld elements; accepted are 2 to %d", (long long)length,
-                            GANTRY__FUSED_MOST_ROW);
+        return gantry__refuse("rows have %lld elements; accepted are 2 to %d", (long long)length,
+                              GANTRY__FUSED_MOST_ROW);
     }
     for (uint32_t i = 0; i < call->output_count; ++i) {
         GANTRY__TRY(set_row_output(call, &results, i, outputs->list[i], count, &whole));

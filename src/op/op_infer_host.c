@@ -94,9 +94,9 @@ gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
 
 static gantry_status_t check_single(const gantry__infer_t *call, uint32_t input) {
     if (gantry__sizes_fit(gantry_shape_elements(call->shapes[input]), 1)) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT, "input %u (%s) must be a tensor with a single value, got shape %s",
-        (unsigned)input, input_name(call, input), gantry__shape_text(call->shapes[input]).text);
+    return gantry__refuse("input %u (%s) must be a tensor with a single value, got shape %s",
+                          (unsigned)input, input_name(call, input),
+                          gantry__shape_text(call->shapes[input]).text);
 }
 
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value) {
@@ -118,17 +118,15 @@ gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *att
     const gantry_dtype_t dtype = (gantry_dtype_t)gantry__infer_attr(call, attr)->i;
     const uint64_t reach = gantry__type_greatest((int32_t)dtype);
     if (last <= 0 || (uint64_t)last <= reach) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "attribute '%s' is %s, which holds numbers up to %llu, and %lld is possible; a larger type is accepted",
         attr, gantry_dtype_name(dtype), (unsigned long long)reach, (long long)last);
 }
 
 gantry_status_t gantry__infer_rank_fits(int64_t rank) {
     if (rank <= GANTRY_MAX_RANK) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "the result would have %lld dimensions; tensors have at most %d",
-                        (long long)rank, GANTRY_MAX_RANK);
+    return gantry__refuse("the result would have %lld dimensions; tensors have at most %d",
+                          (long long)rank, GANTRY_MAX_RANK);
 }
 
 gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too,
@@ -136,9 +134,8 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
     const gantry_shape_t *given = call->shapes[input];
     const char *name = input_name(call, input);
     if (given->rank != 1 && !(scalar_too && given->rank == 0)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s must be a vector of {int32,int64}, got shape %s", name,
-                            gantry__shape_text(given).text);
+        return gantry__refuse("%s must be a vector of {int32,int64}, got shape %s", name,
+                              gantry__shape_text(given).text);
     }
     const int64_t count = gantry_shape_elements(given);
     GANTRY__TRY(gantry__infer_rank_fits(count));
@@ -153,8 +150,8 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
         if (!gantry__infer_number(call, input, &ints, i, &size)) continue;
         out_shape->dims[i] = size;
         if (size >= 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0 (%s[%d])",
-                            (long long)out_shape->dims[i], name, (int)i);
+        return gantry__refuse("Dimension %lld must be >= 0 (%s[%d])", (long long)out_shape->dims[i],
+                              name, (int)i);
     }
     return GANTRY_OK;
 }
@@ -174,9 +171,8 @@ gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *na
                                      i ? ", " : "", words[i]);
         }
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Value for attr '%s' of \"%s\" is not in the list of allowed values: %s",
-                        name, value, all.text);
+    return gantry__refuse("Value for attr '%s' of \"%s\" is not in the list of allowed values: %s",
+                          name, value, all.text);
 }
 
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {

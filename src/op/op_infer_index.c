@@ -13,8 +13,7 @@ static gantry_status_t check_policy(const gantry__infer_t *call) {
     for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; ++i) {
         if (strcmp(policy, accepted[i]) == 0) return GANTRY_OK;
     }
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Bad indices policy '%s' is unknown; DEFAULT, ERROR and IGNORE are accepted", policy);
 }
 
@@ -22,26 +21,23 @@ gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
     const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
     GANTRY__TRY(check_policy(call));
-    if (params->rank < 1)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least a vector");
-    if (indices->rank < 1)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "indices must be at least a vector");
+    if (params->rank < 1) return gantry__refuse("params must be at least a vector");
+    if (indices->rank < 1) return gantry__refuse("indices must be at least a vector");
     const int64_t depth = indices->dims[indices->rank - 1];
     if (depth < 0) return gantry__fail_open_rank(call, 1);
     if (depth > params->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "index innermost dimension length must be <= params rank; saw: %" PRId64
-                            " vs. %d",
-                            depth, (int)params->rank);
+        return gantry__refuse(
+            "index innermost dimension length must be <= params rank; saw: %" PRId64 " vs. %d",
+            depth, (int)params->rank);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)indices->rank - 1 + params->rank - depth));
     out->rank = 0;
     for (int32_t d = 0; d < indices->rank - 1; ++d) out->dims[out->rank++] = indices->dims[d];
     const bool has_rows = gantry_shape_elements(out) > 0;
     if (has_rows && gantry_shape_elements(params) == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Requested more than 0 entries, but params is empty.  Params shape: %s",
-                            gantry__shape_text(params).text);
+        return gantry__refuse(
+            "Requested more than 0 entries, but params is empty.  Params shape: %s",
+            gantry__shape_text(params).text);
     }
     for (int64_t d = depth; d < params->rank; ++d) out->dims[out->rank++] = params->dims[d];
     return GANTRY_OK;
@@ -56,8 +52,7 @@ static gantry_status_t check_updates(const gantry_shape_t *indices, const gantry
     for (int32_t d = 0; fits && d < outer; ++d)
         fits = gantry__sizes_fit(indices->dims[d], updates->dims[d]);
     if (!fits) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Dimensions [0,%d) of indices[shape=%s] must match dimensions [0,%d) of updates[shape=%s]",
             (int)outer, gantry__shape_text(indices).text, (int)outer,
             gantry__shape_text(updates).text);
@@ -67,8 +62,7 @@ static gantry_status_t check_updates(const gantry_shape_t *indices, const gantry
     for (int32_t d = 0; fits && d < inner; ++d)
         fits = gantry__merge_sizes(&output->dims[depth + d], updates->dims[outer + d]);
     if (fits) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Dimensions [%" PRId64
         ",%d) of output[shape=%s] must match dimensions [%d,%d) of updates[shape=%s]",
         depth, (int)output->rank, gantry__shape_text(output).text, (int)outer, (int)updates->rank,
@@ -80,25 +74,22 @@ static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t
     gantry_shape_t *output = &call->out_shapes[0];
     GANTRY__TRY(check_policy(call));
     if (indices->rank < 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Indices shape must have rank at least one. Found:%s",
-                            gantry__shape_text(indices).text);
+        return gantry__refuse("Indices shape must have rank at least one. Found:%s",
+                              gantry__shape_text(indices).text);
     }
     const bool has_indices = gantry_shape_elements(indices) > 0,
                has_updates = gantry_shape_elements(updates) > 0,
                lacks_indices = gantry_shape_elements(indices) == 0;
     if ((has_indices || has_updates) &&
         (gantry_shape_elements(output) == 0 || (has_updates && lacks_indices))) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Indices and updates specified for empty output.  indices shape: %s",
-                            gantry__shape_text(indices).text);
+        return gantry__refuse("Indices and updates specified for empty output.  indices shape: %s",
+                              gantry__shape_text(indices).text);
     }
     return check_updates(indices, updates, output);
 }
 
 gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call) {
-    if (call->shapes[2]->rank != 1)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be a vector");
+    if (call->shapes[2]->rank != 1) return gantry__refuse("Shape must be a vector");
     GANTRY__TRY(gantry__infer_dims(call, 2, false, &call->out_shapes[0]));
     return check_scatter(call, call->shapes[0], call->shapes[1]);
 }
@@ -112,13 +103,10 @@ gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_segment(gantry__infer_t *call) {
     const gantry_shape_t *data = call->shapes[0], *ids = call->shapes[1];
-    if (data->rank < 1)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be at least rank 1");
-    if (ids->rank != 1)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "segment_ids should be a vector.");
+    if (data->rank < 1) return gantry__refuse("input must be at least rank 1");
+    if (ids->rank != 1) return gantry__refuse("segment_ids should be a vector.");
     if (!gantry__sizes_fit(ids->dims[0], data->dims[0])) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "segment_ids should be the same size as dimension 0 of input. Got %" PRId64
             " and %" PRId64,
             ids->dims[0], data->dims[0]);
@@ -134,21 +122,18 @@ gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call) {
     int64_t segments;
     bool fits = data->rank >= ids->rank, is_open;
     if (call->shapes[2]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "num_segments should be a scalar, not shape %s",
-                            gantry__shape_text(call->shapes[2]).text);
+        return gantry__refuse("num_segments should be a scalar, not shape %s",
+                              gantry__shape_text(call->shapes[2]).text);
     }
     for (int32_t d = 0; fits && d < ids->rank; ++d)
         fits = gantry__sizes_fit(data->dims[d], ids->dims[d]);
     if (!fits) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "data.shape = %s does not start with segment_ids.shape = %s",
-                            gantry__shape_text(data).text, gantry__shape_text(ids).text);
+        return gantry__refuse("data.shape = %s does not start with segment_ids.shape = %s",
+                              gantry__shape_text(data).text, gantry__shape_text(ids).text);
     }
     GANTRY__TRY(gantry__infer_int_or_open(call, 2, &segments, &is_open));
     if (segments < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Input num_segments == %" PRId64 " must not be negative.", segments);
+        return gantry__refuse("Input num_segments == %" PRId64 " must not be negative.", segments);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)data->rank - ids->rank + 1));
     out->rank = 1;
@@ -161,16 +146,14 @@ gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call) {
 
 static gantry_status_t infer_index_read_size(gantry__infer_t *call, int64_t *out_size) {
     if (call->shapes[1]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Shape must be rank 0 but is rank %d for `size` argument",
-                            (int)call->shapes[1]->rank);
+        return gantry__refuse("Shape must be rank 0 but is rank %d for `size` argument",
+                              (int)call->shapes[1]->rank);
     }
     bool is_open;
     GANTRY__TRY(gantry__infer_int_or_open(call, 1, out_size, &is_open));
     if (is_open) *out_size = -1;
     if (is_open || *out_size >= 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "size (%" PRId64 ") must be non-negative",
-                        *out_size);
+    return gantry__refuse("size (%" PRId64 ") must be non-negative", *out_size);
 }
 
 gantry_status_t gantry__infer_bincount(gantry__infer_t *call) {
@@ -180,20 +163,17 @@ gantry_status_t gantry__infer_bincount(gantry__infer_t *call) {
     GANTRY__TRY(infer_index_read_size(call, &out->dims[0]));
     if (weights == 0 || gantry__sizes_fit(weights, gantry_shape_elements(call->shapes[0])))
         return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Input indices and weights must have the same size.");
+    return gantry__refuse("Input indices and weights must have the same size.");
 }
 
 gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0], *weights = call->shapes[2];
     gantry_shape_t *out = &call->out_shapes[0];
     if (input->rank > 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d",
-                            (int)input->rank);
+        return gantry__refuse("Shape must be at most rank 2 but is rank %d", (int)input->rank);
     }
     if (gantry_shape_elements(weights) > 0 && !gantry__shapes_fit(weights, input)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received %s",
             gantry__shape_text(weights).text);
     }
@@ -206,15 +186,14 @@ gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_where(gantry__infer_t *call) {
     if (call->shapes[0]->rank < 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "WhereOp : Unhandled input dimensions: 0");
+        return gantry__refuse("WhereOp : Unhandled input dimensions: 0");
     }
     call->out_shapes[0] = (gantry_shape_t){.rank = 2, .dims = {-1, call->shapes[0]->rank}};
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__infer_unique(gantry__infer_t *call) {
-    if (call->shapes[0]->rank != 1)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "unique expects a 1D vector.");
+    if (call->shapes[0]->rank != 1) return gantry__refuse("unique expects a 1D vector.");
     /* as a count it reaches the number of all elements */
     GANTRY__TRY(gantry__infer_reach(call, "out_idx", call->shapes[0]->dims[0]));
     for (uint32_t i = 0; i < call->output_count; ++i) {

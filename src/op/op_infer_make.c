@@ -11,25 +11,24 @@
 gantry_status_t gantry__infer_fill(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_dims(call, 0, true, &call->out_shapes[0]));
     if (call->shapes[1]->rank == 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "value must represent a scalar, got shape %s",
-                        gantry__shape_text(call->shapes[1]).text);
+    return gantry__refuse("value must represent a scalar, got shape %s",
+                          gantry__shape_text(call->shapes[1]).text);
 }
 
 /* ---- Range ---- */
 
 static gantry_status_t fail_range_size(void) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Requires ((limit - start) / delta) <= 9223372036854775807");
+    return gantry__refuse("Requires ((limit - start) / delta) <= 9223372036854775807");
 }
 
 /* Counts steps in unsigned numbers, where limit - start cannot overflow. */
 static gantry_status_t count_ints(const int64_t v[3], int64_t *out_count) {
     int64_t start = v[0], limit = v[1], delta = v[2];
-    if (delta == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
+    if (delta == 0) return gantry__refuse("Requires delta != 0: 0");
     if (delta > 0 ? start > limit : start < limit) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT, "Requires start %s limit when delta %s 0: %lld/%lld",
-            delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", (long long)start, (long long)limit);
+        return gantry__refuse("Requires start %s limit when delta %s 0: %lld/%lld",
+                              delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", (long long)start,
+                              (long long)limit);
     }
     uint64_t range =
         delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
@@ -42,11 +41,10 @@ static gantry_status_t count_ints(const int64_t v[3], int64_t *out_count) {
 
 static gantry_status_t count_floats(const double v[3], double quotient, int64_t *out_count) {
     double start = v[0], limit = v[1], delta = v[2];
-    if (delta == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
+    if (delta == 0) return gantry__refuse("Requires delta != 0: 0");
     if (!(delta > 0 ? start <= limit : start >= limit)) { /* true for NaN, too */
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Requires start %s limit when delta %s 0: %g/%g",
-                            delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", start, limit);
+        return gantry__refuse("Requires start %s limit when delta %s 0: %g/%g",
+                              delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", start, limit);
     }
     double count = ceil(fabs(quotient));
     if (!(count < 0x1p63)) return fail_range_size();
@@ -56,11 +54,10 @@ static gantry_status_t count_floats(const double v[3], double quotient, int64_t 
 
 /* uint64 does not fit count_ints' numbers, but its differences do. */
 static gantry_status_t count_uint64(const uint64_t v[3], int64_t *out_count) {
-    if (v[2] == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
+    if (v[2] == 0) return gantry__refuse("Requires delta != 0: 0");
     if (v[0] > v[1]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Requires start <= limit when delta > 0: %llu/%llu",
-                            (unsigned long long)v[0], (unsigned long long)v[1]);
+        return gantry__refuse("Requires start <= limit when delta > 0: %llu/%llu",
+                              (unsigned long long)v[0], (unsigned long long)v[1]);
     }
     uint64_t count = (v[1] - v[0]) / v[2] + ((v[1] - v[0]) % v[2] != 0);
     if (count > (uint64_t)INT64_MAX) return fail_range_size();
@@ -121,8 +118,8 @@ gantry_status_t gantry__infer_range(gantry__infer_t *call) {
     for (uint32_t i = 0; i < 3; ++i) {
         if (call->shapes[i]->rank > 1 ||
             !gantry__sizes_fit(gantry_shape_elements(call->shapes[i]), 1)) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s",
-                                call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
+            return gantry__refuse("%s must be a scalar, not shape %s", call->op->inputs[i].name,
+                                  gantry__shape_text(call->shapes[i]).text);
         }
         if (gantry__infer_is_open(call, i)) {
             is_open = true;

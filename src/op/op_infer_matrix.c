@@ -9,23 +9,21 @@ static gantry_status_t check_band(gantry__infer_t *call, uint32_t input, const c
     int64_t count;
     bool is_open;
     if (call->shapes[input]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be scalar, got shape %s", name,
-                            gantry__shape_text(call->shapes[input]).text);
+        return gantry__refuse("%s must be scalar, got shape %s", name,
+                              gantry__shape_text(call->shapes[input]).text);
     }
     GANTRY__TRY(gantry__infer_int_or_open(call, input, &count, &is_open));
     if (is_open || count <= most || most < 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s must be negative or less or equal to number of %s (%" PRId64
-                        ") got: %" PRId64,
-                        name, what, most, count);
+    return gantry__refuse("%s must be negative or less or equal to number of %s (%" PRId64
+                          ") got: %" PRId64,
+                          name, what, most, count);
 }
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     if (input->rank < 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input must be at least 2-dim, received shape: %s",
-                            gantry__shape_text(input).text);
+        return gantry__refuse("input must be at least 2-dim, received shape: %s",
+                              gantry__shape_text(input).text);
     }
     GANTRY__TRY(check_band(call, 1, "num_lower", "rows", input->dims[input->rank - 2]));
     GANTRY__TRY(check_band(call, 2, "num_upper", "columns", input->dims[input->rank - 1]));
@@ -54,15 +52,13 @@ static gantry_status_t read_band(gantry__infer_t *call, uint32_t place, band_t *
     GANTRY__TRY(gantry__infer_choice(call, "align", alignments, 4, &alignment));
     if (!given) return GANTRY_OK;
     if (given->rank > 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "diag_index must be a scalar or vector, received shape: %s",
-                            gantry__shape_text(given).text);
+        return gantry__refuse("diag_index must be a scalar or vector, received shape: %s",
+                              gantry__shape_text(given).text);
     }
     if (given->rank == 1 && (given->dims[0] == 0 || given->dims[0] > 2)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "diag_index must have only one or two elements, received %" PRId64
-                            " elements.",
-                            given->dims[0]);
+        return gantry__refuse("diag_index must have only one or two elements, received %" PRId64
+                              " elements.",
+                              given->dims[0]);
     }
     out->is_open = gantry__infer_is_open(call, place);
     out->is_single = given->rank == 0 || given->dims[0] == 1;
@@ -72,25 +68,24 @@ static gantry_status_t read_band(gantry__infer_t *call, uint32_t place, band_t *
     out->upper = gantry__host_int(&k, k.count - 1);
     out->is_single = out->lower == out->upper;
     if (out->lower > out->upper) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "lower_diag_index must not be larger than upper_diag_index: %" PRId64
-                            " > %" PRId64,
-                            out->lower, out->upper);
+        return gantry__refuse("lower_diag_index must not be larger than upper_diag_index: %" PRId64
+                              " > %" PRId64,
+                              out->lower, out->upper);
     }
     return GANTRY_OK;
 }
 
 static gantry_status_t check_scalar(const gantry__infer_t *call, uint32_t place) {
     if (place >= call->input_count || call->shapes[place]->rank == 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, received shape: %s",
-                        call->op->inputs[place].name, gantry__shape_text(call->shapes[place]).text);
+    return gantry__refuse("%s must be a scalar, received shape: %s", call->op->inputs[place].name,
+                          gantry__shape_text(call->shapes[place]).text);
 }
 
 static gantry_status_t check_rank(const gantry__infer_t *call, uint32_t place, int32_t least) {
     const gantry_shape_t *shape = call->shapes[place];
     if (shape->rank >= least) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be at least %d-dim, received shape: %s",
-                        call->op->inputs[place].name, (int)least, gantry__shape_text(shape).text);
+    return gantry__refuse("%s must be at least %d-dim, received shape: %s",
+                          call->op->inputs[place].name, (int)least, gantry__shape_text(shape).text);
 }
 
 /* Reads num_rows or num_cols; -1 if it is left to the diagonals. *is_open: it is not known. */
@@ -103,10 +98,9 @@ static gantry_status_t read_side(gantry__infer_t *call, uint32_t place, int64_t 
     GANTRY__TRY(gantry__infer_int_or_open(call, place, out, is_open));
     if (*is_open) *out = -1;
     if (*out == -1 || *out >= least) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "The number of %s is too small. %" PRId64 " is given, at least %" PRId64
-                        " is accepted",
-                        what, *out, least);
+    return gantry__refuse("The number of %s is too small. %" PRId64 " is given, at least %" PRId64
+                          " is accepted",
+                          what, *out, least);
 }
 
 /* Sides that are not given are as short as the diagonals allow; if neither is, the matrices are
@@ -128,8 +122,7 @@ static gantry_status_t solve_sides(gantry__infer_t *call, const band_t *band, in
         *columns = least_columns;
     }
     if (*rows == least_rows || *columns == least_columns) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal.");
 }
 
@@ -146,13 +139,11 @@ gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call) {
         return gantry__fail_open_rank(call, 1);
     if (count > 1 &&
         (diagonal->rank < 2 || !gantry__sizes_fit(diagonal->dims[diagonal->rank - 2], count))) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "The number of diagonals provided in the input does not match the lower_diag_index and upper_diag_index range.");
     }
     if (length > INT64_MAX / 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "diagonals of %" PRId64 " elements are too long", length);
+        return gantry__refuse("diagonals of %" PRId64 " elements are too long", length);
     }
     GANTRY__TRY(solve_sides(call, &band, length, &rows, &columns));
     *out = *diagonal;
@@ -168,10 +159,9 @@ static gantry_status_t check_within(int64_t diagonal, const char *which,
     const int64_t rows = input->dims[input->rank - 2], columns = input->dims[input->rank - 1];
     if (diagonal == 0 || ((rows < 0 || -rows < diagonal) && (columns < 0 || diagonal < columns)))
         return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s_diag_index is out of bound: %" PRId64 " It must be between %" PRId64
-                        " and %" PRId64,
-                        which, diagonal, -rows, columns);
+    return gantry__refuse("%s_diag_index is out of bound: %" PRId64 " It must be between %" PRId64
+                          " and %" PRId64,
+                          which, diagonal, -rows, columns);
 }
 
 /* The shape of a band of matrices: [..., diagonals, the longest one's length], without the former
@@ -214,10 +204,9 @@ gantry_status_t gantry__infer_matrix_set_diag(gantry__infer_t *call) {
     if (band.is_open) return GANTRY_OK;
     GANTRY__TRY(find_band_shape(call, &band, &expected));
     if (!gantry__shapes_fit(&expected, call->shapes[1])) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "diagonal has shape %s, but the diagonals of input need shape %s",
-                            gantry__shape_text(call->shapes[1]).text,
-                            gantry__shape_text(&expected).text);
+        return gantry__refuse("diagonal has shape %s, but the diagonals of input need shape %s",
+                              gantry__shape_text(call->shapes[1]).text,
+                              gantry__shape_text(&expected).text);
     }
     return GANTRY_OK;
 }

@@ -14,9 +14,9 @@ gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call) {
     for (uint32_t i = 1; i < call->input_count; ++i) {
         gantry_shape_t both;
         if (!gantry__broadcast_shapes(&all, call->shapes[i], &both)) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s (%s)",
-                                gantry__shape_text(&all).text,
-                                gantry__shape_text(call->shapes[i]).text, call->op->inputs[i].name);
+            return gantry__refuse(
+                "Incompatible shapes: %s vs. %s (%s)", gantry__shape_text(&all).text,
+                gantry__shape_text(call->shapes[i]).text, call->op->inputs[i].name);
         }
         all = both;
     }
@@ -34,14 +34,13 @@ static gantry_status_t check_statistics(const gantry__infer_t *call, bool is_tra
         /* mean and variance: in training, statistics that have no weight may have any shape */
         const bool is_given = i > 2;
         if (call->shapes[i]->rank != 1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 1-dimensional%s", name,
-                                gantry__shape_text(call->shapes[i]).text);
+            return gantry__refuse("%s must be 1-dimensional%s", name,
+                                  gantry__shape_text(call->shapes[i]).text);
         }
         if ((is_given && is_training && !is_averaged) ||
             gantry__merge_sizes(channels, call->shapes[i]->dims[0]))
             continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%s%s must have the same number of elements as the channels of x, got %lld and %lld",
             !is_given     ? ""
             : is_training ? "When exponential_avg_factor != 1, "
@@ -56,14 +55,12 @@ static gantry_status_t infer_channels(const gantry__infer_t *call, const gantry_
                                       int64_t *out_channels) {
     const char *format = gantry__infer_attr(call, "data_format")->s;
     if (strcmp(format, "NHWC") != 0 && strcmp(format, "NCHW") != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
             format);
     }
     if (x->rank != 4) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be 4-dimensional%s",
-                            gantry__shape_text(x).text);
+        return gantry__refuse("input must be 4-dimensional%s", gantry__shape_text(x).text);
     }
     *out_channels = x->dims[strcmp(format, "NCHW") == 0 ? 1 : 3];
     return GANTRY_OK;
@@ -85,11 +82,10 @@ static gantry_status_t check_vectors(const gantry__infer_t *call, int64_t *chann
     for (uint32_t i = 2; i < 5; ++i) {
         const gantry_shape_t *shape = call->shapes[i];
         if (shape->rank != 1)
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 1-dimensional%s", names[i - 2],
-                                gantry__shape_text(shape).text);
+            return gantry__refuse("%s must be 1-dimensional%s", names[i - 2],
+                                  gantry__shape_text(shape).text);
         if (gantry__merge_sizes(channels, shape->dims[0])) continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%s must have the same number of elements as the channels of x, got %lld and %lld",
             call->op->inputs[i].name, (long long)shape->dims[0], (long long)*channels);
     }
@@ -102,8 +98,7 @@ gantry_status_t gantry__infer_fused_batch_norm_grad(gantry__infer_t *call) {
     int64_t channels;
     GANTRY__TRY(infer_channels(call, dy, &channels));
     if (!gantry__merge_shapes(&both, dy))
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "x and y_backprop must have same shape, but x has shape %s and y_backprop has shape %s",
             gantry__shape_text(x).text, gantry__shape_text(dy).text);
     GANTRY__TRY(check_vectors(call, &channels));
@@ -118,9 +113,9 @@ static gantry_status_t check_others(const gantry__infer_t *call, const gantry_sh
                                     const char *what) {
     for (uint32_t i = 1; i < call->input_count; ++i) {
         if (gantry__shapes_fit(call->shapes[i], shape)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, %s, got %s",
-                            call->op->inputs[i].name, gantry__shape_text(shape).text, what,
-                            gantry__shape_text(call->shapes[i]).text);
+        return gantry__refuse("%s must have shape %s, %s, got %s", call->op->inputs[i].name,
+                              gantry__shape_text(shape).text, what,
+                              gantry__shape_text(call->shapes[i]).text);
     }
     return GANTRY_OK;
 }
@@ -128,9 +123,8 @@ static gantry_status_t check_others(const gantry__infer_t *call, const gantry_sh
 gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     if (x->rank != 3) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "x must have the shape [outer, channels, inner], got %s",
-                            gantry__shape_text(x).text);
+        return gantry__refuse("x must have the shape [outer, channels, inner], got %s",
+                              gantry__shape_text(x).text);
     }
     const gantry_shape_t channels = GANTRY_SHAPE(x->dims[1]);
     GANTRY__TRY(check_others(call, &channels, "one number for each channel of x"));
@@ -144,8 +138,7 @@ gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     int64_t axis = gantry__infer_attr(call, "axis")->i;
     if (axis < -x->rank || axis >= x->rank) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Invalid axis. Expected 0 <= axis < inputs.rank (with inputs.rank=%d). Received: axis=%lld",
             (int)x->rank, (long long)axis);
     }
@@ -162,9 +155,9 @@ gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call) {
     const int64_t length = gantry_shape_elements(call->shapes[1]);
     const bool is_open = gantry__shape_is_open(call->shapes[1]);
     if ((length < 1 && !is_open) || length > GANTRY__LAYER_NORM_ROWS_MOST) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "scale must have 1 to %d elements, got shape %s",
-                            GANTRY__LAYER_NORM_ROWS_MOST, gantry__shape_text(call->shapes[1]).text);
+        return gantry__refuse("scale must have 1 to %d elements, got shape %s",
+                              GANTRY__LAYER_NORM_ROWS_MOST,
+                              gantry__shape_text(call->shapes[1]).text);
     }
     return GANTRY_OK;
 }
@@ -176,12 +169,11 @@ gantry_status_t gantry__infer_dropout(gantry__infer_t *call) {
     const double rate = gantry__infer_attr(call, "rate")->f;
     const gantry_shape_t *x = call->shapes[0];
     if (!(rate >= 0 && rate < 1)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "rate must be in the range [0, 1), got %g",
-                            rate);
+        return gantry__refuse("rate must be in the range [0, 1), got %g", rate);
     }
     if (call->shapes[1]->rank != 1 || !gantry__sizes_fit(call->shapes[1]->dims[0], 2)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s",
-                            gantry__shape_text(call->shapes[1]).text);
+        return gantry__refuse("seed must have shape [2], not %s",
+                              gantry__shape_text(call->shapes[1]).text);
     }
     call->out_shapes[0] = *x;
     if (noise->i == 0) return GANTRY_OK;
@@ -191,7 +183,6 @@ gantry_status_t gantry__infer_dropout(gantry__infer_t *call) {
     if (!gantry__shape_is_open(&given) && gantry__broadcast_shapes(x, &given, &both) &&
         gantry__merge_shapes(&call->out_shapes[0], &both))
         return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "noise_shape %s does not broadcast to x's shape %s",
-                        gantry__shape_text(&given).text, gantry__shape_text(x).text);
+    return gantry__refuse("noise_shape %s does not broadcast to x's shape %s",
+                          gantry__shape_text(&given).text, gantry__shape_text(x).text);
 }

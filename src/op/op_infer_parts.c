@@ -16,15 +16,13 @@ typedef struct part_sizes_t {
 static gantry_status_t parts_read_sizes(const gantry__infer_t *call, part_sizes_t *sizes) {
     const int64_t parts = call->attrs[PARTS].i, shared = call->attrs[SHARED].i;
     if (parts < 1 || parts > GANTRY__FUSED_MOST_PARTS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "attribute 'parts' is %lld; accepted are 1 to %d", (long long)parts,
-                            GANTRY__FUSED_MOST_PARTS);
+        return gantry__refuse("attribute 'parts' is %lld; accepted are 1 to %d", (long long)parts,
+                              GANTRY__FUSED_MOST_PARTS);
     }
     const bool fits = shared >= 0 && shared <= (int64_t)call->input_count;
     const int64_t own = fits ? (int64_t)call->input_count - shared : 0;
     if (!fits || own % parts != 0 || call->output_count % parts != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "%u inputs, of which %lld are shared, and %u outputs do not make %lld equal parts",
             (unsigned)call->input_count, (long long)shared, (unsigned)call->output_count,
             (long long)parts);
@@ -74,14 +72,12 @@ static gantry_status_t parts_check_own(const gantry__infer_t *call, const part_s
         const uint32_t at = i + part * sizes->own;
         const int64_t count = gantry_shape_elements(&call->out_shapes[part * sizes->outputs]);
         if (call->dtypes[at] != call->dtypes[i]) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "input %u is %s, but %s in part 0, which has input %u",
-                                (unsigned)at, gantry_dtype_name(call->dtypes[at]),
-                                gantry_dtype_name(call->dtypes[i]), (unsigned)i);
+            return gantry__refuse("input %u is %s, but %s in part 0, which has input %u",
+                                  (unsigned)at, gantry_dtype_name(call->dtypes[at]),
+                                  gantry_dtype_name(call->dtypes[i]), (unsigned)i);
         }
         if (!single && gantry_shape_elements(call->shapes[at]) != count) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "input %u of part %u has shape %s; it must have the part's %lld elements, or one in every part",
                 (unsigned)at, (unsigned)part, gantry__shape_text(call->shapes[at]).text,
                 (long long)count);
@@ -94,9 +90,8 @@ static gantry_status_t parts_check_outputs(const gantry__infer_t *call, const pa
     const int64_t *list = call->attrs[OUTPUTS].list;
     for (uint32_t i = sizes->outputs; i < call->output_count; ++i) {
         if (list[i] == list[i - sizes->outputs]) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "attribute 'outputs' has %lld for output %u, %lld in the part before",
-                            (long long)list[i], (unsigned)i, (long long)list[i - sizes->outputs]);
+        return gantry__refuse("attribute 'outputs' has %lld for output %u, %lld in the part before",
+                              (long long)list[i], (unsigned)i, (long long)list[i - sizes->outputs]);
     }
     return GANTRY_OK;
 }
@@ -109,9 +104,8 @@ gantry_status_t gantry__infer_fused_parts(gantry__infer_t *call) {
         GANTRY__TRY(parts_infer(call, &sizes, part));
     for (uint32_t i = 0; i < sizes.shared; ++i) {
         if (gantry_shape_elements(call->shapes[i]) == 1) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input %u has shape %s; a shared input has one element", (unsigned)i,
-                            gantry__shape_text(call->shapes[i]).text);
+        return gantry__refuse("input %u has shape %s; a shared input has one element", (unsigned)i,
+                              gantry__shape_text(call->shapes[i]).text);
     }
     for (uint32_t i = sizes.shared; i < sizes.shared + sizes.own; ++i)
         GANTRY__TRY(parts_check_own(call, &sizes, i));

@@ -9,15 +9,13 @@ static gantry_status_t join_one(gantry__infer_t *call, uint32_t i, int64_t axis)
     const gantry_shape_t *first = call->shapes[0], *other = call->shapes[i];
     gantry_shape_t *out = &call->out_shapes[0];
     if (other->rank != first->rank) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Ranks of all input tensors should match: shape[0] = %s vs. shape[%u] = %s",
             gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(other).text);
     }
     for (int32_t k = 0; axis >= 0 && k < first->rank; ++k) {
         if (k == axis || gantry__merge_sizes(&out->dims[k], other->dims[k])) continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Dimension %d in both shapes must be equal: shape[0] = %s vs. shape[%u] = %s", (int)k,
             gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(other).text);
     }
@@ -32,13 +30,12 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
     bool is_open;
     GANTRY__TRY(gantry__infer_int_or_open(call, count, &axis, &is_open));
     if (first->rank == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Can't concatenate scalars (expand them to vectors, or stack)");
+        return gantry__refuse("Can't concatenate scalars (expand them to vectors, or stack)");
     }
     if (axis < -first->rank || axis >= first->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected concatenating dimensions in the range [%d, %d), but got %lld",
-                            -(int)first->rank, (int)first->rank, (long long)axis);
+        return gantry__refuse(
+            "Expected concatenating dimensions in the range [%d, %d), but got %lld",
+            -(int)first->rank, (int)first->rank, (long long)axis);
     }
     axis += axis < 0 ? first->rank : 0;
     *out = is_open ? gantry__shape_open(first->rank) : *first;
@@ -46,9 +43,8 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
         GANTRY__TRY(join_one(call, i, is_open ? -1 : axis));
         int64_t more = call->shapes[i]->dims[axis];
         if (out->dims[axis] > 0 && more > INT64_MAX - out->dims[axis]) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "the sizes along dimension %lld add up to more than 2**63 - 1",
-                                (long long)axis);
+            return gantry__refuse("the sizes along dimension %lld add up to more than 2**63 - 1",
+                                  (long long)axis);
         }
         out->dims[axis] = gantry__size_add(out->dims[axis], more);
     }
@@ -71,11 +67,11 @@ void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, i
 /* most: -1 for an open end. */
 static gantry_status_t fail_slice(const char *what, int32_t axis, int64_t most, int64_t given) {
     if (most < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %s[%d] of at least 0, but got %lld",
-                            what, (int)axis, (long long)given);
+        return gantry__refuse("Expected %s[%d] of at least 0, but got %lld", what, (int)axis,
+                              (long long)given);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %s[%d] in [0, %lld], but got %lld", what,
-                        (int)axis, (long long)most, (long long)given);
+    return gantry__refuse("Expected %s[%d] in [0, %lld], but got %lld", what, (int)axis,
+                          (long long)most, (long long)given);
 }
 
 /* Slices one dimension, of `size`; *from is NULL: not known. */
@@ -97,8 +93,7 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
     gantry__host_ints_t begin = {.data = NULL}, size = {.data = NULL};
     if (begins->rank != 1 || sizes->rank != 1 || !gantry__sizes_fit(begins->dims[0], input->rank) ||
         !gantry__sizes_fit(sizes->dims[0], input->rank)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Expected begin and size arguments to be 1-D tensors of size %d, but got shapes %s and %s instead.",
             (int)input->rank, gantry__shape_text(begins).text, gantry__shape_text(sizes).text);
     }
@@ -126,20 +121,19 @@ static gantry_status_t read_gather_axis(gantry__infer_t *call, int32_t *out_axis
     const gantry_shape_t *params = call->shapes[0];
     int64_t axis = 0;
     if (call->shapes[2]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis must be scalar, got shape %s",
-                            gantry__shape_text(call->shapes[2]).text);
+        return gantry__refuse("axis must be scalar, got shape %s",
+                              gantry__shape_text(call->shapes[2]).text);
     }
     if (params->rank == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least 1 dimensional");
+        return gantry__refuse("params must be at least 1 dimensional");
     }
     bool is_open;
     GANTRY__TRY(gantry__infer_int_or_open(call, 2, &axis, &is_open));
     *out_axis = -1;
     if (is_open) return GANTRY_OK;
     if (axis < -params->rank || axis >= params->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected axis in the range [%d, %d), but got %lld", -(int)params->rank,
-                            (int)params->rank, (long long)axis);
+        return gantry__refuse("Expected axis in the range [%d, %d), but got %lld",
+                              -(int)params->rank, (int)params->rank, (long long)axis);
     }
     *out_axis = (int32_t)axis + (axis < 0 ? params->rank : 0);
     return GANTRY_OK;
@@ -151,27 +145,23 @@ static gantry_status_t read_batch_dims(const gantry__infer_t *call, int32_t axis
     const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];
     int64_t count = gantry__infer_attr(call, "batch_dims")->i;
     if (count < -indices->rank || count > indices->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected batch_dims in the range [%d, %d], but got %lld",
-                            -(int)indices->rank, (int)indices->rank, (long long)count);
+        return gantry__refuse("Expected batch_dims in the range [%d, %d], but got %lld",
+                              -(int)indices->rank, (int)indices->rank, (long long)count);
     }
     count += count < 0 ? indices->rank : 0;
     if (count >= params->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "batch_dims (%lld) must be less than rank(params) (%d).",
-                            (long long)count, (int)params->rank);
+        return gantry__refuse("batch_dims (%lld) must be less than rank(params) (%d).",
+                              (long long)count, (int)params->rank);
     }
     if (axis >= 0 && count > axis) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "batch_dims (%lld) must be less than or equal to axis (%d).",
-                            (long long)count, (int)axis);
+        return gantry__refuse("batch_dims (%lld) must be less than or equal to axis (%d).",
+                              (long long)count, (int)axis);
     }
     for (int32_t i = 0; i < count; ++i) {
         if (gantry__sizes_fit(params->dims[i], indices->dims[i])) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld",
-                            (int)i, (long long)params->dims[i], (int)i,
-                            (long long)indices->dims[i]);
+        return gantry__refuse("params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld",
+                              (int)i, (long long)params->dims[i], (int)i,
+                              (long long)indices->dims[i]);
     }
     *out_count = (int32_t)count;
     return GANTRY_OK;
@@ -201,8 +191,8 @@ gantry_status_t gantry__infer_gather(gantry__infer_t *call) {
 static gantry_status_t check_one_hot_scalars(const gantry__infer_t *call) {
     for (uint32_t i = 1; i < 4; ++i) {
         if (call->shapes[i]->rank == 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, but got: %s",
-                            call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
+        return gantry__refuse("%s must be a scalar, but got: %s", call->op->inputs[i].name,
+                              gantry__shape_text(call->shapes[i]).text);
     }
     return GANTRY_OK;
 }
@@ -213,15 +203,13 @@ gantry_status_t gantry__infer_one_hot(gantry__infer_t *call) {
     bool is_open;
     gantry_shape_t *out = &call->out_shapes[0];
     if (axis < -1 || axis > indices->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected axis to be -1 or between [0, %d).  But received: %lld",
-                            (int)indices->rank + 1, (long long)axis);
+        return gantry__refuse("Expected axis to be -1 or between [0, %d).  But received: %lld",
+                              (int)indices->rank + 1, (long long)axis);
     }
     GANTRY__TRY(check_one_hot_scalars(call));
     GANTRY__TRY(gantry__infer_int_or_open(call, 1, &depth, &is_open));
     if (depth < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "depth must be non-negative, got: %lld",
-                            (long long)depth);
+        return gantry__refuse("depth must be non-negative, got: %lld", (long long)depth);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)indices->rank + 1));
     axis = axis == -1 ? indices->rank : axis;

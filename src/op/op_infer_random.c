@@ -7,8 +7,7 @@
 static gantry_status_t check_seed(const gantry__infer_t *call, uint32_t input) {
     const gantry_shape_t *seed = call->shapes[input];
     if (seed->rank == 1 && gantry__sizes_fit(seed->dims[0], 2)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s",
-                        gantry__shape_text(seed).text);
+    return gantry__refuse("seed must have shape [2], not %s", gantry__shape_text(seed).text);
 }
 
 gantry_status_t gantry__infer_random(gantry__infer_t *call) {
@@ -25,8 +24,8 @@ static gantry_status_t check_algorithm(gantry__infer_t *call, uint32_t input) {
     int64_t algorithm = 0;
     bool is_open;
     if (call->shapes[input]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "alg must have shape [], not %s",
-                            gantry__shape_text(call->shapes[input]).text);
+        return gantry__refuse("alg must have shape [], not %s",
+                              gantry__shape_text(call->shapes[input]).text);
     }
     GANTRY__TRY(gantry__infer_int_or_open(call, input, &algorithm, &is_open));
     if (is_open || algorithm == ALGORITHM_PHILOX || algorithm == ALGORITHM_AUTO) return GANTRY_OK;
@@ -35,10 +34,9 @@ static gantry_status_t check_algorithm(gantry__infer_t *call, uint32_t input) {
             GANTRY_UNIMPLEMENTED,
             "algorithm 2 (ThreeFry) is not available; use 1 (Philox) or 3 (automatic)");
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Unsupported algorithm id: %" PRId64
-                        "; accepted are 1 (Philox) and 3 (automatic)",
-                        algorithm);
+    return gantry__refuse("Unsupported algorithm id: %" PRId64
+                          "; accepted are 1 (Philox) and 3 (automatic)",
+                          algorithm);
 }
 
 /* Inputs key, counter and alg. Philox 4x32 has a key of one 64-bit number and a counter of two. */
@@ -46,13 +44,11 @@ static gantry_status_t check_key(gantry__infer_t *call, uint32_t input) {
     const gantry_shape_t *key = call->shapes[input], *counter = call->shapes[input + 1];
     GANTRY__TRY(check_algorithm(call, input + 2));
     if (key->rank != 1 || !gantry__sizes_fit(key->dims[0], 1)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "key must have shape [1], not %s",
-                            gantry__shape_text(key).text);
+        return gantry__refuse("key must have shape [1], not %s", gantry__shape_text(key).text);
     }
     if (counter->rank == 1 && (counter->dims[0] < 0 || counter->dims[0] >= 2)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "counter must be a vector with length at least 2; got shape: %s",
-                        gantry__shape_text(counter).text);
+    return gantry__refuse("counter must be a vector with length at least 2; got shape: %s",
+                          gantry__shape_text(counter).text);
 }
 
 gantry_status_t gantry__infer_random_v2(gantry__infer_t *call) {
@@ -66,8 +62,8 @@ static gantry_status_t check_bounds_unsigned(const void *const data[2], size_t s
     uint64_t bounds[2] = {0, 0};
     for (int i = 0; i < 2; ++i) memcpy(&bounds[i], data[i], size); /* a little-endian machine */
     if (bounds[0] < bounds[1]) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Need minval < maxval, got %" PRIu64 " >= %" PRIu64, bounds[0], bounds[1]);
+    return gantry__refuse("Need minval < maxval, got %" PRIu64 " >= %" PRIu64, bounds[0],
+                          bounds[1]);
 }
 
 /* Checks inputs minval and maxval; if no number is drawn, any value is accepted. */
@@ -76,9 +72,8 @@ static gantry_status_t check_bounds(gantry__infer_t *call, uint32_t input) {
     int64_t low, high;
     for (uint32_t i = 0; i < 2; ++i) {
         if (call->shapes[input + i]->rank == 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 0-D, got shape %s",
-                            call->op->inputs[input + i].name,
-                            gantry__shape_text(call->shapes[input + i]).text);
+        return gantry__refuse("%s must be 0-D, got shape %s", call->op->inputs[input + i].name,
+                              gantry__shape_text(call->shapes[input + i]).text);
     }
     if (gantry_shape_elements(&call->out_shapes[0]) <= 0) return GANTRY_OK; /* or not known */
     if (gantry__infer_is_open(call, input) || gantry__infer_is_open(call, input + 1))
@@ -91,8 +86,7 @@ static gantry_status_t check_bounds(gantry__infer_t *call, uint32_t input) {
     GANTRY__TRY(gantry__infer_int(call, input, &low));
     GANTRY__TRY(gantry__infer_int(call, input + 1, &high));
     if (low < high) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Need minval < maxval, got %" PRId64 " >= %" PRId64, low, high);
+    return gantry__refuse("Need minval < maxval, got %" PRId64 " >= %" PRId64, low, high);
 }
 
 gantry_status_t gantry__infer_random_int(gantry__infer_t *call) {
@@ -128,23 +122,21 @@ gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
     int64_t samples;
     bool is_open;
     if (logits->rank != 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "logits should be a matrix, got shape %s",
-                            gantry__shape_text(logits).text);
+        return gantry__refuse("logits should be a matrix, got shape %s",
+                              gantry__shape_text(logits).text);
     }
     if (call->shapes[1]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_samples should be a scalar, got shape %s",
-                            gantry__shape_text(call->shapes[1]).text);
+        return gantry__refuse("num_samples should be a scalar, got shape %s",
+                              gantry__shape_text(call->shapes[1]).text);
     }
     if (call->input_count == 3) GANTRY__TRY(check_seed(call, 2));
     if (call->input_count == 5) GANTRY__TRY(check_key(call, 2));
     GANTRY__TRY(gantry__infer_int_or_open(call, 1, &samples, &is_open));
     if (samples < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "num_samples should be non-negative, got %" PRId64, samples);
+        return gantry__refuse("num_samples should be non-negative, got %" PRId64, samples);
     }
     if (logits->dims[1] == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_classes should be positive, got %" PRId64,
-                            logits->dims[1]);
+        return gantry__refuse("num_classes should be positive, got %" PRId64, logits->dims[1]);
     }
     GANTRY__TRY(gantry__infer_reach(call, "output_dtype", logits->dims[1] - 1));
     call->out_shapes[0] = GANTRY_SHAPE(logits->dims[0], is_open ? -1 : samples);

@@ -10,14 +10,13 @@ static gantry_status_t read_axes(gantry__infer_t *call, int32_t rank, uint32_t *
     for (int64_t i = 0; i < axes.count; ++i) {
         int64_t axis = gantry__host_int(&axes, i);
         if (axis < -rank || axis >= rank) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Invalid reduction dimension (%lld for input with %d dimension(s)",
-                                (long long)axis, (int)rank);
+            return gantry__refuse(
+                "Invalid reduction dimension (%lld for input with %d dimension(s)", (long long)axis,
+                (int)rank);
         }
         uint32_t bit = UINT32_C(1) << (axis < 0 ? axis + rank : axis);
         if (mask & bit) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "Invalid reduction arguments: Axes contains duplicate dimension: %lld",
                 (long long)(axis < 0 ? axis + rank : axis));
         }
@@ -32,9 +31,8 @@ static gantry_status_t reduce_unknown(gantry__infer_t *call, bool keep) {
     const gantry_shape_t *input = call->shapes[0];
     const int64_t count = gantry_shape_elements(call->shapes[1]);
     if (count > input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Invalid reduction arguments: %lld axes of %d dimension(s)",
-                            (long long)count, (int)input->rank);
+        return gantry__refuse("Invalid reduction arguments: %lld axes of %d dimension(s)",
+                              (long long)count, (int)input->rank);
     }
     if (count < 0 && !keep) return gantry__fail_open_rank(call, 1);
     call->out_shapes[0] = gantry__shape_open(input->rank - (keep ? 0 : (int32_t)count));
@@ -60,9 +58,8 @@ gantry_status_t gantry__infer_arg_max(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry_shape_t *out = &call->out_shapes[0];
     if (call->shapes[1]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "dimension must be a scalar, but received tensor of shape: %s",
-                            gantry__shape_text(call->shapes[1]).text);
+        return gantry__refuse("dimension must be a scalar, but received tensor of shape: %s",
+                              gantry__shape_text(call->shapes[1]).text);
     }
     int64_t axis = 0;
     bool is_open;
@@ -72,14 +69,13 @@ gantry_status_t gantry__infer_arg_max(gantry__infer_t *call) {
         return GANTRY_OK;
     }
     if (axis < -input->rank || axis >= input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected dimension in the range [%d, %d), but got %lld",
-                            -(int)input->rank, (int)input->rank, (long long)axis);
+        return gantry__refuse("Expected dimension in the range [%d, %d), but got %lld",
+                              -(int)input->rank, (int)input->rank, (long long)axis);
     }
     axis += axis < 0 ? input->rank : 0;
     if (input->dims[axis] == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Reduction axis %lld is empty in shape %s",
-                            (long long)axis, gantry__shape_text(input).text);
+        return gantry__refuse("Reduction axis %lld is empty in shape %s", (long long)axis,
+                              gantry__shape_text(input).text);
     }
     GANTRY__TRY(gantry__infer_reach(call, "output_type", input->dims[axis] - 1));
     out->rank = 0;
@@ -91,7 +87,7 @@ gantry_status_t gantry__infer_arg_max(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_softmax(gantry__infer_t *call) {
     if (call->shapes[0]->rank == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "logits must have >= 1 dimension, got []");
+        return gantry__refuse("logits must have >= 1 dimension, got []");
     }
     return gantry__infer_same(call);
 }

@@ -8,10 +8,9 @@
 /* ---- Pad, MirrorPad ---- */
 
 static gantry_status_t fail_size(int64_t size, const char *what, int64_t by, int32_t axis) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "dimension %d of size %" PRId64 " %s %" PRId64
-                        " would have more than 2**63 - 1 elements",
-                        (int)axis, size, what, by);
+    return gantry__refuse("dimension %d of size %" PRId64 " %s %" PRId64
+                          " would have more than 2**63 - 1 elements",
+                          (int)axis, size, what, by);
 }
 
 /* *out_is_open: the paddings are not known. The result then is open. */
@@ -19,13 +18,12 @@ static gantry_status_t read_paddings(gantry__infer_t *call, gantry__host_ints_t 
                                      bool *out_is_open) {
     const gantry_shape_t *input = call->shapes[0], *paddings = call->shapes[1];
     if (paddings->rank != 2 || !gantry__sizes_fit(paddings->dims[1], 2)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "paddings must be a matrix with 2 columns: %s",
-                            gantry__shape_text(paddings).text);
+        return gantry__refuse("paddings must be a matrix with 2 columns: %s",
+                              gantry__shape_text(paddings).text);
     }
     if (!gantry__sizes_fit(paddings->dims[0], input->rank)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "The first dimension of paddings must be the rank of inputs%s %s",
-                            gantry__shape_text(paddings).text, gantry__shape_text(input).text);
+        return gantry__refuse("The first dimension of paddings must be the rank of inputs%s %s",
+                              gantry__shape_text(paddings).text, gantry__shape_text(input).text);
     }
     *out_is_open = gantry__infer_is_open(call, 1);
     call->out_shapes[0] = *out_is_open ? gantry__shape_open(input->rank) : *input;
@@ -44,8 +42,8 @@ gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
     bool is_open;
     GANTRY__TRY(read_paddings(call, &paddings, &is_open));
     if (call->input_count > 2 && call->shapes[2]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant_values must be a scalar. Found: %s",
-                            gantry__shape_text(call->shapes[2]).text);
+        return gantry__refuse("constant_values must be a scalar. Found: %s",
+                              gantry__shape_text(call->shapes[2]).text);
     }
     for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
         int64_t before, after;
@@ -54,9 +52,8 @@ gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
             continue;
         call->out_shapes[0].dims[d] = call->shapes[0]->dims[d];
         if (before < 0 || after < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Paddings must be non-negative: %" PRId64 " %" PRId64, before,
-                                after);
+            return gantry__refuse("Paddings must be non-negative: %" PRId64 " %" PRId64, before,
+                                  after);
         }
         GANTRY__TRY(pad(&call->out_shapes[0].dims[d], before, d));
         GANTRY__TRY(pad(&call->out_shapes[0].dims[d], after, d));
@@ -82,9 +79,8 @@ static gantry_status_t mirror_of(const mirror_t *mirror, int32_t d, int64_t *out
     *out_before = gantry__host_int(&mirror->paddings, 2 * d);
     *out_after = gantry__host_int(&mirror->paddings, 2 * d + 1);
     if (*out_before >= 0 && *out_after >= 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "paddings must be non-negative: %" PRId64 " %" PRId64, *out_before,
-                        *out_after);
+    return gantry__refuse("paddings must be non-negative: %" PRId64 " %" PRId64, *out_before,
+                          *out_after);
 }
 
 /* A dimension of `size` has enough elements to mirror. */
@@ -94,11 +90,10 @@ static gantry_status_t check_mirrored(const mirror_t *mirror, int64_t size, int6
     const int64_t most = reflects ? size - 1 : size;
     if (size < 0) return GANTRY_OK;
     if (before <= most && after <= most) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "paddings must be %s the dimension size: %" PRId64 ", %" PRId64
-                        " %s %" PRId64,
-                        reflects ? "less than" : "no greater than", before, after,
-                        reflects ? "not less than" : "greater than", size);
+    return gantry__refuse("paddings must be %s the dimension size: %" PRId64 ", %" PRId64
+                          " %s %" PRId64,
+                          reflects ? "less than" : "no greater than", before, after,
+                          reflects ? "not less than" : "greater than", size);
 }
 
 gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call) {
@@ -123,8 +118,7 @@ gantry_status_t gantry__infer_mirror_pad_grad(gantry__infer_t *call) {
         GANTRY__TRY(mirror_of(&mirror, d, &before, &after));
         if (size < 0) continue;
         if (before >= size || after >= size - before) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "Total paddings must be less than the input dimension size: %" PRId64 " + %" PRId64
                 " is not less than %" PRId64,
                 before, after, size);
@@ -142,13 +136,11 @@ gantry_status_t gantry__infer_tile(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     gantry__host_ints_t multiples = {.data = NULL};
     if (given->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected multiples to be 1-D, but got shape %s",
-                            gantry__shape_text(given).text);
+        return gantry__refuse("Expected multiples to be 1-D, but got shape %s",
+                              gantry__shape_text(given).text);
     }
     if (!gantry__sizes_fit(given->dims[0], input->rank)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Expected multiples argument to be a vector of length %d but got length %" PRId64,
             (int)input->rank, given->dims[0]);
     }
@@ -159,8 +151,8 @@ gantry_status_t gantry__infer_tile(gantry__infer_t *call) {
         int64_t multiple;
         if (!gantry__infer_number(call, 1, &multiples, d, &multiple)) continue;
         if (multiple < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Expected multiples[%d] >= 0, but got %" PRId64, (int)d, multiple);
+            return gantry__refuse("Expected multiples[%d] >= 0, but got %" PRId64, (int)d,
+                                  multiple);
         }
         if (size > 0 && multiple > INT64_MAX / size) return fail_size(size, "times", multiple, d);
         out->dims[d] = size >= 0 ? size * multiple : multiple == 0 ? 0 : -1;
@@ -175,8 +167,7 @@ gantry_status_t gantry__infer_reverse(gantry__infer_t *call) {
     gantry__host_ints_t axes;
     uint32_t seen = 0;
     if (call->shapes[1]->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d",
-                            (int)call->shapes[1]->rank);
+        return gantry__refuse("'dims' must be 1-dimension, not %d", (int)call->shapes[1]->rank);
     }
     call->out_shapes[0] = *tensor;
     if (gantry__infer_is_open(call, 1)) return GANTRY_OK;
@@ -185,13 +176,12 @@ gantry_status_t gantry__infer_reverse(gantry__infer_t *call) {
         const int64_t given = gantry__host_int(&axes, i),
                       axis = given < 0 ? given + tensor->rank : given;
         if (axis < 0 || axis >= tensor->rank) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "'axis'[%" PRId64 "] = %" PRId64 " is out of valid range [%d, %d]",
-                                i, given, -(int)tensor->rank, (int)tensor->rank - 1);
+            return gantry__refuse("'axis'[%" PRId64 "] = %" PRId64
+                                  " is out of valid range [%d, %d]",
+                                  i, given, -(int)tensor->rank, (int)tensor->rank - 1);
         }
         if (seen >> axis & 1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "axis %" PRId64 " specified more than once.", axis);
+            return gantry__refuse("axis %" PRId64 " specified more than once.", axis);
         }
         seen |= UINT32_C(1) << axis;
     }
@@ -201,16 +191,14 @@ gantry_status_t gantry__infer_reverse(gantry__infer_t *call) {
 gantry_status_t gantry__infer_roll(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry__host_ints_t axes;
-    if (input->rank == 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be 1-D or higher");
+    if (input->rank == 0) return gantry__refuse("input must be 1-D or higher");
     for (uint32_t i = 1; i < 3; ++i) {
         if (call->shapes[i]->rank <= 1) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s must be a scalar or a 1-D vector. Found: %s",
-                            call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
+        return gantry__refuse("%s must be a scalar or a 1-D vector. Found: %s",
+                              call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
     }
     if (!gantry__shapes_fit(call->shapes[1], call->shapes[2])) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "shift and axis must have the same size");
+        return gantry__refuse("shift and axis must have the same size");
     }
     call->out_shapes[0] = *input;
     if (gantry__infer_is_open(call, 2)) return GANTRY_OK;
@@ -219,7 +207,7 @@ gantry_status_t gantry__infer_roll(gantry__infer_t *call) {
         const int64_t given = gantry__host_int(&axes, i),
                       axis = given < 0 ? given + input->rank : given;
         if (axis < 0 || axis >= input->rank) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis %" PRId64 " is out of range", axis);
+            return gantry__refuse("axis %" PRId64 " is out of range", axis);
         }
     }
     return GANTRY_OK;
@@ -230,13 +218,11 @@ gantry_status_t gantry__infer_roll(gantry__infer_t *call) {
 gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     if (x->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "invert_permutation expects a 1D vector. Got shape %s",
-                            gantry__shape_text(x).text);
+        return gantry__refuse("invert_permutation expects a 1D vector. Got shape %s",
+                              gantry__shape_text(x).text);
     }
     if (x->dims[0] > INT32_MAX) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "permutation of nonnegative int32s must have <= int32 max elements, not %" PRId64,
             x->dims[0]);
     }

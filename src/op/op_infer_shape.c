@@ -17,8 +17,7 @@ typedef struct request_t {
 
 static gantry_status_t check_request(const gantry_shape_t *given) {
     if (given->rank > 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "shape input must be 1-D, not %s",
-                            gantry__shape_text(given).text);
+        return gantry__refuse("shape input must be 1-D, not %s", gantry__shape_text(given).text);
     }
     return gantry__infer_rank_fits(gantry_shape_elements(given));
 }
@@ -30,15 +29,13 @@ static gantry_status_t read_request(gantry__infer_t *call, request_t *out) {
     for (int32_t i = 0; i < out->shape.rank; ++i) {
         int64_t size = gantry__host_int(&sizes, i);
         if (size < -1) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "Size %d must be non-negative, not %lld (or -1, once, for what is left)", (int)i,
                 (long long)size);
         }
         if (size == -1 && out->unknown >= 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Only one input size may be -1, not both %d and %d",
-                                (int)out->unknown, (int)i);
+            return gantry__refuse("Only one input size may be -1, not both %d and %d",
+                                  (int)out->unknown, (int)i);
         }
         if (size == -1) out->unknown = i;
         if (size == 0) out->has_zero = true;
@@ -62,8 +59,7 @@ static gantry_status_t solve_unknown(const gantry_shape_t *input, request_t *req
     int64_t have = request->has_zero ? count_without_zeros(input) : gantry_shape_elements(input);
     int64_t known = count_without_zeros(&request->shape);
     if (have % known != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Input to reshape is a tensor with %lld values, but the requested shape requires a multiple of %lld",
             (long long)gantry_shape_elements(input), (long long)known);
     }
@@ -113,16 +109,15 @@ gantry_status_t gantry__infer_reshape(gantry__infer_t *call) {
     if (count_without_zeros(&request.shape) < 0) {
         /* as the user wrote it */
         if (request.unknown >= 0) request.shape.dims[request.unknown] = -1;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Shape %s has too many elements: more than " GANTRY__MOST_ELEMENTS_TEXT,
-                            gantry__shape_text(&request.shape).text);
+        return gantry__refuse(
+            "Shape %s has too many elements: more than " GANTRY__MOST_ELEMENTS_TEXT,
+            gantry__shape_text(&request.shape).text);
     }
     if (gantry__shape_is_open(input)) return reshape_open(call, &request);
     if (request.unknown >= 0) GANTRY__TRY(solve_unknown(input, &request));
     int64_t wanted = gantry_shape_elements(&request.shape);
     if (wanted != have) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Input to reshape is a tensor with %lld values, but the requested shape has %lld",
             (long long)have, (long long)wanted);
     }
@@ -139,8 +134,7 @@ gantry_status_t gantry__infer_expand_dims(gantry__infer_t *call) {
     bool is_open;
     GANTRY__TRY(gantry__infer_int_or_open(call, 1, &axis, &is_open));
     if (axis < -input->rank - 1 || axis > input->rank) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Tried to expand dim index %lld for tensor with %d dimensions.  Accepted are %d to %d",
             (long long)axis, (int)input->rank, -(int)input->rank - 1, (int)input->rank);
     }
@@ -165,15 +159,13 @@ gantry_status_t gantry__infer_squeeze(gantry__infer_t *call) {
     for (int64_t k = 0; k < dims->i; ++k) {
         int64_t axis = dims->list[k];
         if (axis < -input->rank || axis >= input->rank) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Tried to squeeze dim index %lld for tensor with %d dimensions.",
-                                (long long)axis, (int)input->rank);
+            return gantry__refuse("Tried to squeeze dim index %lld for tensor with %d dimensions.",
+                                  (long long)axis, (int)input->rank);
         }
         axis += axis < 0 ? input->rank : 0;
         if (!gantry__sizes_fit(input->dims[axis], 1)) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Can not squeeze dim[%lld], expected a dimension of 1, got %lld",
-                                (long long)axis, (long long)input->dims[axis]);
+            return gantry__refuse("Can not squeeze dim[%lld], expected a dimension of 1, got %lld",
+                                  (long long)axis, (long long)input->dims[axis]);
         }
         mask |= UINT32_C(1) << axis;
     }
@@ -197,7 +189,7 @@ static gantry_status_t fail_missing(const gantry__host_ints_t *perm, uint32_t se
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "",
                                  (int)gantry__host_int(perm, i));
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%d is missing from {%s}.", missing, text);
+    return gantry__refuse("%d is missing from {%s}.", missing, text);
 }
 
 gantry_status_t gantry__infer_transpose(gantry__infer_t *call) {
@@ -205,12 +197,10 @@ gantry_status_t gantry__infer_transpose(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     gantry__host_ints_t perm;
     if (given->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "perm must be rank 1, got shape %s",
-                            gantry__shape_text(given).text);
+        return gantry__refuse("perm must be rank 1, got shape %s", gantry__shape_text(given).text);
     }
     if (!gantry__sizes_fit(given->dims[0], x->rank)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "transpose expects a vector of size %d. But input(1) is a vector of size %lld",
             (int)x->rank, (long long)given->dims[0]);
     }
@@ -221,8 +211,8 @@ gantry_status_t gantry__infer_transpose(gantry__infer_t *call) {
     for (int32_t i = 0; i < x->rank; ++i) {
         int64_t from = gantry__host_int(&perm, i);
         if (from < -x->rank || from >= x->rank) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%lld is out of range [%d .. %d)",
-                                (long long)from, -(int)x->rank, (int)x->rank);
+            return gantry__refuse("%lld is out of range [%d .. %d)", (long long)from, -(int)x->rank,
+                                  (int)x->rank);
         }
         from += from < 0 ? x->rank : 0;
         seen |= UINT32_C(1) << from;
@@ -238,19 +228,18 @@ gantry_status_t gantry__infer_broadcast_to(gantry__infer_t *call) {
     gantry_shape_t target, both;
     GANTRY__TRY(gantry__infer_dims(call, 1, false, &target));
     if (input->rank > target.rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Rank of input (%d) must be no greater than rank of output shape (%d).",
-                            (int)input->rank, (int)target.rank);
+        return gantry__refuse(
+            "Rank of input (%d) must be no greater than rank of output shape (%d).",
+            (int)input->rank, (int)target.rank);
     }
     if (!gantry__broadcast_shapes(input, &target, &both)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
-                            gantry__shape_text(input).text, gantry__shape_text(&target).text);
+        return gantry__refuse("Incompatible shapes: %s vs. %s", gantry__shape_text(input).text,
+                              gantry__shape_text(&target).text);
     }
     call->out_shapes[0] = target;
     if (!gantry__merge_shapes(&call->out_shapes[0], &both)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Unable to broadcast tensor of shape %s to tensor of shape %s",
-                            gantry__shape_text(input).text, gantry__shape_text(&target).text);
+        return gantry__refuse("Unable to broadcast tensor of shape %s to tensor of shape %s",
+                              gantry__shape_text(input).text, gantry__shape_text(&target).text);
     }
     return GANTRY_OK;
 }

@@ -8,8 +8,8 @@
 static gantry_status_t read_axis(const gantry__infer_t *call, int32_t rank, int32_t *out_axis) {
     int64_t axis = gantry__infer_attr(call, "axis")->i;
     if (axis < -rank || axis >= rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis,
-                            -(int)rank, (int)rank);
+        return gantry__refuse("axis = %lld not in [%d, %d)", (long long)axis, -(int)rank,
+                              (int)rank);
     }
     *out_axis = (int32_t)axis + (axis < 0 ? rank : 0);
     return GANTRY_OK;
@@ -21,8 +21,7 @@ gantry_status_t gantry__infer_pack(gantry__infer_t *call) {
     int32_t axis = 0;
     for (uint32_t i = 1; i < call->input_count; ++i) {
         if (gantry__merge_shapes(&each, call->shapes[i])) continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Shapes of all inputs must match: values[0].shape = %s != values[%u].shape = %s",
             gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
     }
@@ -42,9 +41,8 @@ gantry_status_t gantry__infer_unpack(gantry__infer_t *call) {
     int32_t axis = 0;
     GANTRY__TRY(read_axis(call, value->rank, &axis));
     if (!gantry__sizes_fit(value->dims[axis], call->output_count)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Input shape axis %d must equal %u, got shape %s", (int)axis,
-                            (unsigned)call->output_count, gantry__shape_text(value).text);
+        return gantry__refuse("Input shape axis %d must equal %u, got shape %s", (int)axis,
+                              (unsigned)call->output_count, gantry__shape_text(value).text);
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         gantry_shape_t *out = &call->out_shapes[k];
@@ -67,9 +65,8 @@ static gantry_status_t read_split_dim(gantry__infer_t *call, uint32_t input,
     *out_dim = -1;
     if (is_open) return GANTRY_OK;
     if (dim < -value->rank || dim >= value->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "-input rank(-%d) <= split_dim < input rank (%d), but got %lld",
-                            (int)value->rank, (int)value->rank, (long long)dim);
+        return gantry__refuse("-input rank(-%d) <= split_dim < input rank (%d), but got %lld",
+                              (int)value->rank, (int)value->rank, (long long)dim);
     }
     *out_dim = (int32_t)dim + (dim < 0 ? value->rank : 0);
     return GANTRY_OK;
@@ -84,8 +81,7 @@ static gantry_status_t split_unknown(gantry__infer_t *call, const gantry_shape_t
 
 static gantry_status_t check_any_output(const gantry__infer_t *call) {
     if (call->output_count > 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Value for attr 'num_split' of 0 must be at least minimum 1");
+    return gantry__refuse("Value for attr 'num_split' of 0 must be at least minimum 1");
 }
 
 gantry_status_t gantry__infer_split(gantry__infer_t *call) {
@@ -93,14 +89,13 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
     int32_t dim = 0;
     GANTRY__TRY(check_any_output(call));
     if (call->shapes[0]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "split_dim must be a scalar but has rank %d",
-                            (int)call->shapes[0]->rank);
+        return gantry__refuse("split_dim must be a scalar but has rank %d",
+                              (int)call->shapes[0]->rank);
     }
     GANTRY__TRY(read_split_dim(call, 0, value, &dim));
     if (dim < 0) return split_unknown(call, value);
     if (value->dims[dim] >= 0 && value->dims[dim] % (int64_t)call->output_count != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Number of ways to split should evenly divide the split dimension, but got split_dim %d (size = %lld) and num_split %u",
             (int)dim, (long long)value->dims[dim], (unsigned)call->output_count);
     }
@@ -121,12 +116,11 @@ static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__hos
     for (uint32_t k = 0; k < call->output_count; ++k) {
         int64_t size = gantry__host_int(sizes, k);
         if (size == -1 && *out_rest < call->output_count) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "There can only be one -1 in the input.");
+            return gantry__refuse("There can only be one -1 in the input.");
         }
         if (size < -1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Split size at index %u must be >= 0. Got: %lld", (unsigned)k,
-                                (long long)size);
+            return gantry__refuse("Split size at index %u must be >= 0. Got: %lld", (unsigned)k,
+                                  (long long)size);
         }
         if (size == -1) {
             *out_rest = k;
@@ -142,8 +136,7 @@ static gantry_status_t check_sizes_shape(const gantry__infer_t *call) {
     const gantry_shape_t *sizes = call->shapes[1];
     int64_t count = gantry_shape_elements(sizes);
     if (sizes->rank == 1 && gantry__sizes_fit(count, call->output_count)) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "size of the split_tensor must be 1-D and have the same elements as outputs got %d -D and %lld elements",
         (int)sizes->rank, (long long)count);
 }
@@ -151,15 +144,13 @@ static gantry_status_t check_sizes_shape(const gantry__infer_t *call) {
 static gantry_status_t check_sum(const gantry__infer_t *call, const gantry__host_ints_t *sizes,
                                  int64_t whole, bool has_rest, uint64_t sum) {
     if (call->output_count == 1 && gantry__host_int(sizes, 0) != whole) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "If there is only one output, it must have the same size as the input. Input size: %lld output size: %lld",
             (long long)whole, (long long)gantry__host_int(sizes, 0));
     }
     if (has_rest ? sum <= (uint64_t)whole : sum == (uint64_t)whole) return GANTRY_OK;
     const bool is_more = sum > INT64_MAX;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the size of the input along split_dim if not fully specified.  Got: %s%lld",
         is_more ? "more than " : "", is_more ? (long long)INT64_MAX : (long long)sum);
 }

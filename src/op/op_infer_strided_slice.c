@@ -31,8 +31,8 @@ static gantry_status_t read_mask(const gantry__infer_t *call, const char *name,
                                  uint32_t *out_mask) {
     const int64_t value = gantry__infer_attr(call, name)->i;
     if (value < INT32_MIN || value > INT32_MAX) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Attr %s has value %" PRId64 " out of range for an int32", name, value);
+        return gantry__refuse("Attr %s has value %" PRId64 " out of range for an int32", name,
+                              value);
     }
     *out_mask = (uint32_t)value;
     return GANTRY_OK;
@@ -44,7 +44,7 @@ static gantry_status_t count_covered(const gantry_shape_t *input, spec_t *spec) 
     const uint32_t mask = spec->ellipsis_mask & ((UINT32_C(1) << spec->entries) - 1);
     int32_t taken = 0;
     if (spec->ellipsis_mask & (spec->ellipsis_mask - 1)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Multiple ellipses in slice spec not allowed");
+        return gantry__refuse("Multiple ellipses in slice spec not allowed");
     }
     for (int32_t i = 0; i < spec->entries; ++i) {
         taken += !has_bit(mask, i) && !has_bit(spec->new_axis_mask, i);
@@ -67,8 +67,7 @@ static gantry_status_t read_spec(gantry__infer_t *call, const gantry_shape_t *in
     gantry_shape_t all = *begin;
     if (begin->rank != 1 || !gantry__merge_shapes(&all, end) ||
         !gantry__merge_shapes(&all, strides) || all.dims[0] > MOST_ENTRIES) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Expected begin, end, and strides to be 1D equal size tensors of at most %d entries, but got shapes %s, %s, and %s instead.",
             MOST_ENTRIES, gantry__shape_text(begin).text, gantry__shape_text(end).text,
             gantry__shape_text(strides).text);
@@ -92,15 +91,13 @@ static gantry_status_t infer_strided_slice_check_index(const spec_t *spec, int32
                                                        int32_t axis, int64_t size) {
     int64_t stride, given;
     if (number_of(spec, STRIDES, entry, &stride) && stride <= 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "only stride 1 allowed on non-range indexing.");
+        return gantry__refuse("only stride 1 allowed on non-range indexing.");
     }
     if (size < 0 || !number_of(spec, BEGIN, entry, &given)) return GANTRY_OK;
     const int64_t index = given < 0 ? given + size : given;
     if (index < 0 || index >= size) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "slice index %" PRId64 " of dimension %d out of bounds.", index,
-                            (int)axis);
+        return gantry__refuse("slice index %" PRId64 " of dimension %d out of bounds.", index,
+                              (int)axis);
     }
     return GANTRY_OK;
 }
@@ -146,16 +143,14 @@ static gantry__range_t infer_strided_slice_read_index(const spec_t *spec, int32_
 
 static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *spec, int32_t entry,
                                    int32_t axis) {
-    if (input->rank == 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Attempting to slice scalar input.");
+    if (input->rank == 0) return gantry__refuse("Attempting to slice scalar input.");
     if (axis >= input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Index out of range using input dim %d; input has only %d dims",
-                            (int)axis, (int)input->rank);
+        return gantry__refuse("Index out of range using input dim %d; input has only %d dims",
+                              (int)axis, (int)input->rank);
     }
     int64_t stride;
     if (number_of(spec, STRIDES, entry, &stride) && stride == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "strides[%d] must be non-zero", (int)entry);
+        return gantry__refuse("strides[%d] must be non-zero", (int)entry);
     }
     if (has_bit(spec->shrink_axis_mask, entry))
         return infer_strided_slice_check_index(spec, entry, axis, input->dims[axis]);
@@ -232,6 +227,7 @@ gantry_status_t gantry__infer_strided_slice_grad(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_dims(call, 0, false, whole));
     GANTRY__TRY(gantry__slice_ranges(call, whole, ranges, &slice));
     if (gantry__shapes_fit(&slice, call->shapes[4])) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "shape of dy was %s instead of %s",
-                        gantry__shape_text(call->shapes[4]).text, gantry__shape_text(&slice).text);
+    return gantry__refuse("shape of dy was %s instead of %s",
+                          gantry__shape_text(call->shapes[4]).text,
+                          gantry__shape_text(&slice).text);
 }

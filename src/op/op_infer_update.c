@@ -15,13 +15,13 @@ gantry_status_t gantry__infer_apply(gantry__infer_t *call) {
         const char *name = call->op->inputs[i].name;
         if (!is_like_var(call, i)) {
             if (call->shapes[i]->rank == 0) continue;
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is not a scalar: %s", name,
-                                gantry__shape_text(call->shapes[i]).text);
+            return gantry__refuse("%s is not a scalar: %s", name,
+                                  gantry__shape_text(call->shapes[i]).text);
         }
         if (!gantry__merge_shapes(&all, call->shapes[i])) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT, "var and %s do not have the same shape%s %s", name,
-                gantry__shape_text(call->shapes[0]).text, gantry__shape_text(call->shapes[i]).text);
+            return gantry__refuse("var and %s do not have the same shape%s %s", name,
+                                  gantry__shape_text(call->shapes[0]).text,
+                                  gantry__shape_text(call->shapes[i]).text);
         }
     }
     for (uint32_t k = 0; k < call->output_count; ++k) call->out_shapes[k] = all;
@@ -41,8 +41,7 @@ gantry_status_t gantry__infer_resource_scatter(gantry__infer_t *call) {
                                                        ? indices->dims[d]
                                                        : params->dims[d - indices->rank + 1]);
     if (fits) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape %s, indices.shape %s, params.shape %s",
         gantry__shape_text(updates).text, gantry__shape_text(indices).text,
         gantry__shape_text(params).text);

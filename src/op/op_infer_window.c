@@ -17,15 +17,13 @@ static gantry_status_t infer_window_read_four(const gantry__infer_t *call, const
         return GANTRY_OK;
     }
     if (attr->i != 4) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Sliding window %s field must specify 4 dimensions, got %" PRId64, what,
-                            attr->i);
+        return gantry__refuse("Sliding window %s field must specify 4 dimensions, got %" PRId64,
+                              what, attr->i);
     }
     for (int d = 0; d < 4; ++d) {
         out[d] = attr->list[d];
         if (out[d] < 1 || out[d] > INT32_MAX) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "Sliding window %s must be positive and less than 2^31. The specified or inferred %s is: %" PRId64
                 ",%" PRId64 ",%" PRId64 ",%" PRId64,
                 what, what, attr->list[0], attr->list[1], attr->list[2], attr->list[3]);
@@ -63,15 +61,13 @@ static gantry_status_t read_two(const gantry__infer_t *call, const char *name, c
 static gantry_status_t read_explicit(const gantry__infer_t *call, gantry__window_t *w) {
     const gantry_attr_t *pads = gantry__infer_attr(call, "explicit_paddings");
     if (pads->i != 8) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "explicit_paddings attribute must contain 8 values, but got: %" PRId64,
-                            pads->i);
+        return gantry__refuse(
+            "explicit_paddings attribute must contain 8 values, but got: %" PRId64, pads->i);
     }
     for (int32_t d = 0; d < 4; ++d) {
         const int64_t before = pads->list[2 * d], after = pads->list[2 * d + 1];
         if (before < 0 || after < 0 || before > INT32_MAX || after > INT32_MAX) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "All elements of explicit_paddings must be nonnegative and less than 2^31; those of dimension %d are %" PRId64
                 " and %" PRId64,
                 (int)d, before, after);
@@ -80,8 +76,7 @@ static gantry_status_t read_explicit(const gantry__infer_t *call, gantry__window
             w->before[d - w->first] = before;
             w->after[d - w->first] = after;
         } else if (before != 0 || after != 0) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "Nonzero explicit padding in the batch or depth dimensions is not supported: %" PRId64
                 " and %" PRId64,
                 before, after);
@@ -97,14 +92,12 @@ static gantry_status_t read_padding(const gantry__infer_t *call, gantry__window_
     w->before[0] = w->before[1] = w->after[0] = w->after[1] = 0;
     if (pads && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
     if (!w->is_same && strcmp(padding, "VALID") != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"%s",
             padding, pads ? ", \"EXPLICIT\"" : "");
     }
     if (pads && pads->i != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
     }
     return GANTRY_OK;
@@ -116,8 +109,7 @@ static gantry_status_t read_format(const gantry__infer_t *call, gantry__window_t
     const gantry_attr_t *attr = gantry__infer_attr(call, "data_format");
     const char *format = attr ? attr->s : "NHWC";
     if (strcmp(format, "NHWC") != 0 && strcmp(format, "NCHW") != 0) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
             format);
     }
@@ -141,10 +133,9 @@ gantry_status_t gantry__window_read(const gantry__infer_t *call,
 static gantry_status_t check_sizes(const gantry__window_t *w, const gantry_shape_t *image, int d) {
     const int64_t size = image->dims[w->first + d];
     if (size <= INT32_MAX && w->window[d] <= INT32_MAX) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "an image of %" PRId64 " and a window of %" PRId64
-                        " along dimension %d are too large; less than 2^31 is accepted",
-                        size, w->window[d], (int)w->first + d);
+    return gantry__refuse("an image of %" PRId64 " and a window of %" PRId64
+                          " along dimension %d are too large; less than 2^31 is accepted",
+                          size, w->window[d], (int)w->first + d);
 }
 
 gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,
@@ -158,11 +149,10 @@ gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_sh
         const int64_t room = size + w->before[d] + w->after[d] - reach + w->step[d];
         out[d] = w->is_same ? size / w->step[d] + (size % w->step[d] != 0) : room / w->step[d];
         if (!w->is_same && room < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Computed output size would be negative: %" PRId64
-                                " [input_size: %" PRId64 ", effective_filter_size: %" PRId64
-                                ", stride: %" PRId64 "]",
-                                room, size, reach, w->step[d]);
+            return gantry__refuse("Computed output size would be negative: %" PRId64
+                                  " [input_size: %" PRId64 ", effective_filter_size: %" PRId64
+                                  ", stride: %" PRId64 "]",
+                                  room, size, reach, w->step[d]);
         }
     }
     return GANTRY_OK;
@@ -170,8 +160,7 @@ gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_sh
 
 static gantry_status_t check_image(const gantry_shape_t *image, const char *what) {
     if (image->rank == 4) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 4-dimensional: %s", what,
-                        gantry__shape_text(image).text);
+    return gantry__refuse("%s must be 4-dimensional: %s", what, gantry__shape_text(image).text);
 }
 
 /* ---- pooling ---- */
@@ -185,10 +174,9 @@ static gantry_status_t pool_shape(const gantry__infer_t *call, const gantry_shap
     GANTRY__TRY(gantry__window_read(call, &names, &w));
     for (int d = 0; d < 2; ++d) {
         if (w.before[d] < w.window[d] && w.after[d] < w.window[d]) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "padding %" PRId64 " and %" PRId64
-                            " needs to be smaller than the window size %" PRId64,
-                            w.before[d], w.after[d], w.window[d]);
+        return gantry__refuse("padding %" PRId64 " and %" PRId64
+                              " needs to be smaller than the window size %" PRId64,
+                              w.before[d], w.after[d], w.window[d]);
     }
     GANTRY__TRY(gantry__window_places(&w, image, places));
     *out = *image;
@@ -208,9 +196,9 @@ gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call) { return infer_poo
 static gantry_status_t expect_shape(const gantry__infer_t *call, uint32_t input,
                                     const gantry_shape_t *wanted) {
     if (gantry__shapes_fit(call->shapes[input], wanted)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s",
-                        call->op->inputs[input].name, gantry__shape_text(wanted).text,
-                        gantry__shape_text(call->shapes[input]).text);
+    return gantry__refuse("Expected %s shape to be %s, but got %s", call->op->inputs[input].name,
+                          gantry__shape_text(wanted).text,
+                          gantry__shape_text(call->shapes[input]).text);
 }
 
 gantry_status_t gantry__infer_max_pool_grad(gantry__infer_t *call) {
@@ -266,9 +254,8 @@ gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call) {
     GANTRY__TRY(gantry__window_read(call, &patch_names, &w));
     GANTRY__TRY(gantry__window_places(&w, image, places));
     if (!window_depth(w.window[0] * w.window[1], image->dims[3], &depth))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "patches of %" PRId64 " x %" PRId64 " x %" PRId64 " are too large",
-                            w.window[0], w.window[1], image->dims[3]);
+        return gantry__refuse("patches of %" PRId64 " x %" PRId64 " x %" PRId64 " are too large",
+                              w.window[0], w.window[1], image->dims[3]);
     *out = *image;
     out->dims[1] = places[0];
     out->dims[2] = places[1];
@@ -290,9 +277,8 @@ gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call) {
     wanted = (gantry_shape_t){.rank = 4, .dims = {out->dims[0], places[0], places[1], depth}};
     (void)gantry__merge_sizes(&out->dims[0], patches->dims[0]);
     if (gantry__shapes_fit(patches, &wanted)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "patches have the shape %s; of these images they have %s",
-                        gantry__shape_text(patches).text, gantry__shape_text(&wanted).text);
+    return gantry__refuse("patches have the shape %s; of these images they have %s",
+                          gantry__shape_text(patches).text, gantry__shape_text(&wanted).text);
 }
 
 /* ---- convolutions ---- */
@@ -306,8 +292,7 @@ gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gant
     GANTRY__TRY(gantry__window_read(call, &conv_names, out));
     for (int d = 0; d < 3; ++d) {
         if (filter->dims[d] != 0 && (d == 2 || filter->dims[d] <= INT32_MAX)) continue;
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "filter must not have zero elements (i.e. all dimensions must be non-zero), nor 2^31 rows or columns: %s",
             gantry__shape_text(filter).text);
     }
@@ -323,17 +308,15 @@ gantry_status_t gantry__window_depthwise(const gantry__infer_t *call, const gant
     GANTRY__TRY(gantry__window_read_conv(call, image, filter, &w));
     int64_t channels = filter->dims[2];
     if (!gantry__merge_sizes(&channels, image->dims[w.channel])) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input and filter must have the same depth: %" PRId64 " vs %" PRId64,
-                            image->dims[w.channel], filter->dims[2]);
+        return gantry__refuse("input and filter must have the same depth: %" PRId64 " vs %" PRId64,
+                              image->dims[w.channel], filter->dims[2]);
     }
     GANTRY__TRY(gantry__window_places(&w, image, places));
     *out = *image;
     out->dims[w.first] = places[0];
     out->dims[w.first + 1] = places[1];
     if (!window_depth(channels, filter->dims[3], &out->dims[w.channel]))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "filter %s is too large",
-                            gantry__shape_text(filter).text);
+        return gantry__refuse("filter %s is too large", gantry__shape_text(filter).text);
     return GANTRY_OK;
 }
 

@@ -222,8 +222,7 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request,
     const char *op = request->op->name, *dtype = gantry_dtype_name(plan->dtype);
     const char *asked = request->wish && !request->wish->is_empty ? request->wish->text : NULL;
     if (request->integer_variable) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Cannot assign a device for operation %s: Could not satisfy explicit device specification '%s' because no supported kernel for %s devices is available for a variable of type %s. All available devices [%s].",
             op, asked ? asked : "", "GPU", dtype, names);
     }
@@ -234,13 +233,11 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request,
             op, op, dtype, op);
     }
     if (asked) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device types [%s]. All available devices [%s]. Op %s.",
             asked, request->soft ? 1 : 0, types, names, op);
     }
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "No supported device found in available devices [%s]. enable_soft_placement=%d. Supported devices types [%s]. Op %s of type %s.",
         names, request->soft ? 1 : 0, types, op, dtype);
 }
@@ -351,7 +348,7 @@ static gantry_status_t place_asked(const gantry__place_request_t *request, gantr
     if (is_wish_elsewhere(request->wish)) {
         plan->reason = GANTRY_PLACED_REFUSED;
         placer_refuse(plan, NULL, GANTRY_REFUSED_NO_SUCH_DEVICE, GANTRY_DTYPE_NONE);
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s unknown device.", request->wish->text);
+        return gantry__refuse("%s unknown device.", request->wish->text);
     }
     if (try_all(request, is_asked, plan)) {
         plan->reason =

@@ -31,7 +31,7 @@ static gantry_status_t check_kind(const gantry_checkpoint_t *checkpoint, uint64_
     GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, front, bytes));
     const char *kind = gantry_recognize_file(front, bytes);
     if (!kind) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "it is no safetensors file: %s", kind);
+    return gantry__train_refuse(NULL, "it is no safetensors file: %s", kind);
 }
 
 static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
@@ -40,10 +40,9 @@ static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
     uint64_t length;
     GANTRY__TRAIN_TRY(check_kind(checkpoint, file_bytes));
     if (file_bytes < sizeof length_bytes) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "it is no safetensors file: it has %" PRIu64
-                                  " bytes; at least 8 are accepted",
-                                  file_bytes);
+        return gantry__train_refuse(
+            NULL, "it is no safetensors file: it has %" PRIu64 " bytes; at least 8 are accepted",
+            file_bytes);
     }
     GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, length_bytes,
                                           sizeof length_bytes));
@@ -70,8 +69,7 @@ static gantry_status_t fail_with_path(const char *doing, const char *path, gantr
 
 gantry_status_t gantry_checkpoint_open(const char *path, gantry_checkpoint_t **out_checkpoint) {
     if (!out_checkpoint)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_checkpoint_open: out_checkpoint is NULL");
+        return gantry__train_refuse(NULL, "gantry_checkpoint_open: out_checkpoint is NULL");
     *out_checkpoint = NULL;
     int file;
     uint64_t size;
@@ -144,7 +142,7 @@ static gantry_status_t find_tensor(const char *call, const gantry_checkpoint_t *
                                    const char *name, const gantry__safetensors_tensor_t **out) {
     if (!checkpoint)
         return gantry__train_fail_null(NULL, call, "checkpoint", "one from gantry_checkpoint_open");
-    if (!name) return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the name is NULL", call);
+    if (!name) return gantry__train_refuse(NULL, "%s: the name is NULL", call);
     *out = gantry__safetensors_find(&checkpoint->header, name);
     if (!*out) return fail_name(checkpoint, name);
     return fail_with_path("read", checkpoint->path, gantry__safetensors_check_readable(*out));
@@ -154,8 +152,8 @@ gantry_status_t gantry_checkpoint_find(const gantry_checkpoint_t *checkpoint, co
                                        gantry_dtype_t *out_dtype, gantry_shape_t *out_shape) {
     const gantry__safetensors_tensor_t *tensor = NULL;
     if (!out_dtype || !out_shape)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_checkpoint_find: %s is NULL",
-                                  out_dtype ? "out_shape" : "out_dtype");
+        return gantry__train_refuse(NULL, "gantry_checkpoint_find: %s is NULL",
+                                    out_dtype ? "out_shape" : "out_dtype");
     *out_dtype = GANTRY_DTYPE_NONE;
     *out_shape = GANTRY_SCALAR;
     GANTRY__TRAIN_TRY(find_tensor("gantry_checkpoint_find", checkpoint, name, &tensor));
@@ -173,11 +171,10 @@ static gantry_status_t check_like(const gantry_checkpoint_t *checkpoint,
     if (tensor->dtype == dtype && gantry_shape_equal(&tensor->shape, shape)) return GANTRY_OK;
     (void)gantry_shape_format(&tensor->shape, stored, sizeof stored);
     (void)gantry_shape_format(shape, wanted, sizeof wanted);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "tensor '%.200s' of the checkpoint '%s' is %s %s; %s %s is accepted here", tensor->name,
-        checkpoint->path, gantry_dtype_name(tensor->dtype), stored, gantry_dtype_name(dtype),
-        wanted);
+    return gantry__train_refuse(
+        NULL, "tensor '%.200s' of the checkpoint '%s' is %s %s; %s %s is accepted here",
+        tensor->name, checkpoint->path, gantry_dtype_name(tensor->dtype), stored,
+        gantry_dtype_name(dtype), wanted);
 }
 
 static gantry_status_t read_elements(const gantry_checkpoint_t *checkpoint,
@@ -196,19 +193,17 @@ gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *checkpoint, co
                                        size_t out_bytes) {
     const gantry__safetensors_tensor_t *tensor = NULL;
     GANTRY__TRAIN_TRY(find_tensor("gantry_checkpoint_read", checkpoint, name, &tensor));
-    if (!shape)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_checkpoint_read: the shape is NULL");
+    if (!shape) return gantry__train_refuse(NULL, "gantry_checkpoint_read: the shape is NULL");
     GANTRY__TRAIN_TRY(check_like(checkpoint, tensor, dtype, shape));
     if (out_bytes != tensor->end - tensor->begin) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_checkpoint_read: out_bytes is %zu; tensor '%.200s' has %" PRIu64
             " bytes, which are accepted",
             out_bytes, name, tensor->end - tensor->begin);
     }
     if (!out && out_bytes > 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_checkpoint_read: out is NULL");
+        return gantry__train_refuse(NULL, "gantry_checkpoint_read: out is NULL");
     return read_elements(checkpoint, tensor, out);
 }
 
@@ -242,16 +237,15 @@ const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
 static gantry_status_t check_entries(const gantry_checkpoint_t *checkpoint,
                                      const gantry_checkpoint_entry_t *entries, size_t count) {
     if (!entries && count > 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_checkpoint_restore: %zu entries are given at NULL",
-                                  count);
+        return gantry__train_refuse(
+            NULL, "gantry_checkpoint_restore: %zu entries are given at NULL", count);
     for (size_t i = 0; i < count; ++i) {
         const gantry__safetensors_tensor_t *tensor = NULL;
         GANTRY__TRAIN_TRY(
             find_tensor("gantry_checkpoint_restore", checkpoint, entries[i].name, &tensor));
         if (!entries[i].variable)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "gantry_checkpoint_restore: the variable of entry %zu, '%.200s', is NULL; one is accepted%s",
                 i, entries[i].name, gantry__train_before().text);
         GANTRY__TRAIN_TRY(check_like(checkpoint, tensor, gantry_variable_dtype(entries[i].variable),

@@ -46,22 +46,20 @@ static gantry_status_t file_fail(const char *doing, const char *path, int error)
 
 static gantry_status_t check_path(const char *doing, const char *path) {
     if (path && path[0]) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "cannot %s a checkpoint: the path is %s; the path of a file is accepted", doing,
+    return gantry__train_refuse(
+        NULL, "cannot %s a checkpoint: the path is %s; the path of a file is accepted", doing,
         path ? "empty" : "NULL");
 }
 
 static gantry_status_t checkpoint_file_check_plain(const char *doing, const char *path,
                                                    mode_t mode) {
     if (S_ISREG(mode)) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "cannot %s the checkpoint '%s': it is %s; a plain file is accepted",
-                              doing, path,
-                              S_ISDIR(mode)    ? "a directory"
-                              : S_ISFIFO(mode) ? "a pipe"
-                              : S_ISSOCK(mode) ? "a socket"
-                                               : "a device");
+    return gantry__train_refuse(
+        NULL, "cannot %s the checkpoint '%s': it is %s; a plain file is accepted", doing, path,
+        S_ISDIR(mode)    ? "a directory"
+        : S_ISFIFO(mode) ? "a pipe"
+        : S_ISSOCK(mode) ? "a socket"
+                         : "a device");
 }
 
 static int file_open(const char *path, int flags) {

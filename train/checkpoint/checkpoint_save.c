@@ -36,9 +36,8 @@ static bool text_is_valid(const char *text) {
 
 static gantry_status_t check_text(const char *what, size_t index, const char *text) {
     if (text && text_is_valid(text)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_checkpoint_save: the %s %zu is %s; a text in UTF-8 is accepted", what, index,
+    return gantry__train_refuse(
+        NULL, "gantry_checkpoint_save: the %s %zu is %s; a text in UTF-8 is accepted", what, index,
         text ? "no UTF-8" : "NULL");
 }
 
@@ -46,8 +45,8 @@ static gantry_status_t checkpoint_save_check_name(const gantry_checkpoint_entry_
                                                   size_t index) {
     GANTRY__TRAIN_TRY(check_text("name of entry", index, entry->name));
     if (entry->name[0] && strcmp(entry->name, "__metadata__") != 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_checkpoint_save: the name of entry %zu is '%s'; a name that is not empty and not '__metadata__' is accepted",
         index, entry->name);
 }
@@ -57,14 +56,14 @@ static gantry_status_t check_source(const saving_t *saving, size_t index) {
     const int given = (entry->variable != NULL) + (entry->tensor != NULL) +
                       (entry->array.dtype != GANTRY_DTYPE_NONE);
     if (given != 1) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_checkpoint_save: entry '%.200s' has %d of variable, tensor and array; one is accepted",
             entry->name, given);
     }
     if (saving->scope || entry->array.dtype != GANTRY_DTYPE_NONE) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_checkpoint_save: the scope is NULL; a scope is needed to read the %s of entry '%.200s'%s",
         entry->variable ? "variable" : "tensor", entry->name, gantry__train_before().text);
 }
@@ -73,16 +72,15 @@ static gantry_status_t check_array_data(const gantry_checkpoint_entry_t *entry) 
     const gantry_array_t *array = &entry->array;
     size_t bytes;
     if (!gantry__train_array_bytes(array->dtype, &array->shape, &bytes)) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_checkpoint_save: the array of entry '%.200s' is %s; a type of gantry_dtype_t, at most %d dimensions, none negative, and a size that fits into memory are accepted",
             entry->name, gantry__train_array_text(array->dtype, &array->shape).text,
             GANTRY_MAX_RANK);
     }
     if (array->data || bytes == 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_checkpoint_save: the data of entry '%.200s' is NULL",
-                              entry->name);
+    return gantry__train_refuse(NULL, "gantry_checkpoint_save: the data of entry '%.200s' is NULL",
+                                entry->name);
 }
 
 /* Sets type and shape of the tensor to be saved, and takes a variable's value. */
@@ -103,8 +101,8 @@ static gantry_status_t checkpoint_save_take_entry(saving_t *saving, size_t index
     tensor->dtype = gantry_tensor_dtype(value);
     tensor->shape = *gantry_tensor_shape(value);
     if (gantry_shape_elements(&tensor->shape) >= 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_checkpoint_save: entry '%.200s' has a size that depends on data, in a function that is traced; a value is accepted",
         entry->name);
 }
@@ -119,7 +117,7 @@ static gantry_status_t check_header(const char *bytes, size_t size, uint64_t dat
     if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_checkpoint_save: %s", text);
+    return gantry__train_refuse(NULL, "gantry_checkpoint_save: %s", text);
 }
 
 /* ---- writing ---- */
@@ -186,12 +184,11 @@ static gantry_status_t save_check(const gantry_checkpoint_entry_t *entries, size
                                   const gantry_checkpoint_text_t *texts, size_t text_count) {
     GANTRY__TRAIN_TRY(gantry__safetensors_check_machine());
     if (!entries && entry_count > 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_checkpoint_save: %zu entries are given at NULL",
-                                  entry_count);
+        return gantry__train_refuse(NULL, "gantry_checkpoint_save: %zu entries are given at NULL",
+                                    entry_count);
     if (texts || text_count == 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_checkpoint_save: %zu texts are given at NULL", text_count);
+    return gantry__train_refuse(NULL, "gantry_checkpoint_save: %zu texts are given at NULL",
+                                text_count);
 }
 
 /* Reads variables in a scope inside the caller's, which drops their values at the end. */

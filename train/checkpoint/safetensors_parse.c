@@ -425,10 +425,10 @@ gantry_status_t gantry__safetensors_length(const unsigned char bytes[8], uint64_
         length |= (uint64_t)bytes[i] << (8 * i);
     *out_header_bytes = length;
     if (length > GANTRY__SAFETENSORS_HEADER_BYTES) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "it is no safetensors file: it begins with a length of %" PRIu64
-                                  " bytes; a header of at most %" PRIu64 " bytes is accepted",
-                                  length, GANTRY__SAFETENSORS_HEADER_BYTES);
+        return gantry__train_refuse(NULL,
+                                    "it is no safetensors file: it begins with a length of %" PRIu64
+                                    " bytes; a header of at most %" PRIu64 " bytes is accepted",
+                                    length, GANTRY__SAFETENSORS_HEADER_BYTES);
     }
     if (length <= file_bytes - GANTRY__SAFETENSORS_LENGTH_BYTES) return GANTRY_OK;
     return gantry__train_fail(GANTRY_DATA_LOSS,
@@ -441,8 +441,8 @@ gantry_status_t gantry__safetensors_parse(const char *header, size_t header_byte
                                           uint64_t data_bytes, gantry__safetensors_t *out) {
     *out = (gantry__safetensors_t){.count = 0};
     if (header_bytes == 0 || header[0] != '{')
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "it is no safetensors file: its header does not begin with '{'");
+        return gantry__train_refuse(
+            NULL, "it is no safetensors file: its header does not begin with '{'");
     out->strings = gantry__train_alloc(header_bytes, 1);
     if (!out->strings) return GANTRY_RESOURCE_EXHAUSTED;
     json_t json = {header, header, header + header_bytes, out->strings, out};

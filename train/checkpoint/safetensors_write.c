@@ -118,10 +118,10 @@ static gantry_status_t put_length(header_text_t *text) {
     if (text->status != GANTRY_OK) return text->status;
     const uint64_t length = text->size - GANTRY__SAFETENSORS_LENGTH_BYTES;
     if (length > GANTRY__SAFETENSORS_HEADER_BYTES) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "the checkpoint's names and texts take %" PRIu64
-                                  " bytes; at most %" PRIu64 " are accepted",
-                                  length, GANTRY__SAFETENSORS_HEADER_BYTES);
+        return gantry__train_refuse(NULL,
+                                    "the checkpoint's names and texts take %" PRIu64
+                                    " bytes; at most %" PRIu64 " are accepted",
+                                    length, GANTRY__SAFETENSORS_HEADER_BYTES);
     }
     for (int i = 0; i < GANTRY__SAFETENSORS_LENGTH_BYTES; ++i)
         text->bytes[i] = (char)(length >> (8 * i) & 0xff);

@@ -32,10 +32,9 @@ void *gantry__train_dataset_join(const gantry__train_kind_t *kind, size_t bytes,
                                  int64_t cardinality) {
     const uint32_t count = 1 + (input ? input->count : 0) + (second ? second->count : 0);
     if (count > LONGEST_CHAIN) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_dataset_%s: the chain has %u data sets; at most %d are accepted", kind->name,
-            count, LONGEST_CHAIN);
+        (void)gantry__train_refuse(
+            NULL, "gantry_dataset_%s: the chain has %u data sets; at most %d are accepted",
+            kind->name, count, LONGEST_CHAIN);
         return refuse_both(input, second);
     }
     gantry_dataset_t *dataset = gantry__train_alloc(1, bytes);
@@ -168,8 +167,7 @@ struct gantry_dataset_iterator_t {
 gantry_status_t gantry_dataset_iterator_create(gantry_dataset_t *dataset,
                                                gantry_dataset_iterator_t **out_iterator) {
     if (!out_iterator)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_dataset_iterator_create: out_iterator is NULL");
+        return gantry__train_refuse(NULL, "gantry_dataset_iterator_create: out_iterator is NULL");
     *out_iterator = NULL;
     if (!dataset)
         return gantry__train_fail_null(NULL, "gantry_dataset_iterator_create", "data set", "one");
@@ -195,11 +193,10 @@ static gantry_status_t iterator_check(const gantry_dataset_iterator_t *iterator,
         return gantry__train_fail_null(NULL, "gantry_dataset_iterator_next", "iterator",
                                        "one from gantry_dataset_iterator_create");
     if (!out_components || !out_count || !out_end)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_dataset_iterator_next: %s is NULL",
-                                  !out_components ? "out_components"
-                                  : !out_count    ? "out_count"
-                                                  : "out_end");
+        return gantry__train_refuse(NULL, "gantry_dataset_iterator_next: %s is NULL",
+                                    !out_components ? "out_components"
+                                    : !out_count    ? "out_count"
+                                                    : "out_end");
     if (iterator->process == getpid()) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_FAILED_PRECONDITION,

@@ -46,41 +46,38 @@ static const gantry__train_kind_t arrays_kind = {.name = "from_arrays",
 static gantry_status_t dataset_arrays_check_count(const char *call, const void *list,
                                                   const char *things, size_t count) {
     if (count == 0 || count > GANTRY_MAX_COMPONENTS) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: %zu %s are given; 1 to %d are accepted", call, count, things,
-                                  GANTRY_MAX_COMPONENTS);
+        return gantry__train_refuse(NULL, "%s: %zu %s are given; 1 to %d are accepted", call, count,
+                                    things, GANTRY_MAX_COMPONENTS);
     }
     if (list) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %zu %s are given at NULL", call, count,
-                              things);
+    return gantry__train_refuse(NULL, "%s: %zu %s are given at NULL", call, count, things);
 }
 
 static gantry_status_t check_array(const char *call, const gantry_array_t *array, size_t index,
                                    size_t *out_bytes) {
     if (!gantry__train_array_bytes(array->dtype, &array->shape, out_bytes)) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: array %zu is %s; a type of gantry_dtype_t, at most %d dimensions, none negative, and a size that fits into memory are accepted",
             call, index, gantry__train_array_text(array->dtype, &array->shape).text,
             GANTRY_MAX_RANK);
     }
     if (array->shape.rank == 0) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: array %zu is a scalar; arrays with a first dimension are accepted, whose rows are the elements",
             call, index);
     }
     if (array->data || *out_bytes == 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "%s: the data of array %zu is NULL; the address of %zu bytes is accepted", call, index,
-        *out_bytes);
+    return gantry__train_refuse(
+        NULL, "%s: the data of array %zu is NULL; the address of %zu bytes is accepted", call,
+        index, *out_bytes);
 }
 
 static gantry_status_t check_rows(const char *call, const gantry_array_t *arrays, size_t index) {
     if (arrays[index].shape.dims[0] == arrays[0].shape.dims[0]) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%s: array %zu has %lld rows, and array 0 has %lld; arrays with the same first dimension are accepted",
         call, index, (long long)arrays[index].shape.dims[0], (long long)arrays[0].shape.dims[0]);
 }
@@ -154,14 +151,13 @@ static gantry_status_t dataset_arrays_find_split(double validation_split, int64_
                                                  int64_t *out_first) {
     static const char call[] = "gantry_arrays_split";
     if (!(validation_split > 0 && validation_split < 1))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: validation_split is %g; a number between 0 and 1 is accepted", call,
+        return gantry__train_refuse(
+            NULL, "%s: validation_split is %g; a number between 0 and 1 is accepted", call,
             validation_split);
     *out_first = (int64_t)floor((double)rows * (1 - validation_split));
     if (*out_first > 0 && *out_first < rows) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%s: validation_split %g of %lld rows leaves %lld to train; 1 row and more in each part are accepted",
         call, validation_split, (long long)rows, (long long)*out_first);
 }
@@ -174,9 +170,8 @@ gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
     gantry_array_t train[GANTRY_MAX_COMPONENTS], validation[GANTRY_MAX_COMPONENTS];
     GANTRY__TRAIN_TRY(dataset_arrays_check_count(call, arrays, "arrays", count));
     if (!out_train || !out_validation)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: %s is NULL; room for %zu arrays is accepted", call,
-                                  out_train ? "out_validation" : "out_train", count);
+        return gantry__train_refuse(NULL, "%s: %s is NULL; room for %zu arrays is accepted", call,
+                                    out_train ? "out_validation" : "out_train", count);
     for (size_t i = 0; i < count; ++i) {
         size_t bytes;
         GANTRY__TRAIN_TRY(check_array(call, &arrays[i], i, &bytes));

@@ -54,8 +54,8 @@ static gantry_status_t give_shape(gantry_element_t *out, size_t component, int64
                                   size_t *out_bytes) {
     gantry_array_t *array = &out->components[component];
     if (row_shape->rank == GANTRY_MAX_RANK) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_batch: component %zu has %d dimensions; at most %d are accepted, because a batch has one more",
             component, GANTRY_MAX_RANK, GANTRY_MAX_RANK - 1);
     }
@@ -65,8 +65,8 @@ static gantry_status_t give_shape(gantry_element_t *out, size_t component, int64
     memcpy(array->shape.dims + 1, row_shape->dims,
            (size_t)row_shape->rank * sizeof row_shape->dims[0]);
     if (gantry__train_array_bytes(dtype, &array->shape, out_bytes)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_dataset_batch: component %zu of a batch is %s; a size that fits into memory is accepted",
         component, gantry__train_array_text(dtype, &array->shape).text);
 }
@@ -148,8 +148,8 @@ static gantry_status_t batch_rows(batch_stage_t *self, gantry_element_t *out, si
 static gantry_status_t check_like_first(const batch_stage_t *self, const gantry_element_t *batch) {
     const gantry_element_t *element = &self->element;
     if (element->count != batch->count) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_batch: element %" PRId64
             " has %zu components, and the first of its batch has %zu; elements with the same components are accepted",
             self->element_index, element->count, batch->count);
@@ -161,8 +161,8 @@ static gantry_status_t check_like_first(const batch_stage_t *self, const gantry_
                (size_t)first.rank * sizeof first.dims[0]);
         if (array->dtype == batch->components[i].dtype && gantry_shape_equal(&array->shape, &first))
             continue;
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_batch: component %zu of element %" PRId64
             " is %s, and in the first element of its batch it is %s; elements with the same types and shapes are accepted",
             i, self->element_index, gantry__train_array_text(array->dtype, &array->shape).text,
@@ -261,9 +261,9 @@ gantry_dataset_t *gantry_dataset_batch(gantry_dataset_t *input, int64_t batch_si
                                        bool drop_remainder) {
     if (!input) return NULL;
     if (batch_size < 1) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_dataset_batch: batch_size is %" PRId64 "; 1 and more are accepted", batch_size);
+        (void)gantry__train_refuse(
+            NULL, "gantry_dataset_batch: batch_size is %" PRId64 "; 1 and more are accepted",
+            batch_size);
         return gantry__train_dataset_refuse(input);
     }
     int64_t known = gantry_dataset_cardinality(input);

@@ -46,12 +46,13 @@ static gantry_status_t callback_open(gantry__train_stage_t *stage) {
 static gantry_status_t callback_check_end(const callback_stage_t *self, bool at_end) {
     const int64_t count = source_of(&self->base)->count;
     if (count == 0 || (at_end ? self->made == count : self->made < count)) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              at_end ? "gantry_dataset_from_callback: next ended after %" PRId64
-                                       " elements; the source's count is %" PRId64
-                                     : "gantry_dataset_from_callback: next gave more than %" PRId64
-                                       " elements; the source's count is %" PRId64,
-                              self->made, count);
+    return gantry__train_refuse(NULL,
+                                at_end
+                                    ? "gantry_dataset_from_callback: next ended after %" PRId64
+                                      " elements; the source's count is %" PRId64
+                                    : "gantry_dataset_from_callback: next gave more than %" PRId64
+                                      " elements; the source's count is %" PRId64,
+                                self->made, count);
 }
 
 static gantry_status_t callback_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
@@ -86,18 +87,15 @@ static const gantry__train_kind_t callback_kind = {.name = "from_callback",
 static gantry_status_t callback_read(const gantry_dataset_source_t *given,
                                      gantry_dataset_source_t *out) {
     if (!given)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_dataset_from_callback: the source is NULL");
+        return gantry__train_refuse(NULL, "gantry_dataset_from_callback: the source is NULL");
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out,
                                             "gantry_dataset_from_callback: the source"));
-    if (!out->next)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_dataset_from_callback: next is NULL");
+    if (!out->next) return gantry__train_refuse(NULL, "gantry_dataset_from_callback: next is NULL");
     if (out->count >= 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_dataset_from_callback: count is %" PRId64
-                              "; the number of elements is accepted, or 0 where it is unknown",
-                              out->count);
+    return gantry__train_refuse(NULL,
+                                "gantry_dataset_from_callback: count is %" PRId64
+                                "; the number of elements is accepted, or 0 where it is unknown",
+                                out->count);
 }
 
 gantry_dataset_t *gantry_dataset_from_callback(const gantry_dataset_source_t *source) {

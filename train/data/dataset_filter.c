@@ -63,8 +63,7 @@ gantry_dataset_t *gantry_dataset_filter(gantry_dataset_t *input, gantry_dataset_
                                         void *user) {
     if (!input) return NULL;
     if (!predicate) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_filter: the function is NULL");
+        (void)gantry__train_refuse(NULL, "gantry_dataset_filter: the function is NULL");
         return gantry__train_dataset_refuse(input);
     }
     filter_t *self =

@@ -31,8 +31,8 @@ static gantry_status_t dataset_join_append(gantry_element_t *out, gantry_element
                                            const char *name) {
     const size_t first = out->count;
     if (first + from->count > GANTRY_MAX_COMPONENTS)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_%s: %zu and %zu components are given; at most %d together are accepted",
             name, first, from->count, GANTRY_MAX_COMPONENTS);
     GANTRY__TRAIN_TRY(gantry__train_element_resize(out, first + from->count));
@@ -92,9 +92,8 @@ static gantry_dataset_t *zip_pair(const gantry__train_kind_t *kind, gantry_datas
 
 gantry_dataset_t *gantry_dataset_zip(gantry_dataset_t *const *inputs, size_t count) {
     if (!inputs || count == 0) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_zip: %s; 1 data set and more are accepted",
-                                 inputs ? "count is 0" : "inputs is NULL");
+        (void)gantry__train_refuse(NULL, "gantry_dataset_zip: %s; 1 data set and more are accepted",
+                                   inputs ? "count is 0" : "inputs is NULL");
         return NULL;
     }
     gantry_dataset_t *zipped = inputs[0];
@@ -160,14 +159,14 @@ static gantry_status_t dataset_join_check_types(const join_stage_t *self,
                                                 const gantry_element_t *element) {
     if (self->count == 0) return GANTRY_OK;
     if (element->count != self->count)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_concatenate: the second data set has %zu components; the first one has %zu",
             element->count, self->count);
     for (size_t i = 0; i < self->count; ++i) {
         if (element->components[i].dtype == self->types[i]) continue;
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_concatenate: component %zu of the second data set is %s; that of the first one is %s",
             i, gantry_dtype_name(element->components[i].dtype), gantry_dtype_name(self->types[i]));
     }

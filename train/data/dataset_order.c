@@ -30,10 +30,9 @@ static gantry_dataset_t *counted_make(const gantry__train_kind_t *kind, gantry_d
                                       int64_t count, int64_t cardinality) {
     if (!input) return NULL;
     if (count < -1) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_%s: the count is %" PRId64
-                                 "; 0 and more are accepted, and -1",
-                                 kind->name, count);
+        (void)gantry__train_refuse(
+            NULL, "gantry_dataset_%s: the count is %" PRId64 "; 0 and more are accepted, and -1",
+            kind->name, count);
         return gantry__train_dataset_refuse(input);
     }
     counted_t *self = gantry__train_dataset_make(kind, sizeof *self, input, cardinality);
@@ -237,10 +236,9 @@ gantry_dataset_t *gantry_dataset_shuffle(gantry_dataset_t *input, int64_t buffer
                                          uint64_t seed, bool reshuffle) {
     if (!input) return NULL;
     if (buffer_size < 1) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_shuffle: buffer_size is %" PRId64
-                                 "; 1 and more are accepted",
-                                 buffer_size);
+        (void)gantry__train_refuse(
+            NULL, "gantry_dataset_shuffle: buffer_size is %" PRId64 "; 1 and more are accepted",
+            buffer_size);
         return gantry__train_dataset_refuse(input);
     }
     shuffle_t *self = gantry__train_dataset_make(&gantry__train_shuffle_kind, sizeof *self, input,

@@ -68,8 +68,8 @@ static gantry_status_t find_value(const padded_stage_t *self, size_t component,
     const padded_t *padded = padded_of(self);
     const double value = padded->value_count > 0 ? padded->values[component] : 0;
     if (dataset_padded_put_value(dtype, value, out)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_dataset_padded_batch: component %zu has type %s and the padding value %g; a value of its type is accepted",
         component, gantry_dtype_name(dtype), value);
 }
@@ -81,14 +81,14 @@ static gantry_status_t dataset_padded_check_count(const padded_stage_t *self, si
     const size_t given = padded->shape_count ? padded->shape_count : padded->value_count,
                  count = self->elements[at].count, first = self->elements[0].count;
     if (count != first)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_padded_batch: element %" PRId64
             " has %zu components, and the first of its batch has %zu; elements with the same components are accepted",
             self->index + (int64_t)at, count, first);
     if (given == 0 || given == count) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_dataset_padded_batch: the options have %zu entries; %zu are accepted, one for each component",
         given, count);
 }
@@ -123,8 +123,8 @@ static gantry_status_t dataset_padded_refuse(const padded_stage_t *self, size_t 
                                              size_t at, const gantry_shape_t *wanted,
                                              gantry_dtype_t dtype) {
     const gantry_array_t *array = &self->elements[at].components[component];
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_dataset_padded_batch: component %zu of element %" PRId64
         " is %s; the type and the rank of %s are accepted, and no larger size",
         component, self->index + (int64_t)at,
@@ -164,8 +164,8 @@ static gantry_status_t dataset_padded_give_shape(const padded_stage_t *self, gan
     gantry_shape_t shape;
     GANTRY__TRAIN_TRY(find_shape(self, component, &shape));
     if (shape.rank == GANTRY_MAX_RANK)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_padded_batch: component %zu has %d dimensions; at most %d are accepted, because a batch has one more",
             component, GANTRY_MAX_RANK, GANTRY_MAX_RANK - 1);
     array->dtype = self->elements[0].components[component].dtype;
@@ -173,8 +173,8 @@ static gantry_status_t dataset_padded_give_shape(const padded_stage_t *self, gan
     array->shape.dims[0] = (int64_t)self->count;
     memcpy(array->shape.dims + 1, shape.dims, (size_t)shape.rank * sizeof shape.dims[0]);
     if (gantry__train_array_bytes(array->dtype, &array->shape, out_bytes)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_dataset_padded_batch: component %zu of a batch is %s; a size that fits into memory is accepted",
         component, gantry__train_array_text(array->dtype, &array->shape).text);
 }
@@ -266,20 +266,18 @@ static const gantry__train_kind_t padded_kind = {.name = "padded_batch",
 
 static gantry_status_t check_options(int64_t batch_size, const gantry_padded_batch_options_t *o) {
     if (batch_size < 1)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_dataset_padded_batch: batch_size is %" PRId64
-                                  "; 1 and more are accepted",
-                                  batch_size);
+        return gantry__train_refuse(
+            NULL, "gantry_dataset_padded_batch: batch_size is %" PRId64 "; 1 and more are accepted",
+            batch_size);
     if (o->count > GANTRY_MAX_COMPONENTS || (o->count == 0 && (o->shapes || o->values)))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_dataset_padded_batch: count is %zu; the number of components, 1 to %d, is accepted",
             o->count, GANTRY_MAX_COMPONENTS);
     for (size_t i = 0; o->shapes && i < o->count; ++i) {
         if (o->shapes[i].rank < 0 || o->shapes[i].rank >= GANTRY_MAX_RANK)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "gantry_dataset_padded_batch: shape %zu has rank %d; 0 to %d are accepted", i,
+            return gantry__train_refuse(
+                NULL, "gantry_dataset_padded_batch: shape %zu has rank %d; 0 to %d are accepted", i,
                 o->shapes[i].rank, GANTRY_MAX_RANK - 1);
     }
     return GANTRY_OK;

@@ -249,13 +249,12 @@ gantry_dataset_t *gantry_dataset_map(gantry_dataset_t *input, gantry_dataset_map
                                      int32_t parallel_calls) {
     if (!input) return NULL;
     if (!map) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_map: the function is NULL");
+        (void)gantry__train_refuse(NULL, "gantry_dataset_map: the function is NULL");
         return gantry__train_dataset_refuse(input);
     }
     if (parallel_calls != GANTRY_AUTOTUNE && (parallel_calls < 1 || parallel_calls > MOST_CALLS)) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "gantry_dataset_map: parallel_calls is %d; 1 to %d are accepted, and GANTRY_AUTOTUNE",
             (int)parallel_calls, MOST_CALLS);
         return gantry__train_dataset_refuse(input);
@@ -274,10 +273,10 @@ gantry_dataset_t *gantry_dataset_map(gantry_dataset_t *input, gantry_dataset_map
 gantry_dataset_t *gantry_dataset_prefetch(gantry_dataset_t *input, int64_t elements) {
     if (!input) return NULL;
     if (elements != GANTRY_AUTOTUNE && (elements < 1 || elements > MOST_AHEAD)) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_dataset_prefetch: elements is %" PRId64 "; 1 to %" PRId64
-                                 " are accepted, and GANTRY_AUTOTUNE",
-                                 elements, MOST_AHEAD);
+        (void)gantry__train_refuse(NULL,
+                                   "gantry_dataset_prefetch: elements is %" PRId64 "; 1 to %" PRId64
+                                   " are accepted, and GANTRY_AUTOTUNE",
+                                   elements, MOST_AHEAD);
         return gantry__train_dataset_refuse(input);
     }
     return pipeline_make(&prefetch_kind, input, 1,

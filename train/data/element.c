@@ -115,16 +115,16 @@ gantry_status_t gantry__train_element_end(gantry_element_t *element, gantry_stat
     }
     for (size_t i = 0; i < element->count; ++i) {
         if (element->components[i].dtype != GANTRY_DTYPE_NONE) continue;
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s gave element %" PRIu64
             " no component %zu, but a later one; components from 0 on are accepted",
             call, index, i);
     }
     if (element->count > 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s gave element %" PRIu64 " no component; 1 to %d are accepted",
-                              call, index, GANTRY_MAX_COMPONENTS);
+    return gantry__train_refuse(NULL,
+                                "%s gave element %" PRIu64 " no component; 1 to %d are accepted",
+                                call, index, GANTRY_MAX_COMPONENTS);
 }
 
 gantry_status_t gantry_element_fail(gantry_element_t *element, gantry_status_t status,
@@ -143,16 +143,14 @@ static void *element_refuse(gantry_element_t *element, gantry_status_t status) {
 static gantry_status_t check_component(size_t index, gantry_dtype_t dtype,
                                        const gantry_shape_t *shape, size_t *out_bytes) {
     if (index >= GANTRY_MAX_COMPONENTS) {
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_element_component: index is %zu; 0 to %d are accepted",
-                                  index, GANTRY_MAX_COMPONENTS - 1);
+        return gantry__train_refuse(NULL,
+                                    "gantry_element_component: index is %zu; 0 to %d are accepted",
+                                    index, GANTRY_MAX_COMPONENTS - 1);
     }
-    if (!shape)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_element_component: the shape is NULL");
+    if (!shape) return gantry__train_refuse(NULL, "gantry_element_component: the shape is NULL");
     if (gantry__train_array_bytes(dtype, shape, out_bytes)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_element_component: component %zu is %s; a type of gantry_dtype_t, at most %d dimensions, none negative, and a size that fits into memory are accepted",
         index, gantry__train_array_text(dtype, shape).text, GANTRY_MAX_RANK);
 }
@@ -160,8 +158,7 @@ static gantry_status_t check_component(size_t index, gantry_dtype_t dtype,
 void *gantry_element_component(gantry_element_t *element, size_t index, gantry_dtype_t dtype,
                                const gantry_shape_t *shape) {
     if (!element) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_element_component: the element is NULL");
+        (void)gantry__train_refuse(NULL, "gantry_element_component: the element is NULL");
         return NULL;
     }
     size_t bytes = 0;

@@ -95,57 +95,54 @@ static void put_value(const padding_t *padding, size_t count, void *out) {
 
 static gantry_status_t check_end(gantry_sequence_end_t end, const char *what) {
     if (end == GANTRY_PRE || end == GANTRY_POST) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_pad_sequences: %s is %d; GANTRY_PRE and GANTRY_POST are accepted", what, (int)end);
+    return gantry__train_refuse(
+        NULL, "gantry_pad_sequences: %s is %d; GANTRY_PRE and GANTRY_POST are accepted", what,
+        (int)end);
 }
 
 static gantry_status_t check_padding(const padding_t *padding) {
     GANTRY__TRAIN_TRY(check_end(padding->options.padding, "padding"));
     GANTRY__TRAIN_TRY(check_end(padding->options.truncating, "truncating"));
     if (padding->dtype != GANTRY_INT32 && padding->dtype != GANTRY_FLOAT32) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_pad_sequences: dtype is %s; int32 and float32 are accepted",
+        return gantry__train_refuse(
+            NULL, "gantry_pad_sequences: dtype is %s; int32 and float32 are accepted",
             gantry_dtype_name(padding->dtype));
     }
     if (padding->dtype == GANTRY_FLOAT32 || fits_int32(padding->options.value)) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_pad_sequences: value is %g; an int32 is accepted",
-                              padding->options.value);
+    return gantry__train_refuse(NULL, "gantry_pad_sequences: value is %g; an int32 is accepted",
+                                padding->options.value);
 }
 
 static gantry_status_t check_out(size_t count, int64_t maxlen, const void *out, size_t out_bytes) {
     if (maxlen < 0) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_pad_sequences: maxlen is %" PRId64 "; 0 and more are accepted", maxlen);
+        return gantry__train_refuse(
+            NULL, "gantry_pad_sequences: maxlen is %" PRId64 "; 0 and more are accepted", maxlen);
     }
     const size_t item = sizeof(int32_t);
     const bool fits = maxlen == 0 || count <= SIZE_MAX / item / (uint64_t)maxlen;
     if (!fits || out_bytes != count * (size_t)maxlen * item) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_pad_sequences: out_bytes is %zu; 4 bytes for each of %zu x %" PRId64
             " elements are accepted",
             out_bytes, count, maxlen);
     }
     if (out || out_bytes == 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "gantry_pad_sequences: out is NULL");
+    return gantry__train_refuse(NULL, "gantry_pad_sequences: out is NULL");
 }
 
 static gantry_status_t check_sequence(const gantry_array_t *sequence, size_t index) {
     const bool is_known = sequence->dtype == GANTRY_INT32 || sequence->dtype == GANTRY_INT64 ||
                           sequence->dtype == GANTRY_FLOAT32;
     if (!is_known || sequence->shape.rank != 1 || sequence->shape.dims[0] < 0) {
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_pad_sequences: sequence %zu is %s; a vector of int32, int64 or float32 is accepted",
             index, gantry__train_array_text(sequence->dtype, &sequence->shape).text);
     }
     if (sequence->data || sequence->shape.dims[0] == 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_pad_sequences: the data of sequence %zu is NULL", index);
+    return gantry__train_refuse(NULL, "gantry_pad_sequences: the data of sequence %zu is NULL",
+                                index);
 }
 
 static gantry_status_t fail_element(const padding_t *padding, const gantry_array_t *sequence,
@@ -153,8 +150,8 @@ static gantry_status_t fail_element(const padding_t *padding, const gantry_array
     const double value = sequence->dtype == GANTRY_INT64
                              ? (double)((const int64_t *)sequence->data)[element]
                              : (double)((const float *)sequence->data)[element];
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_pad_sequences: element %zu of sequence %zu is %.17g; numbers that %s holds are accepted",
         element, index, value, gantry_dtype_name(padding->dtype));
 }
@@ -186,8 +183,8 @@ gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t cou
     GANTRY__TRAIN_TRY(check_padding(&padding));
     GANTRY__TRAIN_TRY(check_out(count, maxlen, out, out_bytes));
     if (!sequences && count > 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_pad_sequences: %zu sequences are given at NULL", count);
+        return gantry__train_refuse(NULL, "gantry_pad_sequences: %zu sequences are given at NULL",
+                                    count);
     for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(check_sequence(&sequences[i], i));
     const size_t row_bytes = padding.maxlen * sizeof(int32_t);
     if (row_bytes == 0) return GANTRY_OK; /* out may be NULL */

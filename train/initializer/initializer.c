@@ -11,12 +11,13 @@
 #include "train/base/inner_scope.h"
 #include "train/initializer/orthogonal.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* The standard deviation of a standard normal distribution cut at 2: what is left of it. */
 #define TRUNCATED_STDDEV 0.87962566103423978
 
-typedef const gantry_tensor_t *(*init_fn)(gantry_scope_t *scope,
-                                          const gantry_initializer_t *initializer,
-                                          gantry_dtype_t dtype, gantry_shape_t shape);
+typedef tensor *(*init_fn)(gantry_scope_t *scope, const gantry_initializer_t *initializer,
+                           gantry_dtype_t dtype, gantry_shape_t shape);
 
 /* ---- draws ---- */
 
@@ -25,30 +26,29 @@ static int64_t init_seed_word(int64_t seed) {
     return rest < 0 ? rest + modulus : rest;
 }
 
-static const gantry_tensor_t *init_shift(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                         const gantry_tensor_t *factor, const gantry_tensor_t *to) {
+static tensor *init_shift(gantry_scope_t *scope, tensor *x, tensor *factor, tensor *to) {
     return gantry_add(scope, gantry_mul(scope, x, factor), to);
 }
 
 /* Keras rounds bounds, and the value of CONSTANT, to float32 whatever the type is, because tf.cast
  * makes a float32 tensor first. */
-static const gantry_tensor_t *init_uniform(gantry_scope_t *scope, const gantry_initializer_t *from,
-                                           gantry_dtype_t dtype, gantry_shape_t shape,
-                                           double minval, double maxval) {
-    const gantry_tensor_t *low = gantry__train_constant(scope, dtype, (double)(float)minval);
-    const gantry_tensor_t *high = gantry__train_constant(scope, dtype, (double)(float)maxval);
-    const gantry_tensor_t *drawn = gantry_stateless_random_uniform(
-        scope, shape, dtype, init_seed_word(from->seed), init_seed_word(from->draw));
+static tensor *init_uniform(gantry_scope_t *scope, const gantry_initializer_t *from,
+                            gantry_dtype_t dtype, gantry_shape_t shape, double minval,
+                            double maxval) {
+    tensor *low = gantry__train_constant(scope, dtype, (double)(float)minval);
+    tensor *high = gantry__train_constant(scope, dtype, (double)(float)maxval);
+    tensor *drawn = gantry_stateless_random_uniform(scope, shape, dtype, init_seed_word(from->seed),
+                                                    init_seed_word(from->draw));
     return init_shift(scope, drawn, gantry_sub(scope, high, low), low);
 }
 
-static const gantry_tensor_t *init_normal(gantry_scope_t *scope, const gantry_initializer_t *from,
-                                          gantry_dtype_t dtype, gantry_shape_t shape, double mean,
-                                          double stddev, bool is_truncated) {
+static tensor *init_normal(gantry_scope_t *scope, const gantry_initializer_t *from,
+                           gantry_dtype_t dtype, gantry_shape_t shape, double mean, double stddev,
+                           bool is_truncated) {
     const int64_t seed0 = init_seed_word(from->seed), seed1 = init_seed_word(from->draw);
-    const gantry_tensor_t *drawn =
-        is_truncated ? gantry_stateless_truncated_normal(scope, shape, dtype, seed0, seed1)
-                     : gantry_stateless_random_normal(scope, shape, dtype, seed0, seed1);
+    tensor *drawn = is_truncated
+                        ? gantry_stateless_truncated_normal(scope, shape, dtype, seed0, seed1)
+                        : gantry_stateless_random_normal(scope, shape, dtype, seed0, seed1);
     return init_shift(scope, drawn, gantry__train_constant(scope, dtype, stddev),
                       gantry__train_constant(scope, dtype, mean));
 }
@@ -69,9 +69,9 @@ static init_fans_t init_fans_of(const gantry_shape_t *shape) {
                          (double)shape->dims[rank - 1] * field};
 }
 
-static const gantry_tensor_t *init_scaled(gantry_scope_t *scope, const gantry_initializer_t *from,
-                                          gantry_dtype_t dtype, gantry_shape_t shape, double scale,
-                                          gantry_fan_t mode, gantry_distribution_t distribution) {
+static tensor *init_scaled(gantry_scope_t *scope, const gantry_initializer_t *from,
+                           gantry_dtype_t dtype, gantry_shape_t shape, double scale,
+                           gantry_fan_t mode, gantry_distribution_t distribution) {
     const init_fans_t fans = init_fans_of(&shape);
     const double fan = mode == GANTRY_FAN_IN    ? fans.in
                        : mode == GANTRY_FAN_OUT ? fans.out
@@ -86,18 +86,16 @@ static const gantry_tensor_t *init_scaled(gantry_scope_t *scope, const gantry_in
     return init_normal(scope, from, dtype, shape, 0, stddev, is_truncated);
 }
 
-static const gantry_tensor_t *make_variance_scaling(gantry_scope_t *scope,
-                                                    const gantry_initializer_t *from,
-                                                    gantry_dtype_t dtype, gantry_shape_t shape) {
+static tensor *make_variance_scaling(gantry_scope_t *scope, const gantry_initializer_t *from,
+                                     gantry_dtype_t dtype, gantry_shape_t shape) {
     return init_scaled(scope, from, dtype, shape, from->scale, from->mode, from->distribution);
 }
 
 /* The named forms. */
-#define INIT_SCALED(name, scale, mode, distribution)                                        \
-    static const gantry_tensor_t *make_##name(gantry_scope_t *scope,                        \
-                                              const gantry_initializer_t *from,             \
-                                              gantry_dtype_t dtype, gantry_shape_t shape) { \
-        return init_scaled(scope, from, dtype, shape, scale, mode, distribution);           \
+#define INIT_SCALED(name, scale, mode, distribution)                                    \
+    static tensor *make_##name(gantry_scope_t *scope, const gantry_initializer_t *from, \
+                               gantry_dtype_t dtype, gantry_shape_t shape) {            \
+        return init_scaled(scope, from, dtype, shape, scale, mode, distribution);       \
     }
 INIT_SCALED(glorot_uniform, 1, GANTRY_FAN_AVG, GANTRY_UNIFORM)
 INIT_SCALED(glorot_normal, 1, GANTRY_FAN_AVG, GANTRY_TRUNCATED_NORMAL)
@@ -108,55 +106,49 @@ INIT_SCALED(lecun_normal, 1, GANTRY_FAN_IN, GANTRY_TRUNCATED_NORMAL)
 
 /* ---- the other kinds ---- */
 
-static const gantry_tensor_t *make_zeros(gantry_scope_t *scope, const gantry_initializer_t *from,
-                                         gantry_dtype_t dtype, gantry_shape_t shape) {
+static tensor *make_zeros(gantry_scope_t *scope, const gantry_initializer_t *from,
+                          gantry_dtype_t dtype, gantry_shape_t shape) {
     (void)from;
     return gantry_zeros(scope, dtype, shape);
 }
 
-static const gantry_tensor_t *make_ones(gantry_scope_t *scope, const gantry_initializer_t *from,
-                                        gantry_dtype_t dtype, gantry_shape_t shape) {
+static tensor *make_ones(gantry_scope_t *scope, const gantry_initializer_t *from,
+                         gantry_dtype_t dtype, gantry_shape_t shape) {
     (void)from;
     return gantry_ones(scope, dtype, shape);
 }
 
-static const gantry_tensor_t *initializer_make_constant(gantry_scope_t *scope,
-                                                        const gantry_initializer_t *from,
-                                                        gantry_dtype_t dtype,
-                                                        gantry_shape_t shape) {
+static tensor *initializer_make_constant(gantry_scope_t *scope, const gantry_initializer_t *from,
+                                         gantry_dtype_t dtype, gantry_shape_t shape) {
     const bool is_whole = nearbyint(from->value) == from->value;
     const double value = is_whole ? from->value : (double)(float)from->value;
     return gantry_fill(scope, shape, gantry__train_constant(scope, dtype, value));
 }
 
-static const gantry_tensor_t *make_random_uniform(gantry_scope_t *scope,
-                                                  const gantry_initializer_t *from,
-                                                  gantry_dtype_t dtype, gantry_shape_t shape) {
+static tensor *make_random_uniform(gantry_scope_t *scope, const gantry_initializer_t *from,
+                                   gantry_dtype_t dtype, gantry_shape_t shape) {
     return init_uniform(scope, from, dtype, shape, from->minval, from->maxval);
 }
 
-static const gantry_tensor_t *make_random_normal(gantry_scope_t *scope,
-                                                 const gantry_initializer_t *from,
-                                                 gantry_dtype_t dtype, gantry_shape_t shape) {
+static tensor *make_random_normal(gantry_scope_t *scope, const gantry_initializer_t *from,
+                                  gantry_dtype_t dtype, gantry_shape_t shape) {
     return init_normal(scope, from, dtype, shape, from->mean, from->stddev, false);
 }
 
-static const gantry_tensor_t *make_truncated_normal(gantry_scope_t *scope,
-                                                    const gantry_initializer_t *from,
-                                                    gantry_dtype_t dtype, gantry_shape_t shape) {
+static tensor *make_truncated_normal(gantry_scope_t *scope, const gantry_initializer_t *from,
+                                     gantry_dtype_t dtype, gantry_shape_t shape) {
     return init_normal(scope, from, dtype, shape, from->mean, from->stddev, true);
 }
 
-static const gantry_tensor_t *make_orthogonal(gantry_scope_t *scope,
-                                              const gantry_initializer_t *from,
-                                              gantry_dtype_t dtype, gantry_shape_t shape) {
+static tensor *make_orthogonal(gantry_scope_t *scope, const gantry_initializer_t *from,
+                               gantry_dtype_t dtype, gantry_shape_t shape) {
     return gantry__train_orthogonal(scope, init_seed_word(from->seed), init_seed_word(from->draw),
                                     from->gain, dtype, shape);
 }
 
-static const gantry_tensor_t *make_identity(gantry_scope_t *scope, const gantry_initializer_t *from,
-                                            gantry_dtype_t dtype, gantry_shape_t shape) {
-    const gantry_tensor_t *eye = gantry_eye(scope, shape.dims[0], shape.dims[1], dtype);
+static tensor *make_identity(gantry_scope_t *scope, const gantry_initializer_t *from,
+                             gantry_dtype_t dtype, gantry_shape_t shape) {
+    tensor *eye = gantry_eye(scope, shape.dims[0], shape.dims[1], dtype);
     return gantry_mul(scope, eye, gantry__train_constant(scope, dtype, from->gain));
 }
 
@@ -199,8 +191,8 @@ const char *gantry_initializer_name(gantry_init_t kind) {
 
 static gantry_status_t init_refuse_member(const gantry_initializer_t *from, const char *member,
                                           double value, const char *accepted) {
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "initializer %s: %s is %g; %s is accepted",
-                              init_rows[from->kind].name, member, value, accepted);
+    return gantry__train_refuse(NULL, "initializer %s: %s is %g; %s is accepted",
+                                init_rows[from->kind].name, member, value, accepted);
 }
 
 static gantry_status_t init_check_members(const gantry_initializer_t *from) {
@@ -238,18 +230,18 @@ static gantry_status_t init_check_tensor(const gantry_initializer_t *from, gantr
     char text[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(shape, text, sizeof text);
     if (gantry_shape_elements(shape) < 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "initializer %s: the shape %s is none; sizes of at least 0, in "
-                                  "up to %d dimensions, are accepted",
-                                  name, text, GANTRY_MAX_RANK);
+        return gantry__train_refuse(NULL,
+                                    "initializer %s: the shape %s is none; sizes of at least 0, in "
+                                    "up to %d dimensions, are accepted",
+                                    name, text, GANTRY_MAX_RANK);
     if (shape->rank < init_rows[from->kind].least_rank ||
         shape->rank > init_rows[from->kind].most_rank)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT, "initializer %s: the shape is %s; %s is accepted", name, text,
+        return gantry__train_refuse(
+            NULL, "initializer %s: the shape is %s; %s is accepted", name, text,
             init_rows[from->kind].most_rank == 2 ? "a matrix" : "one of two dimensions or more");
     if (init_rows[from->kind].needs_float && !gantry__train_is_float(dtype))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "initializer %s: the type is %s; float16, bfloat16, float32 and float64 are accepted",
             name, gantry_dtype_name(dtype));
     return GANTRY_OK;
@@ -257,14 +249,12 @@ static gantry_status_t init_check_tensor(const gantry_initializer_t *from, gantr
 
 static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype_t dtype,
                                  const gantry_shape_t *shape, gantry_initializer_t *out) {
-    if (!given)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_initialize: the initializer is NULL");
+    if (!given) return gantry__train_refuse(NULL, "gantry_initialize: the initializer is NULL");
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out,
                                             "gantry_initialize: initializer"));
     if (!init_exists(out->kind))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_initialize: %d is no kind; GANTRY_INIT_ZEROS to GANTRY_INIT_IDENTITY are accepted",
             (int)out->kind);
     init_fill_defaults(out);
@@ -272,9 +262,8 @@ static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype
     return init_check_tensor(out, dtype, shape);
 }
 
-const gantry_tensor_t *gantry_initialize(gantry_scope_t *scope,
-                                         const gantry_initializer_t *initializer,
-                                         gantry_dtype_t dtype, gantry_shape_t shape) {
+tensor *gantry_initialize(gantry_scope_t *scope, const gantry_initializer_t *initializer,
+                          gantry_dtype_t dtype, gantry_shape_t shape) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_initializer_t read = {0};
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_initialize");

@@ -13,14 +13,12 @@
 
 static gantry_status_t layer_check_kind(const gantry_layer_kind_t *kind) {
     if (!kind || kind->struct_size < FIRST_KIND_BYTES || kind->struct_size > sizeof *kind)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_layer_create: the kind is %s; one with struct_size %zu is accepted",
+        return gantry__train_refuse(
+            NULL, "gantry_layer_create: the kind is %s; one with struct_size %zu is accepted",
             kind ? "of another struct_size" : "NULL", sizeof *kind);
     if (!kind->name || !*kind->name || !kind->call)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_layer_create: the kind has no %s",
-                                  kind->call ? "name" : "call");
+        return gantry__train_refuse(NULL, "gantry_layer_create: the kind has no %s",
+                                    kind->call ? "name" : "call");
     return GANTRY_OK;
 }
 
@@ -96,10 +94,9 @@ size_t gantry__layer_outputs(const gantry_layer_t *layer) {
 static gantry_status_t refuse_shape(const char *name, const gantry_shape_t *shape) {
     char text[256];
     (void)gantry_shape_format(shape, text, sizeof text);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_layer_add_weight: weight %s has shape %s, in which a dimension is not known", name,
-        text);
+    return gantry__train_refuse(
+        NULL, "gantry_layer_add_weight: weight %s has shape %s, in which a dimension is not known",
+        name, text);
 }
 
 gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
@@ -107,9 +104,9 @@ gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
                                         const gantry_initializer_t *initializer, bool trainable) {
     if (!layer) return gantry__train_fail_null(NULL, "gantry_layer_add_weight", "layer", "one");
     if (!name || !*name)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_layer_add_weight: the name is %s; a text is accepted",
-                                  name ? "empty" : "NULL");
+        return gantry__train_refuse(NULL,
+                                    "gantry_layer_add_weight: the name is %s; a text is accepted",
+                                    name ? "empty" : "NULL");
     if (gantry_shape_elements(&shape) < 0) return refuse_shape(name, &shape);
     if (layer->is_built)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
@@ -163,9 +160,8 @@ bool gantry__layer_takes_seed(const gantry__weight_t *weight) {
 
 bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation) {
     if (*gantry_activation_name(activation)) return true;
-    (void)gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted", kind,
+    (void)gantry__train_refuse(
+        NULL, "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted", kind,
         (int)activation);
     return false;
 }
@@ -173,9 +169,8 @@ bool gantry__layer_check_activation(const char *kind, gantry_activation_t activa
 bool gantry__layer_check_unused(const char *kind, const char *option, int64_t given,
                                 int64_t no_effect) {
     if (given == 0 || given == no_effect) return true;
-    (void)gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "layer %s: %s is %lld, but a layer of this kind has no use for it; %s accepted", kind,
+    (void)gantry__train_refuse(
+        NULL, "layer %s: %s is %lld, but a layer of this kind has no use for it; %s accepted", kind,
         option, (long long)given, no_effect ? "0 and 1 are" : "0 is");
     return false;
 }
@@ -183,18 +178,16 @@ bool gantry__layer_check_unused(const char *kind, const char *option, int64_t gi
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
                                          size_t input_count, int32_t least, int32_t most) {
     if (input_count != 1)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "layer %s has %zu inputs; 1 is accepted",
-                                  kind, input_count);
+        return gantry__train_refuse(NULL, "layer %s has %zu inputs; 1 is accepted", kind,
+                                    input_count);
     if (inputs[0].rank >= least && inputs[0].rank <= most) return GANTRY_OK;
     char text[256];
     (void)gantry_shape_format(&inputs[0], text, sizeof text);
     if (least == most)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "layer %s: the input has shape %s; rank %d is accepted", kind,
-                                  text, least);
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "layer %s: the input has shape %s; rank %d to %d is accepted", kind,
-                              text, least, most);
+        return gantry__train_refuse(NULL, "layer %s: the input has shape %s; rank %d is accepted",
+                                    kind, text, least);
+    return gantry__train_refuse(NULL, "layer %s: the input has shape %s; rank %d to %d is accepted",
+                                kind, text, least, most);
 }
 
 gantry_status_t gantry__layer_build_any(gantry_layer_t *layer, const gantry_shape_t *inputs,
@@ -208,8 +201,8 @@ gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_
     for (int32_t d = 0; d < rank; ++d) {
         const int64_t size = input->dims[d + 1];
         if (size >= 0 && spread[d] > size)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "layer %s: the window is %lld wide, the input %lld; \"valid\" padding accepts an input at least as wide",
                 kind, (long long)spread[d], (long long)size);
     }
@@ -218,8 +211,8 @@ gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_
 
 bool gantry__layer_grow(const char *kind, int64_t times, int64_t more, int64_t *size) {
     if (*size > (INT64_MAX - more) / times) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "layer %s: a dimension of %lld would be %lld times as large; one of up to 2**63 - 1 is accepted",
             kind, (long long)*size, (long long)times);
         return false;

@@ -55,8 +55,8 @@ static gantry_status_t check_mask(const attention_t *a, const gantry_shape_t *ma
     if (fits) return GANTRY_OK;
     (void)gantry_shape_format(mask, text, sizeof text);
     (void)gantry_shape_format(scores, wanted, sizeof wanted);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "layer MultiHeadAttention: the attention mask has shape %s; a shape that repeats to %s of batch, %lld heads, queries and keys is accepted, with or without heads",
         text, wanted, (long long)a->heads);
 }
@@ -65,18 +65,17 @@ static gantry_status_t attention_check_inputs(const attention_t *a, const gantry
                                               size_t all_count) {
     const size_t input_count = role_count(a, all_count);
     if (input_count < 1 || input_count > 3)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT, "layer MultiHeadAttention has %zu inputs; %s", all_count,
-            a->takes_mask ? "2 to 4 are accepted: query, value, key, attention mask"
-                          : "1 to 3 are accepted: query, value, key");
+        return gantry__train_refuse(NULL, "layer MultiHeadAttention has %zu inputs; %s", all_count,
+                                    a->takes_mask
+                                        ? "2 to 4 are accepted: query, value, key, attention mask"
+                                        : "1 to 3 are accepted: query, value, key");
     for (size_t i = 0; i < input_count; ++i)
         GANTRY__TRAIN_TRY(gantry__layer_check_rank("MultiHeadAttention", inputs + i, 1, 3, 3));
     const int64_t values = inputs[attention_input_of(input_count, VALUE)].dims[1],
                   keys = inputs[attention_input_of(input_count, KEY)].dims[1];
     if (values != keys)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer MultiHeadAttention: %lld values with %lld keys; as many keys are accepted",
+        return gantry__train_refuse(
+            NULL, "layer MultiHeadAttention: %lld values with %lld keys; as many keys are accepted",
             (long long)values, (long long)keys);
     if (!a->takes_mask) return GANTRY_OK;
     const gantry_shape_t scores = GANTRY_SHAPE(-1, a->heads, inputs[QUERY].dims[1], keys);
@@ -262,15 +261,14 @@ static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
 
 static bool check_numbers(const attention_t *a) {
     if (a->heads <= 0 || a->key_dim <= 0 || a->value_dim <= 0)
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer MultiHeadAttention: %lld heads of key_dim %lld and "
-                                 "value_dim %lld; positive numbers are accepted",
-                                 (long long)a->heads, (long long)a->key_dim,
-                                 (long long)a->value_dim);
+        (void)gantry__train_refuse(NULL,
+                                   "layer MultiHeadAttention: %lld heads of key_dim %lld and "
+                                   "value_dim %lld; positive numbers are accepted",
+                                   (long long)a->heads, (long long)a->key_dim,
+                                   (long long)a->value_dim);
     else if (!(a->dropout >= 0 && a->dropout < 1))
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer MultiHeadAttention: dropout is %g; [0, 1) is accepted",
-                                 a->dropout);
+        (void)gantry__train_refuse(
+            NULL, "layer MultiHeadAttention: dropout is %g; [0, 1) is accepted", a->dropout);
     else
         return true;
     return false;

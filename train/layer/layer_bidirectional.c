@@ -91,22 +91,24 @@ static tensor *both_call(const gantry_layer_call_t *call, void *user) {
 static bool check_given(const gantry_layer_t *layer, gantry_merge_t how) {
     if (!layer) return false; /* its constructor left a text */
     if (!gantry__rnn_of(layer))
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_bidirectional: the layer is a %s; SimpleRNN, LSTM and GRU "
-                                 "are accepted",
-                                 layer->kind.name);
+        (void)gantry__train_refuse(
+            NULL,
+            "gantry_bidirectional: the layer is a %s; SimpleRNN, LSTM and GRU "
+            "are accepted",
+            layer->kind.name);
     else if (gantry__rnn_of(layer)->goes_backwards)
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_bidirectional: the layer has go_backwards; one that reads "
-                                 "forwards is accepted");
+        (void)gantry__train_refuse(
+            NULL,
+            "gantry_bidirectional: the layer has go_backwards; one that reads "
+            "forwards is accepted");
     else if ((unsigned)how > GANTRY_MERGE_AVE)
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "gantry_bidirectional: merge is %d; GANTRY_MERGE_CONCAT to GANTRY_MERGE_AVE are accepted",
             (int)how);
     else if (gantry__regularizes(&layer->activity))
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "gantry_bidirectional: the layer has an activity regularizer; a Bidirectional takes one by gantry_layer_set_activity_regularizer");
     else
         return true;

@@ -17,8 +17,8 @@ static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *i
     GANTRY__TRAIN_TRY(gantry__kernel_check_window(kind, k, inputs, rank));
     const int64_t channels = inputs[0].dims[rank + 1] / k->groups;
     if (channels * k->groups != inputs[0].dims[rank + 1])
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "layer %s: %lld channels in %lld groups; a number that divides the channels is accepted",
             kind, (long long)inputs[0].dims[rank + 1], (long long)k->groups);
     const gantry_shape_t shape = rank == 1

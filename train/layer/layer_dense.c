@@ -89,9 +89,8 @@ static gantry_layer_t *make_embedding(const char *constructor, int64_t input_dim
                                              .release = gantry__layer_free_user};
     embedding_t e = {.input_dim = input_dim, .output_dim = output_dim, .masks_zero = masks_zero};
     if (input_dim <= 0 || output_dim <= 0) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "%s: %lld to %lld; positive numbers are accepted", constructor,
-                                 (long long)input_dim, (long long)output_dim);
+        (void)gantry__train_refuse(NULL, "%s: %lld to %lld; positive numbers are accepted",
+                                   constructor, (long long)input_dim, (long long)output_dim);
         return NULL;
     }
     if (!gantry__layer_initializer(initializer, GANTRY_INIT_RANDOM_UNIFORM, &e.initializer))

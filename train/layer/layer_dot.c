@@ -23,26 +23,23 @@ static gantry_status_t dot_build(gantry_layer_t *layer, const gantry_shape_t *in
     int64_t sizes[2];
     (void)layer;
     if (input_count != 2)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "layer Dot has %zu inputs; 2 are accepted", input_count);
+        return gantry__train_refuse(NULL, "layer Dot has %zu inputs; 2 are accepted", input_count);
     for (size_t i = 0; i < 2; ++i) {
         const int32_t axis = dot_axis(d, i, inputs[i].rank);
         if (axis < 1 || axis >= inputs[i].rank)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "layer Dot: axis %d of an input of rank %d; 1 to %d, or from the end, are accepted",
                 d->axes[i], inputs[i].rank, inputs[i].rank - 1);
         sizes[i] = inputs[i].dims[axis];
     }
     if (inputs[0].rank + inputs[1].rank - 3 > GANTRY_MAX_RANK)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer Dot: inputs of rank %d and %d give rank %d; up to %d is accepted",
+        return gantry__train_refuse(
+            NULL, "layer Dot: inputs of rank %d and %d give rank %d; up to %d is accepted",
             inputs[0].rank, inputs[1].rank, inputs[0].rank + inputs[1].rank - 3, GANTRY_MAX_RANK);
     if (sizes[0] == sizes[1] || sizes[0] < 0 || sizes[1] < 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "layer Dot: the axes have sizes %lld and %lld; equal ones are accepted",
+    return gantry__train_refuse(
+        NULL, "layer Dot: the axes have sizes %lld and %lld; equal ones are accepted",
         (long long)sizes[0], (long long)sizes[1]);
 }
 

@@ -7,17 +7,15 @@ static bool take_number(const char *kind, const char *what, int64_t given, int64
                         int64_t *out) {
     *out = given ? given : otherwise;
     if (*out > 0 && *out <= INT32_MAX) return true; /* products of two fit */
-    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                             "layer %s: %s is %lld; a positive number%s is accepted", kind, what,
-                             (long long)given, *out > 0 ? " below 2**31" : "");
+    (void)gantry__train_refuse(NULL, "layer %s: %s is %lld; a positive number%s is accepted", kind,
+                               what, (long long)given, *out > 0 ? " below 2**31" : "");
     return false;
 }
 
 static bool take_padding(const char *kind, unsigned uses, const gantry__kernel_t *k) {
     if (!k->is_causal || (!k->is_same && (uses & GANTRY__KERNEL_CAUSAL))) return true;
-    (void)gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "layer %s has causal_padding%s; only Conv1D accepts it, without same_padding", kind,
+    (void)gantry__train_refuse(
+        NULL, "layer %s has causal_padding%s; only Conv1D accepts it, without same_padding", kind,
         k->is_same ? " and same_padding" : "");
     return false;
 }
@@ -27,8 +25,8 @@ static bool check_groups(const char *kind, unsigned uses, const gantry__kernel_t
     if (k->groups == 1 ||
         ((uses & GANTRY__KERNEL_GROUPS) && k->groups <= MOST && k->units % k->groups == 0))
         return true;
-    (void)gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    (void)gantry__train_refuse(
+        NULL,
         "layer %s: %lld filters in %lld groups; Conv1D and Conv2D accept up to %d groups, whose number divides the filters",
         kind, (long long)k->units, (long long)k->groups, MOST);
     return false;

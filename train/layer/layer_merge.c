@@ -12,9 +12,8 @@ static gantry_status_t merge_build(gantry_layer_t *layer, const gantry_shape_t *
                                    size_t input_count, void *user) {
     (void)inputs, (void)user;
     if (input_count > 1) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "layer %s has %zu inputs; 2 or more are accepted", layer->kind.name,
-                              input_count);
+    return gantry__train_refuse(NULL, "layer %s has %zu inputs; 2 or more are accepted",
+                                layer->kind.name, input_count);
 }
 
 /* ---- inputs of several ranks: as in Keras, dimensions of 1 follow the batch ---- */
@@ -126,8 +125,7 @@ static gantry_status_t subtract_build(gantry_layer_t *layer, const gantry_shape_
                                       size_t input_count, void *user) {
     (void)layer, (void)inputs, (void)user;
     if (input_count == 2) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "layer Subtract has %zu inputs; 2 are accepted", input_count);
+    return gantry__train_refuse(NULL, "layer Subtract has %zu inputs; 2 are accepted", input_count);
 }
 
 gantry_layer_t *gantry_add_layer(const char *name) {

@@ -18,9 +18,8 @@ static bool take_axes(const char *kind, const gantry_norm_options_t *o, size_t m
     n->axis_count = 1;
     if (!o->axes && o->axis_count == 0) return true;
     if (!o->axes || o->axis_count == 0 || o->axis_count > most) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer %s: %zu axes%s; an array of 1 to %zu is accepted", kind,
-                                 o->axis_count, o->axes ? "" : " at NULL", most);
+        (void)gantry__train_refuse(NULL, "layer %s: %zu axes%s; an array of 1 to %zu is accepted",
+                                   kind, o->axis_count, o->axes ? "" : " at NULL", most);
         return false;
     }
     n->axis_count = o->axis_count;
@@ -39,9 +38,8 @@ gantry_layer_t *gantry__norm_layer(const gantry_layer_kind_t *kind, size_t most_
                 .has_scale = !o.no_scale,
                 .has_offset = !o.no_center};
     if (!(n.epsilon > 0) || !(n.momentum >= 0 && n.momentum < 1)) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer %s: epsilon %g and momentum %g; a positive number and [0, 1) are accepted",
+        (void)gantry__train_refuse(
+            NULL, "layer %s: epsilon %g and momentum %g; a positive number and [0, 1) are accepted",
             kind->name, o.epsilon, o.momentum);
         return NULL;
     }
@@ -62,8 +60,8 @@ gantry_status_t gantry__norm_find_axes(gantry_layer_t *layer, const gantry_shape
         const int32_t axis = n->axes[i] < 0 ? n->axes[i] + inputs->rank : n->axes[i],
                       least = i == 0 ? 1 : n->axes[i - 1] + 1;
         if (axis < least || axis >= inputs->rank)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "layer %s: axis %d of an input of rank %d; ascending ones from 1 to %d are accepted",
                 kind, n->axes[i], inputs->rank, inputs->rank - 1);
         n->axes[i] = axis;
@@ -91,8 +89,7 @@ gantry_status_t gantry__norm_add_scale_and_offset(gantry_layer_t *layer,
 
 /* ---- called ---- */
 
-const gantry_tensor_t *gantry__norm_spread(gantry_scope_t *s, const gantry__norm_t *n,
-                                           const gantry_tensor_t *x, const gantry_tensor_t *value) {
+tensor *gantry__norm_spread(gantry_scope_t *s, const gantry__norm_t *n, tensor *x, tensor *value) {
     const gantry_shape_t *from = gantry_tensor_shape(x);
     const int32_t first = n->axes[0];
     gantry_shape_t shape = {.rank = from->rank - first};
@@ -111,13 +108,11 @@ static tensor *same_everywhere(gantry_scope_t *s, const norm_t *n, tensor *x, do
     return gantry_fill(s, shape, gantry__train_constant(s, dtype, value));
 }
 
-const gantry_tensor_t *gantry__norm_scale(const gantry_layer_call_t *call,
-                                          const gantry__norm_t *n) {
+tensor *gantry__norm_scale(const gantry_layer_call_t *call, const gantry__norm_t *n) {
     return n->has_scale ? call->weights[0] : same_everywhere(call->scope, n, call->inputs[0], 1);
 }
 
-const gantry_tensor_t *gantry__norm_offset(const gantry_layer_call_t *call,
-                                           const gantry__norm_t *n) {
+tensor *gantry__norm_offset(const gantry_layer_call_t *call, const gantry__norm_t *n) {
     return n->has_offset ? call->weights[n->has_scale]
                          : same_everywhere(call->scope, n, call->inputs[0], 0);
 }

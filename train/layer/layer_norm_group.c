@@ -16,8 +16,8 @@ static gantry_status_t group_build(gantry_layer_t *layer, const gantry_shape_t *
     GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK - 1));
     const int64_t size = inputs[0].dims[n->axes[0]];
     if (size < 1 || size % groups_of(n, size) != 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "layer GroupNormalization: %lld groups of a dimension of %lld; a number that divides it is accepted, or -1",
             (long long)n->groups, (long long)size);
     return gantry__norm_add_scale_and_offset(layer, inputs);
@@ -61,8 +61,8 @@ gantry_layer_t *gantry_group_normalization(int64_t groups, const gantry_norm_opt
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
     if (groups < -1) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "layer GroupNormalization: %lld groups; 0 (which is 32), -1 and positive numbers are accepted",
             (long long)groups);
         return NULL;

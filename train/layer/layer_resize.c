@@ -56,9 +56,8 @@ static tensor *repeat_vector_call(const gantry_layer_call_t *call, void *user) {
 static gantry_layer_t *repeat_layer(const gantry_layer_kind_t *kind, repeat_t r, const char *name) {
     for (size_t d = 1; d < 4; ++d) {
         if (r.times[d] > 0) continue;
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer %s: %lld times; a positive number is accepted", kind->name,
-                                 (long long)r.times[d]);
+        (void)gantry__train_refuse(NULL, "layer %s: %lld times; a positive number is accepted",
+                                   kind->name, (long long)r.times[d]);
         return NULL;
     }
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof r, name);
@@ -106,8 +105,8 @@ static gantry_status_t check_cropping(const edges_t *e, const char *kind,
                       after = e->amounts[(size_t)d * 2 + 1];
         if (size < 0 || (before < size && after < size - before) || (before == 0 && after == 0))
             continue;
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "layer %s: %lld and %lld of the %lld elements of dimension %d are cropped; fewer are accepted",
             kind, (long long)before, (long long)after, (long long)size, d);
     }
@@ -144,15 +143,14 @@ static gantry_layer_t *edges_layer(const gantry_layer_kind_t *kind, int32_t rank
     const size_t count = (size_t)(rank - 2) * 2;
     for (size_t i = 0; amounts && i < count; ++i) {
         if (amounts[i] >= 0) continue;
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer %s: an amount is %lld; numbers from 0 on are accepted",
-                                 kind->name, (long long)amounts[i]);
+        (void)gantry__train_refuse(NULL,
+                                   "layer %s: an amount is %lld; numbers from 0 on are accepted",
+                                   kind->name, (long long)amounts[i]);
         return NULL;
     }
     if (!amounts) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer %s: the amounts are NULL; %zu numbers are accepted",
-                                 kind->name, count);
+        (void)gantry__train_refuse(NULL, "layer %s: the amounts are NULL; %zu numbers are accepted",
+                                   kind->name, count);
         return NULL;
     }
     edges_t edges = {.rank = rank};
@@ -202,14 +200,14 @@ static tensor *permute_call(const gantry_layer_call_t *call, void *user) {
 static gantry_status_t take_dims(const int32_t *dims, size_t count, permute_t *p) {
     bool seen[GANTRY_MAX_RANK] = {true}; /* the batch stays */
     if (!dims || count < 1 || count >= GANTRY_MAX_RANK)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "layer Permute: %zu dims%s; an array of 1 to %d is accepted",
-                                  count, dims ? "" : " at NULL", GANTRY_MAX_RANK - 1);
+        return gantry__train_refuse(NULL,
+                                    "layer Permute: %zu dims%s; an array of 1 to %d is accepted",
+                                    count, dims ? "" : " at NULL", GANTRY_MAX_RANK - 1);
     p->rank = (int32_t)count + 1;
     for (size_t i = 0; i < count; ++i) {
         if (dims[i] < 1 || dims[i] >= p->rank || seen[dims[i]])
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "layer Permute: dims[%zu] is %d; each of the numbers from 1 to %zu, once, is accepted",
                 i, dims[i], count);
         p->perm[i + 1] = dims[i];

@@ -55,9 +55,9 @@ static gantry_status_t check_state(const char *kind, const recurrent_t *k,
     char text[256];
     if (state->rank == 2 && state->dims[1] == k->units) return GANTRY_OK;
     (void)gantry_shape_format(state, text, sizeof text);
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "layer %s: first state %zu has shape %s; [batch, %lld] is accepted",
-                              kind, index, text, (long long)k->units);
+    return gantry__train_refuse(NULL,
+                                "layer %s: first state %zu has shape %s; [batch, %lld] is accepted",
+                                kind, index, text, (long long)k->units);
 }
 
 gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
@@ -65,24 +65,22 @@ gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
                                          size_t directions) {
     const size_t states = directions * gantry__rnn_states(k);
     if (input_count != 1 && input_count != 1 + states)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer %s has %zu inputs; 1, or %zu with the first states, are accepted", kind,
+        return gantry__train_refuse(
+            NULL, "layer %s has %zu inputs; 1, or %zu with the first states, are accepted", kind,
             input_count, 1 + states);
     GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, 1, 3, 3));
     if (inputs[0].dims[1] < 0 && k->unroll == GANTRY_ON)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "layer %s: the number of time steps is not known; one that is known is accepted if they are unrolled",
             kind);
     if (inputs[0].dims[1] == 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer %s: the input has %lld time steps; 1 and more are accepted", kind,
+        return gantry__train_refuse(
+            NULL, "layer %s: the input has %lld time steps; 1 and more are accepted", kind,
             (long long)inputs[0].dims[1]);
     if (k->unroll == GANTRY_ON && inputs[0].dims[1] > GANTRY__RNN_MOST_STEPS)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "layer %s: the input has %lld time steps; 1 to %d are accepted if they are unrolled",
             kind, (long long)inputs[0].dims[1], GANTRY__RNN_MOST_STEPS);
     for (size_t i = 1; i < input_count; ++i)
@@ -130,16 +128,14 @@ static bool take_activation(const char *kind, const gantry_activation_t *given,
 static bool take_rate(const char *kind, const char *what, double rate, double *out) {
     *out = rate;
     if (rate >= 0 && rate < 1) return true;
-    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT, "layer %s: %s is %g; [0, 1) is accepted",
-                             kind, what, rate);
+    (void)gantry__train_refuse(NULL, "layer %s: %s is %g; [0, 1) is accepted", kind, what, rate);
     return false;
 }
 
 static bool take_unroll(const char *kind, gantry_choice_t unroll) {
     if ((unsigned)unroll <= GANTRY_ON) return true;
-    (void)gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "layer %s: unroll is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted", kind,
+    (void)gantry__train_refuse(
+        NULL, "layer %s: unroll is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted", kind,
         (int)unroll);
     return false;
 }
@@ -180,9 +176,8 @@ static gantry_layer_t *make_rnn(const char *name, recurrent_t k,
                                 .release = gantry__layer_free_user};
     const char *layer_name;
     if (k.units <= 0) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "layer %s: units is %lld; a positive number is accepted", name,
-                                 (long long)k.units);
+        (void)gantry__train_refuse(NULL, "layer %s: units is %lld; a positive number is accepted",
+                                   name, (long long)k.units);
         return NULL;
     }
     if (!rnn_take_options(name, options, &k, &layer_name)) return NULL;

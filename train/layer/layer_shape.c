@@ -71,15 +71,15 @@ static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t
         if (can_reshape(&inputs[0], user)) return GANTRY_OK;
         (void)gantry_shape_format(&inputs[0], text, sizeof text);
         (void)gantry_shape_format(user, wanted, sizeof wanted);
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "layer Reshape: the input has shape %s, whose samples do not fit %s; a shape with as many elements is accepted",
             text, wanted);
     }
     if (has_open_size(user, 0)) return GANTRY_OK;
     (void)gantry_shape_format(&inputs[0], text, sizeof text);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "layer Reshape: the input has shape %s, whose elements are not known; a shape with a size of -1 is accepted",
         text);
 }
@@ -91,9 +91,9 @@ gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
                                              .call = reshape_call,
                                              .release = gantry__layer_free_user};
     if (shape.rank < 0 || shape.rank >= GANTRY_MAX_RANK) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_reshape_layer: the rank is %d; 0 to %d are accepted",
-                                 shape.rank, GANTRY_MAX_RANK - 1);
+        (void)gantry__train_refuse(NULL,
+                                   "gantry_reshape_layer: the rank is %d; 0 to %d are accepted",
+                                   shape.rank, GANTRY_MAX_RANK - 1);
         return NULL;
     }
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof shape, name);
@@ -109,8 +109,7 @@ static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
 
 static bool check_rate(const char *call, double rate) {
     if (rate >= 0 && rate < 1) return true;
-    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the rate is %g; [0, 1) is accepted",
-                             call, rate);
+    (void)gantry__train_refuse(NULL, "%s: the rate is %g; [0, 1) is accepted", call, rate);
     return false;
 }
 
@@ -146,8 +145,8 @@ static gantry_status_t check_noise(const shaped_dropout_t *d, const gantry_shape
     if (fits) return GANTRY_OK;
     (void)gantry_shape_format(&d->noise, text, sizeof text);
     (void)gantry_shape_format(input, wanted, sizeof wanted);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "layer Dropout: noise_shape is %s, the input has shape %s; that rank, and 1, -1 or the input's size are accepted",
         text, wanted);
 }

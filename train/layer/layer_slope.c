@@ -23,9 +23,8 @@ gantry_layer_t *gantry_leaky_relu_layer(double negative_slope, const char *name)
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
     if (!(negative_slope >= 0)) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer LeakyReLU: the negative slope is %g; numbers from 0 on are accepted",
+        (void)gantry__train_refuse(
+            NULL, "layer LeakyReLU: the negative slope is %g; numbers from 0 on are accepted",
             negative_slope);
         return NULL;
     }
@@ -48,9 +47,8 @@ static gantry_status_t prelu_build(gantry_layer_t *layer, const gantry_shape_t *
     GANTRY__TRAIN_TRY(gantry__layer_check_rank("PReLU", inputs, input_count, 2, GANTRY_MAX_RANK));
     gantry_shape_t shape = {.rank = inputs[0].rank - 1};
     if (p->last_shared > shape.rank)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "layer PReLU: axis %d of an input of rank %d is shared; 1 to %d are accepted",
+        return gantry__train_refuse(
+            NULL, "layer PReLU: axis %d of an input of rank %d is shared; 1 to %d are accepted",
             p->last_shared, inputs[0].rank, shape.rank);
     for (int32_t d = 0; d < shape.rank; ++d)
         shape.dims[d] = p->is_shared[d + 1] ? 1 : inputs[0].dims[d + 1];
@@ -67,14 +65,12 @@ static tensor *prelu_call(const gantry_layer_call_t *call, void *user) {
 
 static gantry_status_t take_shared(const int32_t *axes, size_t count, prelu_t *p) {
     if (!axes && count > 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "layer PReLU: %zu shared axes at NULL; an array is accepted",
-                                  count);
+        return gantry__train_refuse(
+            NULL, "layer PReLU: %zu shared axes at NULL; an array is accepted", count);
     for (size_t i = 0; i < count; ++i) {
         if (axes[i] < 1 || axes[i] >= GANTRY_MAX_RANK)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "layer PReLU: shared axis %d; numbers from 1 to %d are accepted", axes[i],
+            return gantry__train_refuse(
+                NULL, "layer PReLU: shared axis %d; numbers from 1 to %d are accepted", axes[i],
                 GANTRY_MAX_RANK - 1);
         p->is_shared[axes[i]] = true;
         if (axes[i] > p->last_shared) p->last_shared = axes[i];

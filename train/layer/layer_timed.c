@@ -71,8 +71,8 @@ static bool check_inner(const gantry_layer_t *layer) {
         has =
             "has an activity regularizer, which a TimeDistributed takes by gantry_layer_set_activity_regularizer";
     if (!has) return true;
-    (void)gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    (void)gantry__train_refuse(
+        NULL,
         "gantry_time_distributed: the %s %s; a new layer of one input and one output is accepted",
         layer->kind.name, has);
     return false;

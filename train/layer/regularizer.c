@@ -9,13 +9,14 @@
 #include "train/base/inner_scope.h"
 #include "train/base/keras.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- checks ---- */
 
 static gantry_status_t regularizer_check_size(const char *what, const char *field, double value) {
     if (isfinite(value) && value >= 0) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s: %s is %g; a number of 0 or more is accepted", what, field,
-                              value);
+    return gantry__train_refuse(NULL, "%s: %s is %g; a number of 0 or more is accepted", what,
+                                field, value);
 }
 
 gantry_status_t gantry__regularizer_read(const gantry_regularizer_t *given, const char *what,
@@ -28,16 +29,15 @@ gantry_status_t gantry__regularizer_read(const gantry_regularizer_t *given, cons
 
 static gantry_status_t check_range(const gantry_constraint_t *c, const char *what) {
     if (c->kind == GANTRY_MIN_MAX_NORM && c->min_value > c->max_value)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: min_value is %g; a number up to max_value, %g, is accepted",
-                                  what, c->min_value, c->max_value);
+        return gantry__train_refuse(
+            NULL, "%s: min_value is %g; a number up to max_value, %g, is accepted", what,
+            c->min_value, c->max_value);
     if (c->rate > 1)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: rate is %g; a number up to 1 is accepted", what, c->rate);
+        return gantry__train_refuse(NULL, "%s: rate is %g; a number up to 1 is accepted", what,
+                                    c->rate);
     if (c->axis_count > sizeof c->axes / sizeof c->axes[0])
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: axis_count is %zu; up to 4 are accepted", what,
-                                  c->axis_count);
+        return gantry__train_refuse(NULL, "%s: axis_count is %zu; up to 4 are accepted", what,
+                                    c->axis_count);
     return GANTRY_OK;
 }
 
@@ -45,10 +45,9 @@ gantry_status_t gantry__constraint_read(const gantry_constraint_t *given, const 
                                         gantry_constraint_t *out) {
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out, what));
     if ((unsigned)out->kind > GANTRY_MIN_MAX_NORM)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: %d is no kind; GANTRY_CONSTRAINT_NONE to GANTRY_MIN_MAX_NORM are accepted", what,
-            (int)out->kind);
+        return gantry__train_refuse(
+            NULL, "%s: %d is no kind; GANTRY_CONSTRAINT_NONE to GANTRY_MIN_MAX_NORM are accepted",
+            what, (int)out->kind);
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "max_value", out->max_value));
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "min_value", out->min_value));
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "rate", out->rate));
@@ -64,16 +63,16 @@ gantry_status_t gantry__constraint_fits(const gantry_constraint_t *constraint, i
     if (constraint->kind <= GANTRY_NON_NEG) return GANTRY_OK;
     for (size_t i = 0; i < constraint->axis_count; ++i) {
         if (constraint->axes[i] < -rank || constraint->axes[i] >= rank)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT, "%s: axis %d of weights of rank %d; %d to %d are accepted",
-                what, (int)constraint->axes[i], (int)rank, (int)-rank, (int)rank - 1);
+            return gantry__train_refuse(
+                NULL, "%s: axis %d of weights of rank %d; %d to %d are accepted", what,
+                (int)constraint->axes[i], (int)rank, (int)-rank, (int)rank - 1);
     }
     return GANTRY_OK;
 }
 
 /* Begins the scope of a call about weights; NULL after a failure. */
 static gantry_scope_t *begin_on_weights(gantry_scope_t *scope, const char *call, const char *what,
-                                        bool is_given, const gantry_tensor_t *weights) {
+                                        bool is_given, tensor *weights) {
     gantry_scope_t *inner = gantry__train_begin(scope, call);
     if (!inner) return NULL;
     if (!is_given || !weights) {
@@ -88,28 +87,24 @@ static gantry_scope_t *begin_on_weights(gantry_scope_t *scope, const char *call,
     return NULL;
 }
 
-static const gantry_tensor_t *hand_on_in(gantry_scope_t *scope, gantry_scope_t *inner,
-                                         gantry_status_t status) {
+static tensor *hand_on_in(gantry_scope_t *scope, gantry_scope_t *inner, gantry_status_t status) {
     (void)gantry__train_hand_on(inner, status);
     return gantry__train_end(scope, inner, NULL);
 }
 
-static const gantry_tensor_t *times(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                    double number) {
+static tensor *times(gantry_scope_t *scope, tensor *x, double number) {
     return x ? gantry_mul(scope, gantry__train_constant(scope, gantry_tensor_dtype(x), number), x)
              : NULL;
 }
 
 /* ---- regularizers ---- */
 
-static const gantry_tensor_t *add_loss(gantry_scope_t *scope, const gantry_tensor_t *loss,
-                                       const gantry_tensor_t *more) {
+static tensor *add_loss(gantry_scope_t *scope, tensor *loss, tensor *more) {
     return loss ? gantry_add(scope, loss, more) : more;
 }
 
 /* Each pair of two different rows occurs twice among the products, so the sum is halved. */
-static const gantry_tensor_t *orthogonal_loss(gantry_scope_t *scope, const gantry_regularizer_t *r,
-                                              const gantry_tensor_t *w) {
+static tensor *orthogonal_loss(gantry_scope_t *scope, const gantry_regularizer_t *r, tensor *w) {
     const gantry_shape_t *shape = gantry_tensor_shape(w);
     const gantry_dtype_t dtype = gantry_tensor_dtype(w);
     const int32_t axis = r->orthogonal_columns ? 0 : 1;
@@ -125,35 +120,31 @@ static const gantry_tensor_t *orthogonal_loss(gantry_scope_t *scope, const gantr
     }
     const int64_t size = shape->dims[r->orthogonal_columns ? 1 : 0];
     const double pairs = (double)size * ((double)size - 1) / 2;
-    const gantry_tensor_t *inverse = gantry_minimum(
+    tensor *inverse = gantry_minimum(
         scope, gantry_rsqrt(scope, gantry_sum(scope, gantry_square(scope, w), &over)),
         gantry__train_constant(scope, dtype, 1 / GANTRY__KERAS_EPSILON));
-    const gantry_tensor_t *unit = gantry_mul(scope, w, inverse);
-    const gantry_tensor_t *others =
-        gantry_mul(scope, gantry_matmul(scope, unit, unit, &product),
-                   gantry_sub(scope, gantry__train_constant(scope, dtype, 1),
-                              gantry_eye(scope, size, size, dtype)));
+    tensor *unit = gantry_mul(scope, w, inverse);
+    tensor *others = gantry_mul(scope, gantry_matmul(scope, unit, unit, &product),
+                                gantry_sub(scope, gantry__train_constant(scope, dtype, 1),
+                                           gantry_eye(scope, size, size, dtype)));
     return gantry_div(
         scope, times(scope, gantry_sum(scope, gantry_abs(scope, others), NULL), r->orthogonal / 2),
         gantry__train_constant(scope, dtype, pairs));
 }
 
-static const gantry_tensor_t *size_loss(gantry_scope_t *scope, const gantry_regularizer_t *r,
-                                        const gantry_tensor_t *w) {
-    const gantry_tensor_t *loss = NULL;
+static tensor *size_loss(gantry_scope_t *scope, const gantry_regularizer_t *r, tensor *w) {
+    tensor *loss = NULL;
     if (r->l1 > 0) loss = times(scope, gantry_sum(scope, gantry_abs(scope, w), NULL), r->l1);
     if (r->l2 > 0) {
-        const gantry_tensor_t *squares =
-            times(scope, gantry_sum(scope, gantry_square(scope, w), NULL), r->l2);
+        tensor *squares = times(scope, gantry_sum(scope, gantry_square(scope, w), NULL), r->l2);
         loss = add_loss(scope, loss, squares);
     }
     if (r->orthogonal > 0) loss = add_loss(scope, loss, orthogonal_loss(scope, r, w));
     return gantry__regularizes(r) ? loss : gantry__train_constant(scope, gantry_tensor_dtype(w), 0);
 }
 
-const gantry_tensor_t *gantry_regularizer_loss(gantry_scope_t *scope,
-                                               const gantry_regularizer_t *regularizer,
-                                               const gantry_tensor_t *weights) {
+tensor *gantry_regularizer_loss(gantry_scope_t *scope, const gantry_regularizer_t *regularizer,
+                                tensor *weights) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_regularizer_loss";
     gantry_regularizer_t read;
@@ -167,8 +158,7 @@ const gantry_tensor_t *gantry_regularizer_loss(gantry_scope_t *scope,
 
 /* ---- constraints ---- */
 
-static const gantry_tensor_t *norms_of(gantry_scope_t *scope, const gantry_constraint_t *c,
-                                       const gantry_tensor_t *w) {
+static tensor *norms_of(gantry_scope_t *scope, const gantry_constraint_t *c, tensor *w) {
     const gantry_reduce_options_t options = {.struct_size = sizeof options,
                                              .axes = c->axes,
                                              .axis_count = c->axis_count,
@@ -176,34 +166,31 @@ static const gantry_tensor_t *norms_of(gantry_scope_t *scope, const gantry_const
     return gantry_sqrt(scope, gantry_sum(scope, gantry_square(scope, w), &options));
 }
 
-static const gantry_tensor_t *bounded_norms(gantry_scope_t *scope, const gantry_constraint_t *c,
-                                            const gantry_tensor_t *norms) {
+static tensor *bounded_norms(gantry_scope_t *scope, const gantry_constraint_t *c, tensor *norms) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(norms);
     const bool has_least = c->kind == GANTRY_MIN_MAX_NORM;
-    const gantry_tensor_t *clipped = gantry_clip_by_value(
+    tensor *clipped = gantry_clip_by_value(
         scope, norms, gantry__train_constant(scope, dtype, has_least ? c->min_value : 0),
         gantry__train_constant(scope, dtype, c->max_value));
     if (!has_least) return clipped;
     return gantry_add(scope, times(scope, clipped, c->rate), times(scope, norms, 1 - c->rate));
 }
 
-static const gantry_tensor_t *constrained(gantry_scope_t *scope, const gantry_constraint_t *c,
-                                          const gantry_tensor_t *w) {
+static tensor *constrained(gantry_scope_t *scope, const gantry_constraint_t *c, tensor *w) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(w);
     if (c->kind == GANTRY_CONSTRAINT_NONE) return gantry_identity(scope, w);
     if (c->kind == GANTRY_NON_NEG)
         return gantry_maximum(scope, w, gantry__train_constant(scope, dtype, 0));
-    const gantry_tensor_t *norms = norms_of(scope, c, w);
+    tensor *norms = norms_of(scope, c, w);
     if (!norms) return NULL;
-    const gantry_tensor_t *divisor =
+    tensor *divisor =
         gantry_add(scope, gantry__train_constant(scope, dtype, GANTRY__KERAS_EPSILON), norms);
     if (c->kind == GANTRY_UNIT_NORM) return gantry_div(scope, w, divisor);
     return gantry_mul(scope, w, gantry_div(scope, bounded_norms(scope, c, norms), divisor));
 }
 
-const gantry_tensor_t *gantry_constrain(gantry_scope_t *scope,
-                                        const gantry_constraint_t *constraint,
-                                        const gantry_tensor_t *weights) {
+tensor *gantry_constrain(gantry_scope_t *scope, const gantry_constraint_t *constraint,
+                         tensor *weights) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_constrain";
     gantry_constraint_t read;

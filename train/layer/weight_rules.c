@@ -40,8 +40,8 @@ static gantry_status_t check_call(const gantry_layer_t *layer, const char *weigh
                                   const char *call) {
     if (!layer) return gantry__train_fail_null(NULL, call, "layer", "one");
     if (!weight || !*weight)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the weight %s", call,
-                                  weight ? "has no name" : "is NULL");
+        return gantry__train_refuse(NULL, "%s: the weight %s", call,
+                                    weight ? "has no name" : "is NULL");
     return check_not_built(layer, call);
 }
 
@@ -141,8 +141,8 @@ static bool has_weight(const gantry_layer_t *layer, const char *name) {
 gantry_status_t gantry__layer_check_rules(const gantry_layer_t *layer) {
     for (size_t i = 0; i < layer->rule_count; ++i) {
         if (!has_weight(layer, layer->rules[i].weight))
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "layer %s has no weight %s, which has a regularizer or a constraint; its first of %zu weights is %s",
                 gantry_layer_name(layer), layer->rules[i].weight, layer->weight_count,
                 layer->weight_count > 0 ? layer->weights[0].name : "none");

@@ -8,12 +8,18 @@
 #include "train/loss/fit.h"
 #include "train/loss/loss_formula.h"
 
+typedef const gantry_tensor_t tensor;
+
+/* The labels that a formula takes. */
+typedef enum { LABELS_DENSE, LABELS_ROWS, LABELS_ANY } labels_t;
+
 static const struct {
     const char *name, *constant;
-    gantry__train_formula_fn formula;
+    gantry__train_formula_fn *formula;
+    labels_t labels;
 } loss_rows[] = {
-#define GANTRY__TRAIN_LOSS(loss, text, function) \
-    [GANTRY_##loss] = {text, "GANTRY_" #loss, gantry__train_##function},
+#define GANTRY__TRAIN_LOSS(loss, text, function, labels) \
+    [GANTRY_##loss] = {text, "GANTRY_" #loss, gantry__train_##function, LABELS_##labels},
 #include "train/loss/losses.def"
 #undef GANTRY__TRAIN_LOSS
 };
@@ -41,21 +47,19 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
     const double smoothing = options->label_smoothing;
     const bool smooths = loss_smooths(loss);
     if (!(smoothing >= 0 && smoothing <= (smooths ? 1 : 0)))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: label_smoothing is %g; %s is accepted", loss_rows[loss].name,
-                                  smoothing, smooths ? "0 to 1" : "0");
+        return gantry__train_refuse(NULL, "%s: label_smoothing is %g; %s is accepted",
+                                    loss_rows[loss].name, smoothing, smooths ? "0 to 1" : "0");
     if (!(options->delta >= 0))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
-                                  loss_rows[loss].name, options->delta);
+        return gantry__train_refuse(NULL,
+                                    "%s: delta is %g; a number above 0, or 0 for 1, is accepted",
+                                    loss_rows[loss].name, options->delta);
     if (!(options->gamma >= 0 && options->gamma < 1e100))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: gamma is %g; a number above 0, or 0 for 2, is accepted",
-                                  loss_rows[loss].name, options->gamma);
+        return gantry__train_refuse(NULL,
+                                    "%s: gamma is %g; a number above 0, or 0 for 2, is accepted",
+                                    loss_rows[loss].name, options->gamma);
     if (!(options->alpha >= 0 && options->alpha <= 1))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: alpha is %g; a number above 0, up to 1, or 0 for 0.25, is accepted",
+        return gantry__train_refuse(
+            NULL, "%s: alpha is %g; a number above 0, up to 1, or 0 for 0.25, is accepted",
             loss_rows[loss].name, options->alpha);
     return GANTRY_OK;
 }
@@ -63,25 +67,25 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
 gantry_status_t gantry__train_loss_function(gantry_loss_t loss,
                                             const gantry_loss_options_t *options) {
     if ((loss == GANTRY_OWN_LOSS) == (options->function != NULL)) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: function is %s; %s is accepted",
-                              loss_rows[loss].name, options->function ? "given" : "NULL",
-                              options->function
-                                  ? "GANTRY_OWN_LOSS with a function, and another loss without one,"
-                                  : "the function of GANTRY_OWN_LOSS");
+    return gantry__train_refuse(
+        NULL, "%s: function is %s; %s is accepted", loss_rows[loss].name,
+        options->function ? "given" : "NULL",
+        options->function ? "GANTRY_OWN_LOSS with a function, and another loss without one,"
+                          : "the function of GANTRY_OWN_LOSS");
 }
 
 gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss_options_t *given,
                                            gantry_loss_options_t *out) {
     if (!loss_exists(loss))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to %s are accepted",
             (int)loss, loss_rows[LOSS_COUNT - 1].constant);
     GANTRY__TRAIN_TRY(
         gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
     if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: %d is no reduction; GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE, ..._SUM, ..._NONE and ..._MEAN_WITH_SAMPLE_WEIGHT are accepted",
             loss_rows[loss].name, (int)out->reduction);
     GANTRY__TRAIN_TRY(loss_check_numbers(loss, out));
@@ -92,8 +96,8 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
     return GANTRY_OK;
 }
 
-static bool loss_check_tensors(gantry_scope_t *scope, const char *name,
-                               const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
+static bool loss_check_tensors(gantry_scope_t *scope, const char *name, tensor *labels,
+                               tensor *predictions) {
     if (!gantry__train_is_given(scope, name, "labels", labels) ||
         !gantry__train_is_given(scope, name, "predictions", predictions))
         return false;
@@ -111,9 +115,8 @@ static bool loss_check_tensors(gantry_scope_t *scope, const char *name,
 
 /* ---- weights and reduction ---- */
 
-static const gantry_tensor_t *loss_weigh(gantry_scope_t *scope, const char *name,
-                                         const gantry_tensor_t *losses,
-                                         const gantry_tensor_t **weights) {
+static tensor *loss_weigh(gantry_scope_t *scope, const char *name, tensor *losses,
+                          tensor **weights) {
     if (!losses || !*weights) return losses;
     *weights = gantry__train_cast(scope, *weights, gantry_tensor_dtype(losses));
     if (*weights) gantry__train_fit_ranks(scope, &losses, weights, true);
@@ -127,20 +130,19 @@ static const gantry_tensor_t *loss_weigh(gantry_scope_t *scope, const char *name
 }
 
 /* The sum divided by the number of losses. */
-static const gantry_tensor_t *loss_mean(gantry_scope_t *scope, const gantry_tensor_t *losses) {
+static tensor *loss_mean(gantry_scope_t *scope, tensor *losses) {
     const int64_t count = gantry_tensor_elements(losses);
     const gantry_dtype_t dtype = gantry_tensor_dtype(losses);
-    const gantry_tensor_t *sum = gantry_sum(scope, losses, NULL);
+    tensor *sum = gantry_sum(scope, losses, NULL);
     if (count == 0) return sum;
     if (count > 0)
         return gantry_div(scope, sum, gantry__train_constant(scope, dtype, (double)count));
-    const gantry_tensor_t *open_count = gantry_size(scope, losses, GANTRY_INT64);
+    tensor *open_count = gantry_size(scope, losses, GANTRY_INT64);
     return gantry_div_no_nan(scope, sum, gantry_cast(scope, open_count, dtype));
 }
 
-static const gantry_tensor_t *loss_reduce(gantry_scope_t *scope, const gantry_tensor_t *losses,
-                                          const gantry_tensor_t *weights,
-                                          gantry_reduction_t reduction) {
+static tensor *loss_reduce(gantry_scope_t *scope, tensor *losses, tensor *weights,
+                           gantry_reduction_t reduction) {
     if (!losses || reduction == GANTRY_REDUCTION_NONE || gantry_tensor_shape(losses)->rank == 0)
         return losses;
     if (reduction == GANTRY_REDUCTION_SUM) return gantry_sum(scope, losses, NULL);
@@ -152,25 +154,32 @@ static const gantry_tensor_t *loss_reduce(gantry_scope_t *scope, const gantry_te
 
 /* ---- the call ---- */
 
-static const gantry_tensor_t *loss_compute(gantry_scope_t *scope, gantry_loss_t loss,
-                                           const gantry_tensor_t *labels,
-                                           const gantry_tensor_t *predictions,
-                                           const gantry_loss_options_t *options) {
+/* The labels as the formula takes them; NULL after a refusal. */
+static tensor *loss_labels(gantry_scope_t *scope, gantry_loss_t loss, tensor *labels,
+                           tensor *predictions) {
     const char *name = loss_rows[loss].name;
-    const gantry_tensor_t *weights = options->sample_weights;
+    if (!labels || !predictions || loss_rows[loss].labels == LABELS_ANY) return labels;
+    if (loss_rows[loss].labels == LABELS_ROWS)
+        return gantry__train_row_labels(scope, name, labels, predictions);
+    if (!gantry__train_same_shape(scope, name, labels, predictions)) return NULL;
+    return gantry__train_cast(scope, labels, gantry_tensor_dtype(predictions));
+}
+
+static tensor *loss_compute(gantry_scope_t *scope, gantry_loss_t loss, tensor *labels,
+                            tensor *predictions, const gantry_loss_options_t *options) {
+    const char *name = loss_rows[loss].name;
+    tensor *weights = options->sample_weights;
     if (!loss_check_tensors(scope, name, labels, predictions)) return NULL;
     gantry__train_fit_ranks(scope, &labels, &predictions, true);
+    labels = loss_labels(scope, loss, labels, predictions);
     if (!labels || !predictions) return NULL;
-    const gantry_tensor_t *losses =
-        loss_rows[loss].formula(scope, name, labels, predictions, options);
+    tensor *losses = loss_rows[loss].formula(scope, labels, predictions, options);
     losses = loss_weigh(scope, name, losses, &weights);
     return loss_reduce(scope, losses, weights, options->reduction);
 }
 
-const gantry_tensor_t *gantry_loss(gantry_scope_t *scope, gantry_loss_t loss,
-                                   const gantry_tensor_t *labels,
-                                   const gantry_tensor_t *predictions,
-                                   const gantry_loss_options_t *options) {
+tensor *gantry_loss(gantry_scope_t *scope, gantry_loss_t loss, tensor *labels, tensor *predictions,
+                    const gantry_loss_options_t *options) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_loss_options_t read;
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_loss");

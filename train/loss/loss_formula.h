@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formulas of losses: each gives a number for each sample, without weights and reduction. A
- * formula must refuse shapes that do not fit in the scope, and must return NULL after a failure.
+/* The formulas of losses: each gives a number for each sample, without weights and reduction. The
+ * labels fit the predictions as the row of losses.def says. A formula must return NULL after a
+ * failure.
  *
  * Owner: tensors belong to the scope. Threads: externally synchronised, as the scope. */
 #ifndef GANTRY_TRAIN_LOSS_FORMULA_H
@@ -8,17 +9,14 @@
 
 #include <gantry_train/loss.h>
 
-/* A formula; `name` is that of the loss, for errors. */
-typedef const gantry_tensor_t *(*gantry__train_formula_fn)(gantry_scope_t *scope, const char *name,
-                                                           const gantry_tensor_t *labels,
-                                                           const gantry_tensor_t *predictions,
-                                                           const gantry_loss_options_t *options);
+typedef const gantry_tensor_t *gantry__train_formula_fn(gantry_scope_t *scope,
+                                                        const gantry_tensor_t *labels,
+                                                        const gantry_tensor_t *predictions,
+                                                        const gantry_loss_options_t *options);
 
 /* The formula of each loss; own_loss calls the program's function. */
-#define GANTRY__TRAIN_LOSS(loss, text, function)                                \
-    const gantry_tensor_t *gantry__train_##function(                            \
-        gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels, \
-        const gantry_tensor_t *predictions, const gantry_loss_options_t *options);
+#define GANTRY__TRAIN_LOSS(loss, text, function, labels) \
+    gantry__train_formula_fn gantry__train_##function;
 #include "train/loss/losses.def"
 #undef GANTRY__TRAIN_LOSS
 

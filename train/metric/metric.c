@@ -12,38 +12,35 @@
 #include "train/loss/fit.h"
 #include "train/loss/mask.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- made and released ---- */
 
 static gantry_status_t metric_check_dtype(const char *call, gantry_dtype_t dtype) {
     if (dtype == GANTRY_DTYPE_NONE || gantry__train_is_float(dtype)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "%s: dtype is %s; float16, bfloat16, float32 and float64 are accepted", call,
+    return gantry__train_refuse(
+        NULL, "%s: dtype is %s; float16, bfloat16, float32 and float64 are accepted", call,
         gantry_dtype_name(dtype));
 }
 
 static gantry_status_t metric_check_numbers(const char *call,
                                             const gantry_metric_options_t *options) {
     if (options->curve != GANTRY_CURVE_ROC && options->curve != GANTRY_CURVE_PR)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: %d is no curve; GANTRY_CURVE_ROC and GANTRY_CURVE_PR are accepted", call,
+        return gantry__train_refuse(
+            NULL, "%s: %d is no curve; GANTRY_CURVE_ROC and GANTRY_CURVE_PR are accepted", call,
             (int)options->curve);
     if (options->top_k < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: top_k is %d; a number of at least 1, or 0 for all classes, is accepted", call,
-            (int)options->top_k);
+        return gantry__train_refuse(
+            NULL, "%s: top_k is %d; a number of at least 1, or 0 for all classes, is accepted",
+            call, (int)options->top_k);
     if (options->class_id && *options->class_id < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: class_id is %d; a place of the last dimension, from 0 on, is accepted", call,
+        return gantry__train_refuse(
+            NULL, "%s: class_id is %d; a place of the last dimension, from 0 on, is accepted", call,
             (int)*options->class_id);
     if ((options->thresholds != NULL) != (options->threshold_count > 0))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: %zu thresholds %s; an array of 1 and more, or NULL and 0, are accepted", call,
-            options->threshold_count, options->thresholds ? "in an array" : "at NULL");
+        return gantry__train_refuse(
+            NULL, "%s: %zu thresholds %s; an array of 1 and more, or NULL and 0, are accepted",
+            call, options->threshold_count, options->thresholds ? "in an array" : "at NULL");
     return GANTRY_OK;
 }
 
@@ -122,7 +119,7 @@ static gantry_shape_t variable_shape(const gantry_metric_t *metric) {
 }
 
 static void create_variables(gantry_metric_t *metric, gantry_scope_t *scope) {
-    const gantry_tensor_t *zeros = gantry_zeros(scope, metric->dtype, variable_shape(metric));
+    tensor *zeros = gantry_zeros(scope, metric->dtype, variable_shape(metric));
     for (size_t i = 0; i < count_of(metric); ++i) {
         char name[256];
         (void)snprintf(name, sizeof name, "%s/%s", metric->name, metric->kind->variables[i]);
@@ -177,8 +174,8 @@ static bool build_for_update(gantry_metric_t *metric, gantry_scope_t *scope) {
 
 /* ---- updates ---- */
 
-static bool update_has_inputs(const gantry_metric_t *metric, gantry_scope_t *scope,
-                              const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
+static bool update_has_inputs(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                              tensor *predictions) {
     if (!gantry__train_is_given(scope, metric->name, "predictions", predictions)) return false;
     if (metric->kind->takes_labels)
         return gantry__train_is_given(scope, metric->name, "labels", labels);
@@ -189,10 +186,9 @@ static bool update_has_inputs(const gantry_metric_t *metric, gantry_scope_t *sco
     return !labels;
 }
 
-static void metric_add(gantry_metric_t *metric, gantry_scope_t *scope,
-                       const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
-                       const gantry_tensor_t *weights) {
-    const gantry_tensor_t *sums[GANTRY__TRAIN_METRIC_VARIABLES] = {NULL};
+static void metric_add(gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                       tensor *predictions, tensor *weights) {
+    tensor *sums[GANTRY__TRAIN_METRIC_VARIABLES] = {NULL};
     if (!update_has_inputs(metric, scope, labels, predictions)) return;
     metric->kind->sums(metric, scope, labels, predictions, weights, sums);
     if (gantry_scope_status(scope) != GANTRY_OK || !build_for_update(metric, scope)) return;
@@ -200,10 +196,8 @@ static void metric_add(gantry_metric_t *metric, gantry_scope_t *scope,
         (void)gantry_variable_assign_add(scope, metric->variables[i], sums[i]);
 }
 
-gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_scope_t *scope,
-                                     const gantry_tensor_t *labels,
-                                     const gantry_tensor_t *predictions,
-                                     const gantry_tensor_t *sample_weights) {
+gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                                     tensor *predictions, tensor *sample_weights) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_update");
     if (!inner) return metric_no_scope(scope);
@@ -212,18 +206,16 @@ gantry_status_t gantry_metric_update(gantry_metric_t *metric, gantry_scope_t *sc
 }
 
 void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t *scope,
-                                        const gantry_tensor_t *labels,
-                                        const gantry_tensor_t *predictions,
-                                        const gantry_tensor_t *weights,
-                                        const gantry_tensor_t *mask) {
+                                        tensor *labels, tensor *predictions, tensor *weights,
+                                        tensor *mask) {
     if (mask && metric->kind->values && metric->kind->takes_labels && !metric->kind->counts_masked)
         weights = gantry__train_apply_mask(scope, weights, mask, metric->dtype, false);
     (void)gantry_metric_update(metric, scope, labels, predictions, weights);
 }
 
-const gantry_tensor_t *gantry_metric_result(gantry_metric_t *metric, gantry_scope_t *scope) {
+tensor *gantry_metric_result(gantry_metric_t *metric, gantry_scope_t *scope) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    const gantry_tensor_t *state[GANTRY__TRAIN_METRIC_VARIABLES] = {NULL};
+    tensor *state[GANTRY__TRAIN_METRIC_VARIABLES] = {NULL};
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_result");
     if (!inner) return NULL;
     if (!metric_is_built(metric))
@@ -241,7 +233,7 @@ gantry_status_t gantry_metric_reset(gantry_metric_t *metric, gantry_scope_t *sco
     gantry_scope_t *inner = metric_begin(metric, scope, "gantry_metric_reset");
     if (!inner) return metric_no_scope(scope);
     if (metric_is_built(metric)) {
-        const gantry_tensor_t *zeros = gantry_zeros(inner, metric->dtype, variable_shape(metric));
+        tensor *zeros = gantry_zeros(inner, metric->dtype, variable_shape(metric));
         for (size_t i = 0; i < count_of(metric); ++i)
             (void)gantry_variable_assign(inner, metric->variables[i], zeros);
     }

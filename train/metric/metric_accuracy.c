@@ -6,51 +6,47 @@
 #include "train/base/inner_scope.h"
 #include "train/loss/fit.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- values ---- */
 
-static const gantry_tensor_t *as_floats(gantry_scope_t *scope, const gantry_tensor_t *x) {
+static tensor *as_floats(gantry_scope_t *scope, tensor *x) {
     if (!x || gantry__train_is_float(gantry_tensor_dtype(x))) return x;
     return gantry_cast(scope, x, GANTRY_FLOAT32);
 }
 
 /* Refuses predictions without a last dimension, along which the classes must be. */
-static bool has_classes(const gantry_metric_t *metric, gantry_scope_t *scope,
-                        const gantry_tensor_t *predictions) {
+static bool has_classes(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *predictions) {
     if (gantry_tensor_shape(predictions)->rank > 0) return true;
     (void)gantry__train_refuse(
         scope, "%s: predictions are a scalar; one dimension or more is accepted", metric->name);
     return false;
 }
 
-static const gantry_tensor_t *binary_at(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                        const gantry_tensor_t *labels,
-                                        const gantry_tensor_t *predictions, double threshold) {
+static tensor *binary_at(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                         tensor *predictions, double threshold) {
     predictions = as_floats(scope, predictions);
     if (predictions) gantry__train_fit_ranks(scope, &labels, &predictions, true);
     if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return NULL;
-    const gantry_tensor_t *bound =
-        gantry__train_constant(scope, gantry_tensor_dtype(predictions), threshold);
-    const gantry_tensor_t *is_above = gantry_greater(scope, predictions, bound);
+    tensor *bound = gantry__train_constant(scope, gantry_tensor_dtype(predictions), threshold);
+    tensor *is_above = gantry_greater(scope, predictions, bound);
     const gantry_dtype_t dtype = gantry_tensor_dtype(labels);
     return gantry_equal(scope, labels,
                         dtype == GANTRY_BOOL ? is_above : gantry_cast(scope, is_above, dtype));
 }
 
-static const gantry_tensor_t *values_binary(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                            const gantry_tensor_t *labels,
-                                            const gantry_tensor_t *predictions) {
+static tensor *values_binary(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                             tensor *predictions) {
     return binary_at(metric, scope, labels, predictions, metric->threshold);
 }
 
-static const gantry_tensor_t *largest(gantry_scope_t *scope, const gantry_tensor_t *x) {
+static tensor *largest(gantry_scope_t *scope, tensor *x) {
     if (gantry_tensor_dtype(x) == GANTRY_BOOL) x = gantry_cast(scope, x, GANTRY_INT32);
     return gantry_argmax(scope, x, -1);
 }
 
-static const gantry_tensor_t *values_categorical(const gantry_metric_t *metric,
-                                                 gantry_scope_t *scope,
-                                                 const gantry_tensor_t *labels,
-                                                 const gantry_tensor_t *predictions) {
+static tensor *values_categorical(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                  tensor *labels, tensor *predictions) {
     if (!has_classes(metric, scope, predictions) ||
         !gantry__train_same_shape(scope, metric->name, labels, predictions))
         return NULL;
@@ -58,24 +54,22 @@ static const gantry_tensor_t *values_categorical(const gantry_metric_t *metric,
 }
 
 /* Compares float labels as floats, because 0.5 is no class. */
-static const gantry_tensor_t *values_sparse(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                            const gantry_tensor_t *labels,
-                                            const gantry_tensor_t *predictions) {
+static tensor *values_sparse(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                             tensor *predictions) {
     if (!has_classes(metric, scope, predictions)) return NULL;
     labels = gantry__train_row_labels(scope, metric->name, labels, predictions);
     if (!labels) return NULL;
-    const gantry_tensor_t *classes = largest(scope, predictions);
+    tensor *classes = largest(scope, predictions);
     if (gantry__train_is_float(gantry_tensor_dtype(labels)))
         return gantry_equal(scope, labels,
                             gantry_cast(scope, classes, gantry_tensor_dtype(labels)));
     return gantry_equal(scope, gantry__train_cast(scope, labels, GANTRY_INT64), classes);
 }
 
-static bool last_is_one(const gantry_tensor_t *x) { return gantry__train_last_dim(x) == 1; }
+static bool last_is_one(tensor *x) { return gantry__train_last_dim(x) == 1; }
 
-static const gantry_tensor_t *values_by_shape(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                              const gantry_tensor_t *labels,
-                                              const gantry_tensor_t *predictions) {
+static tensor *values_by_shape(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                               tensor *predictions) {
     const int32_t rank = gantry_tensor_shape(predictions)->rank;
     if (rank == 1 || last_is_one(predictions))
         return binary_at(metric, scope, labels, predictions, 0.5);
@@ -85,32 +79,28 @@ static const gantry_tensor_t *values_by_shape(const gantry_metric_t *metric, gan
 }
 
 /* labels must have a class number for each row of predictions. */
-static const gantry_tensor_t *among_k(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                      const gantry_tensor_t *labels,
-                                      const gantry_tensor_t *predictions) {
+static tensor *among_k(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                       tensor *predictions) {
     predictions = gantry__train_cast(scope, predictions, GANTRY_FLOAT32);
     if (labels && gantry_tensor_dtype(labels) != GANTRY_INT32)
         labels = gantry__train_cast(scope, labels, GANTRY_INT64);
     if (!labels || !predictions) return NULL;
     const gantry_shape_t shape = *gantry_tensor_shape(labels);
-    const gantry_tensor_t *rows = gantry__train_rows(scope, predictions);
+    tensor *rows = gantry__train_rows(scope, predictions);
     if (shape.rank == 1) return gantry_in_top_k(scope, rows, labels, metric->k);
     labels = gantry_reshape(scope, labels, GANTRY_SHAPE(-1));
     return gantry_reshape(scope, gantry_in_top_k(scope, rows, labels, metric->k), shape);
 }
 
-static const gantry_tensor_t *values_sparse_top_k(const gantry_metric_t *metric,
-                                                  gantry_scope_t *scope,
-                                                  const gantry_tensor_t *labels,
-                                                  const gantry_tensor_t *predictions) {
+static tensor *values_sparse_top_k(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                   tensor *labels, tensor *predictions) {
     if (!has_classes(metric, scope, predictions)) return NULL;
     labels = gantry__train_row_labels(scope, metric->name, labels, predictions);
     return labels ? among_k(metric, scope, labels, predictions) : NULL;
 }
 
-static const gantry_tensor_t *values_top_k(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                           const gantry_tensor_t *labels,
-                                           const gantry_tensor_t *predictions) {
+static tensor *values_top_k(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                            tensor *predictions) {
     if (!has_classes(metric, scope, predictions) ||
         !gantry__train_same_shape(scope, metric->name, labels, predictions))
         return NULL;
@@ -148,8 +138,8 @@ static gantry_metric_t *top_k_create(const gantry__train_metric_kind_t *kind, co
                                      const char *name, int32_t k,
                                      const gantry_metric_options_t *options) {
     if (k < 1) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "%s: k is %d; a number of at least 1 is accepted", call, (int)k);
+        (void)gantry__train_refuse(NULL, "%s: k is %d; a number of at least 1 is accepted", call,
+                                   (int)k);
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);

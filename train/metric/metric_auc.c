@@ -14,46 +14,42 @@
 #include "train/base/inner_scope.h"
 #include "train/loss/fit.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- an update ---- */
 
-static const gantry_tensor_t *metric_auc_flat(gantry_scope_t *scope, const gantry_tensor_t *x) {
+static tensor *metric_auc_flat(gantry_scope_t *scope, tensor *x) {
     if (!x || gantry_tensor_shape(x)->rank == 1) return x;
     return gantry_reshape(scope, x, GANTRY_SHAPE(-1));
 }
 
 /* ceil(p (n - 1)) - 1, at least 0. */
-static const gantry_tensor_t *auc_buckets(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                          const gantry_tensor_t *predictions) {
-    const gantry_tensor_t *zero = gantry__train_constant(scope, metric->dtype, 0);
-    const gantry_tensor_t *one = gantry__train_constant(scope, metric->dtype, 1);
-    const gantry_tensor_t *steps =
-        gantry__train_constant(scope, metric->dtype, metric->thresholds - 1);
-    const gantry_tensor_t *p =
-        gantry_clip_by_value(scope, metric_auc_flat(scope, predictions), zero, one);
-    const gantry_tensor_t *place =
-        gantry_sub(scope, gantry_ceil(scope, gantry_mul(scope, p, steps)), one);
+static tensor *auc_buckets(const gantry_metric_t *metric, gantry_scope_t *scope,
+                           tensor *predictions) {
+    tensor *zero = gantry__train_constant(scope, metric->dtype, 0);
+    tensor *one = gantry__train_constant(scope, metric->dtype, 1);
+    tensor *steps = gantry__train_constant(scope, metric->dtype, metric->thresholds - 1);
+    tensor *p = gantry_clip_by_value(scope, metric_auc_flat(scope, predictions), zero, one);
+    tensor *place = gantry_sub(scope, gantry_ceil(scope, gantry_mul(scope, p, steps)), one);
     return gantry_cast(scope, gantry_relu(scope, place), GANTRY_INT32);
 }
 
 /* 1 for labels that are not 0. */
-static const gantry_tensor_t *auc_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                            const gantry_tensor_t *labels) {
+static tensor *auc_positives(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels) {
     return metric_auc_flat(
         scope, gantry_cast(scope, gantry__train_cast(scope, labels, GANTRY_BOOL), metric->dtype));
 }
 
-static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
-                     const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
-                     const gantry_tensor_t *weights,
-                     const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
+static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                     tensor *predictions, tensor *weights,
+                     tensor *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
     if (metric->from_logits) predictions = gantry_sigmoid(scope, predictions);
     if (predictions) predictions = gantry__train_cast(scope, predictions, metric->dtype);
     if (predictions) gantry__train_fit_ranks(scope, &predictions, &labels, true);
     if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return;
-    const gantry_tensor_t *buckets = auc_buckets(metric, scope, predictions);
-    const gantry_tensor_t *yes = auc_positives(metric, scope, labels);
-    const gantry_tensor_t *no =
-        gantry_sub(scope, gantry__train_constant(scope, metric->dtype, 1), yes);
+    tensor *buckets = auc_buckets(metric, scope, predictions);
+    tensor *yes = auc_positives(metric, scope, labels);
+    tensor *no = gantry_sub(scope, gantry__train_constant(scope, metric->dtype, 1), yes);
     if (weights) {
         weights = metric_auc_flat(
             scope, gantry__train_metric_weights(metric, scope, weights, predictions));
@@ -67,71 +63,64 @@ static void auc_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
 /* ---- the result ---- */
 
 /* The weights of a class above each threshold. */
-static const gantry_tensor_t *auc_above(gantry_scope_t *scope, const gantry_tensor_t *histogram) {
+static tensor *auc_above(gantry_scope_t *scope, tensor *histogram) {
     const gantry_scan_options_t from_the_end = {.struct_size = sizeof from_the_end,
                                                 .reverse = true};
     return gantry_cumsum(scope, histogram, 0, &from_the_end);
 }
 
 /* All of a class, in a vector of size 1. */
-static const gantry_tensor_t *auc_all(gantry_scope_t *scope, const gantry_tensor_t *above) {
+static tensor *auc_all(gantry_scope_t *scope, tensor *above) {
     const int64_t first = 0, one = 1;
     return gantry_slice(scope, above, &first, &one);
 }
 
 /* All but the first, or all but the last. */
-static const gantry_tensor_t *auc_part(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                       int64_t first) {
+static tensor *auc_part(gantry_scope_t *scope, tensor *x, int64_t first) {
     if (!x) return NULL;
     const int64_t size = gantry_tensor_elements(x) - 1;
     return gantry_slice(scope, x, &first, &size);
 }
 
 /* From each threshold to the next. */
-static const gantry_tensor_t *auc_steps(gantry_scope_t *scope, const gantry_tensor_t *x) {
+static tensor *auc_steps(gantry_scope_t *scope, tensor *x) {
     return gantry_sub(scope, auc_part(scope, x, 0), auc_part(scope, x, 1));
 }
 
 /* The sum of trapezoids between thresholds: widths along the false positives' rate. */
-static const gantry_tensor_t *auc_roc(gantry_scope_t *scope, const gantry_tensor_t *tp,
-                                      const gantry_tensor_t *fp) {
-    const gantry_tensor_t *y = gantry_div_no_nan(scope, tp, auc_all(scope, tp));
-    const gantry_tensor_t *x = gantry_div_no_nan(scope, fp, auc_all(scope, fp));
+static tensor *auc_roc(gantry_scope_t *scope, tensor *tp, tensor *fp) {
+    tensor *y = gantry_div_no_nan(scope, tp, auc_all(scope, tp));
+    tensor *x = gantry_div_no_nan(scope, fp, auc_all(scope, fp));
     if (!x || !y) return NULL;
-    const gantry_tensor_t *heights =
-        gantry_add(scope, auc_part(scope, y, 0), auc_part(scope, y, 1));
+    tensor *heights = gantry_add(scope, auc_part(scope, y, 0), auc_part(scope, y, 1));
     heights = gantry_div(scope, heights, gantry__train_constant(scope, gantry_tensor_dtype(y), 2));
     return gantry_sum(scope, gantry_mul(scope, auc_steps(scope, x), heights), NULL);
 }
 
 /* Davis and Goadrich's: between thresholds true positives and predicted ones, p, go linearly, so
  * precision is the integral of slope + intercept / p. */
-static const gantry_tensor_t *auc_pr(gantry_scope_t *scope, const gantry_tensor_t *tp,
-                                     const gantry_tensor_t *fp) {
-    const gantry_tensor_t *p = gantry_add(scope, tp, fp);
+static tensor *auc_pr(gantry_scope_t *scope, tensor *tp, tensor *fp) {
+    tensor *p = gantry_add(scope, tp, fp);
     if (!p) return NULL;
-    const gantry_tensor_t *zero = gantry__train_constant(scope, gantry_tensor_dtype(p), 0);
-    const gantry_tensor_t *one = gantry__train_constant(scope, gantry_tensor_dtype(p), 1);
-    const gantry_tensor_t *from = auc_part(scope, p, 0), *to = auc_part(scope, p, 1);
-    const gantry_tensor_t *rise = auc_steps(scope, tp);
-    const gantry_tensor_t *run = gantry_maximum(scope, gantry_sub(scope, from, to), zero);
-    const gantry_tensor_t *slope = gantry_div_no_nan(scope, rise, run);
-    const gantry_tensor_t *intercept =
-        gantry_sub(scope, auc_part(scope, tp, 1), gantry_mul(scope, slope, to));
-    const gantry_tensor_t *has_ratio = gantry_logical_and(scope, gantry_greater(scope, from, zero),
-                                                          gantry_greater(scope, to, zero));
-    const gantry_tensor_t *ratio = gantry_div_no_nan(scope, from, gantry_maximum(scope, to, zero));
+    tensor *zero = gantry__train_constant(scope, gantry_tensor_dtype(p), 0);
+    tensor *one = gantry__train_constant(scope, gantry_tensor_dtype(p), 1);
+    tensor *from = auc_part(scope, p, 0), *to = auc_part(scope, p, 1);
+    tensor *rise = auc_steps(scope, tp);
+    tensor *run = gantry_maximum(scope, gantry_sub(scope, from, to), zero);
+    tensor *slope = gantry_div_no_nan(scope, rise, run);
+    tensor *intercept = gantry_sub(scope, auc_part(scope, tp, 1), gantry_mul(scope, slope, to));
+    tensor *has_ratio = gantry_logical_and(scope, gantry_greater(scope, from, zero),
+                                           gantry_greater(scope, to, zero));
+    tensor *ratio = gantry_div_no_nan(scope, from, gantry_maximum(scope, to, zero));
     ratio = gantry_select(scope, has_ratio, ratio, one);
-    const gantry_tensor_t *areas =
-        gantry_add(scope, rise, gantry_mul(scope, intercept, gantry_log(scope, ratio)));
+    tensor *areas = gantry_add(scope, rise, gantry_mul(scope, intercept, gantry_log(scope, ratio)));
     areas = gantry_div_no_nan(scope, gantry_mul(scope, slope, areas), auc_all(scope, tp));
     return gantry_sum(scope, areas, NULL);
 }
 
-static const gantry_tensor_t *auc_result(
-    const gantry_metric_t *metric, gantry_scope_t *scope,
-    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
-    const gantry_tensor_t *tp = auc_above(scope, state[0]), *fp = auc_above(scope, state[1]);
+static tensor *auc_result(const gantry_metric_t *metric, gantry_scope_t *scope,
+                          tensor *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    tensor *tp = auc_above(scope, state[0]), *fp = auc_above(scope, state[1]);
     return metric->curve == GANTRY_CURVE_PR ? auc_pr(scope, tp, fp) : auc_roc(scope, tp, fp);
 }
 
@@ -143,9 +132,9 @@ gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *o
         .result = auc_result,
     };
     if (thresholds != 0 && thresholds < 2) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_auc: %d thresholds; at least 2, or 0 for 200, are accepted", (int)thresholds);
+        (void)gantry__train_refuse(
+            NULL, "gantry_auc: %d thresholds; at least 2, or 0 for 200, are accepted",
+            (int)thresholds);
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(&kind, "gantry_auc", "auc", options);

@@ -11,11 +11,11 @@
 #include "train/base/memory.h"
 #include "train/loss/fit.h"
 
-const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metric,
-                                                    gantry_scope_t *scope,
-                                                    const gantry_tensor_t *weights,
-                                                    const gantry_tensor_t *predictions) {
-    const gantry_tensor_t *shaped = predictions;
+typedef const gantry_tensor_t tensor;
+
+tensor *gantry__train_metric_weights(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                     tensor *weights, tensor *predictions) {
+    tensor *shaped = predictions;
     weights = gantry_expand_dims(scope, gantry__train_cast(scope, weights, metric->dtype), -1);
     if (weights) gantry__train_fit_ranks(scope, &shaped, &weights, false);
     if (!weights) return NULL;
@@ -33,23 +33,21 @@ const gantry_tensor_t *gantry__train_metric_weights(const gantry_metric_t *metri
 /* ---- an update ---- */
 
 /* Returns where a prediction is among the k largest of its row; of equal ones, the first count. */
-static const gantry_tensor_t *is_in_top_k(gantry_scope_t *scope, const gantry_tensor_t *predictions,
-                                          int32_t k) {
+static tensor *is_in_top_k(gantry_scope_t *scope, tensor *predictions, int32_t k) {
     static const int32_t of_places = -2;
     const gantry_reduce_options_t options = {
         .struct_size = sizeof options, .axes = &of_places, .axis_count = 1};
     const gantry_dtype_t dtype = gantry_tensor_dtype(predictions);
-    const gantry_tensor_t *classes = NULL;
+    tensor *classes = NULL;
     (void)gantry_top_k(scope, predictions, k, &classes);
     if (!classes) return NULL;
-    const gantry_tensor_t *hot = gantry_one_hot(
-        scope, classes, (int32_t)gantry__train_last_dim(predictions),
-        gantry__train_constant(scope, dtype, 1), gantry__train_constant(scope, dtype, 0), -1);
+    tensor *hot = gantry_one_hot(scope, classes, (int32_t)gantry__train_last_dim(predictions),
+                                 gantry__train_constant(scope, dtype, 1),
+                                 gantry__train_constant(scope, dtype, 0), -1);
     return gantry_cast(scope, gantry_max(scope, hot, &options), GANTRY_BOOL);
 }
 
-static bool top_k_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
-                       const gantry_tensor_t *predictions) {
+static bool top_k_fits(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *predictions) {
     if (metric->k == 0 || metric->k <= gantry__train_last_dim(predictions)) return true;
     (void)gantry__train_refuse(
         scope,
@@ -58,8 +56,7 @@ static bool top_k_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
     return false;
 }
 
-static bool class_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
-                       const gantry_tensor_t *predictions) {
+static bool class_fits(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *predictions) {
     const gantry_shape_t *shape = gantry_tensor_shape(predictions);
     if (!metric->has_class || (shape->rank >= 2 && metric->class_id < shape->dims[shape->rank - 1]))
         return true;
@@ -71,8 +68,7 @@ static bool class_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
 }
 
 /* Takes [..., classes] to [..., 1], if the metric judges one class. */
-static const gantry_tensor_t *of_class(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                       const gantry_tensor_t *x) {
+static tensor *of_class(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *x) {
     int64_t begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
     if (!metric->has_class || !x) return x;
     const gantry_shape_t *shape = gantry_tensor_shape(x);
@@ -84,12 +80,11 @@ static const gantry_tensor_t *of_class(const gantry_metric_t *metric, gantry_sco
 
 /* Returns a column with several thresholds, which are along the last dimension; otherwise the same
  * tensor. */
-static const gantry_tensor_t *as_places(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                        const gantry_tensor_t *x) {
+static tensor *as_places(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *x) {
     return metric->levels && x ? gantry_reshape(scope, x, GANTRY_SHAPE(-1, 1)) : x;
 }
 
-static const gantry_tensor_t *thresholds_of(const gantry_metric_t *metric, gantry_scope_t *scope) {
+static tensor *thresholds_of(const gantry_metric_t *metric, gantry_scope_t *scope) {
     if (!metric->levels) return gantry__train_constant(scope, metric->dtype, metric->threshold);
     return gantry__train_cast(
         scope,
@@ -99,25 +94,23 @@ static const gantry_tensor_t *thresholds_of(const gantry_metric_t *metric, gantr
 }
 
 /* The predictions that are positive, of type bool. */
-static const gantry_tensor_t *find_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                             const gantry_tensor_t *predictions) {
-    const gantry_tensor_t *is_above =
+static tensor *find_positives(const gantry_metric_t *metric, gantry_scope_t *scope,
+                              tensor *predictions) {
+    tensor *is_above =
         gantry_greater(scope, as_places(metric, scope, of_class(metric, scope, predictions)),
                        thresholds_of(metric, scope));
     if (metric->k == 0) return is_above;
-    const gantry_tensor_t *is_largest =
-        of_class(metric, scope, is_in_top_k(scope, predictions, metric->k));
+    tensor *is_largest = of_class(metric, scope, is_in_top_k(scope, predictions, metric->k));
     return gantry_logical_and(scope, is_above, as_places(metric, scope, is_largest));
 }
 
 /* The weight of the places that a variable counts. */
-static const gantry_tensor_t *count_places(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                           unsigned char counted, const gantry_tensor_t *labels,
-                                           const gantry_tensor_t *positives,
-                                           const gantry_tensor_t *weights) {
+static tensor *count_places(const gantry_metric_t *metric, gantry_scope_t *scope,
+                            unsigned char counted, tensor *labels, tensor *positives,
+                            tensor *weights) {
     if (!(counted & GANTRY__TRAIN_LABEL)) labels = gantry_logical_not(scope, labels);
     if (!(counted & GANTRY__TRAIN_PREDICTION)) positives = gantry_logical_not(scope, positives);
-    const gantry_tensor_t *places =
+    tensor *places =
         gantry_cast(scope, gantry_logical_and(scope, labels, positives), metric->dtype);
     if (weights) places = gantry_mul(scope, places, weights);
     const int32_t first = 0;
@@ -126,15 +119,14 @@ static const gantry_tensor_t *count_places(const gantry_metric_t *metric, gantry
     return places ? gantry_sum(scope, places, metric->levels ? &over_places : NULL) : NULL;
 }
 
-static void confusion_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
-                           const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
-                           const gantry_tensor_t *weights,
-                           const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
+static void confusion_sums(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                           tensor *predictions, tensor *weights,
+                           tensor *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
     predictions = gantry__train_cast(scope, predictions, metric->dtype);
     if (predictions) gantry__train_fit_ranks(scope, &predictions, &labels, true);
     if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return;
     if (!top_k_fits(metric, scope, predictions) || !class_fits(metric, scope, predictions)) return;
-    const gantry_tensor_t *positives = find_positives(metric, scope, predictions);
+    tensor *positives = find_positives(metric, scope, predictions);
     labels = of_class(metric, scope, gantry__train_cast(scope, labels, GANTRY_BOOL));
     predictions = of_class(metric, scope, predictions);
     if (weights && predictions)
@@ -149,16 +141,14 @@ static void confusion_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
 
 /* ---- the result ---- */
 
-static const gantry_tensor_t *confusion_share(
-    const gantry_metric_t *metric, gantry_scope_t *scope,
-    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+static tensor *confusion_share(const gantry_metric_t *metric, gantry_scope_t *scope,
+                               tensor *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
     (void)metric;
     return gantry_div_no_nan(scope, state[0], gantry_add(scope, state[0], state[1]));
 }
 
-static const gantry_tensor_t *confusion_number(
-    const gantry_metric_t *metric, gantry_scope_t *scope,
-    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+static tensor *confusion_number(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                tensor *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
     (void)metric;
     return gantry_identity(scope, state[0]);
 }
@@ -176,9 +166,9 @@ static gantry_status_t read_thresholds(gantry_metric_t *metric, const char *call
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof options, &options, sizeof options, call));
     for (size_t i = 0; i < options.threshold_count; ++i) {
         if (!is_threshold(options.thresholds[i]))
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "%s: threshold %zu is %g; a number from 0 to 1 is accepted",
-                                      call, i, options.thresholds[i]);
+            return gantry__train_refuse(NULL,
+                                        "%s: threshold %zu is %g; a number from 0 to 1 is accepted",
+                                        call, i, options.thresholds[i]);
     }
     if (options.threshold_count == 1) metric->threshold = options.thresholds[0];
     if (options.threshold_count <= 1) return GANTRY_OK;
@@ -194,10 +184,9 @@ static gantry_metric_t *confusion_create(const gantry__train_metric_kind_t *kind
                                          const char *name, double threshold,
                                          const gantry_metric_options_t *options) {
     if (!is_threshold(threshold) && !is_no_threshold(threshold)) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: threshold is %g; a number from 0 to 1, or -INFINITY for none, is accepted", call,
-            threshold);
+        (void)gantry__train_refuse(
+            NULL, "%s: threshold is %g; a number from 0 to 1, or -INFINITY for none, is accepted",
+            call, threshold);
         return NULL;
     }
     gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);

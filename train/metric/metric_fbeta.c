@@ -8,6 +8,8 @@
 #include "train/base/keras.h"
 #include "train/loss/fit.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* Below it the largest prediction is no class. */
 #define FBETA_ZERO 1e-9
 
@@ -15,30 +17,26 @@ enum { TRUE_POSITIVES, FALSE_POSITIVES, FALSE_NEGATIVES, LABELS };
 
 /* ---- an update ---- */
 
-static const gantry_tensor_t *fbeta_number(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                           double value) {
+static tensor *fbeta_number(const gantry_metric_t *metric, gantry_scope_t *scope, double value) {
     return gantry__train_constant(scope, metric->dtype, value);
 }
 
 /* The predicted classes: those above the threshold; without one, the largest. */
-static const gantry_tensor_t *predicted(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                        const gantry_tensor_t *p) {
+static tensor *predicted(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *p) {
     static const int32_t last = -1;
     const gantry_reduce_options_t options = {
         .struct_size = sizeof options, .axes = &last, .axis_count = 1, .keep_dims = true};
     if (metric->threshold > 0)
         return gantry_greater(scope, p, fbeta_number(metric, scope, metric->threshold));
-    const gantry_tensor_t *is_largest =
-        gantry_greater_equal(scope, p, gantry_max(scope, p, &options));
-    const gantry_tensor_t *is_any =
+    tensor *is_largest = gantry_greater_equal(scope, p, gantry_max(scope, p, &options));
+    tensor *is_any =
         gantry_greater(scope, gantry_abs(scope, p), fbeta_number(metric, scope, FBETA_ZERO));
     return gantry_logical_and(scope, is_largest, is_any);
 }
 
 /* For each class, or of GANTRY_AVERAGE_MICRO all together. */
-static const gantry_tensor_t *fbeta_sum(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                        const gantry_tensor_t *values,
-                                        const gantry_tensor_t *weights) {
+static tensor *fbeta_sum(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *values,
+                         tensor *weights) {
     static const int32_t first = 0;
     const gantry_reduce_options_t options = {
         .struct_size = sizeof options, .axes = &first, .axis_count = 1};
@@ -47,8 +45,8 @@ static const gantry_tensor_t *fbeta_sum(const gantry_metric_t *metric, gantry_sc
     return gantry_sum(scope, values, metric->average == GANTRY_AVERAGE_MICRO ? NULL : &options);
 }
 
-static bool fbeta_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
-                       const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
+static bool fbeta_fits(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                       tensor *predictions) {
     const gantry_shape_t *shape = gantry_tensor_shape(predictions);
     if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return false;
     if (shape->rank == 2 && shape->dims[1] == metric->classes) return true;
@@ -58,14 +56,13 @@ static bool fbeta_fits(const gantry_metric_t *metric, gantry_scope_t *scope,
     return false;
 }
 
-static void fbeta_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
-                       const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
-                       const gantry_tensor_t *weights,
-                       const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
+static void fbeta_sums(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                       tensor *predictions, tensor *weights,
+                       tensor *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
     if (!fbeta_fits(metric, scope, labels, predictions)) return;
-    const gantry_tensor_t *y = gantry__train_cast(scope, labels, metric->dtype);
-    const gantry_tensor_t *p = gantry__train_cast(scope, predictions, metric->dtype);
-    const gantry_tensor_t *one = fbeta_number(metric, scope, 1);
+    tensor *y = gantry__train_cast(scope, labels, metric->dtype);
+    tensor *p = gantry__train_cast(scope, predictions, metric->dtype);
+    tensor *one = fbeta_number(metric, scope, 1);
     if (!y || !p) return;
     if (weights) weights = gantry__train_metric_weights(metric, scope, weights, p);
     p = gantry_cast(scope, predicted(metric, scope, p), metric->dtype);
@@ -81,35 +78,32 @@ static void fbeta_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
 /* ---- the result ---- */
 
 /* x / (y + z + epsilon); z may be NULL. */
-static const gantry_tensor_t *fbeta_share(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                          const gantry_tensor_t *x, const gantry_tensor_t *y,
-                                          const gantry_tensor_t *z) {
+static tensor *fbeta_share(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *x,
+                           tensor *y, tensor *z) {
     if (z) y = gantry_add(scope, y, z);
     return gantry_div(scope, x,
                       gantry_add(scope, y, fbeta_number(metric, scope, GANTRY__KERAS_EPSILON)));
 }
 
-static const gantry_tensor_t *fbeta_scores(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                           const gantry_tensor_t *const *state) {
+static tensor *fbeta_scores(const gantry_metric_t *metric, gantry_scope_t *scope,
+                            tensor *const *state) {
     const double square = metric->beta * metric->beta;
-    const gantry_tensor_t *precision = fbeta_share(metric, scope, state[TRUE_POSITIVES],
-                                                   state[TRUE_POSITIVES], state[FALSE_POSITIVES]);
-    const gantry_tensor_t *recall = fbeta_share(metric, scope, state[TRUE_POSITIVES],
-                                                state[TRUE_POSITIVES], state[FALSE_NEGATIVES]);
-    const gantry_tensor_t *product = gantry_mul(scope, precision, recall);
-    const gantry_tensor_t *scaled =
-        gantry_mul(scope, fbeta_number(metric, scope, square), precision);
+    tensor *precision = fbeta_share(metric, scope, state[TRUE_POSITIVES], state[TRUE_POSITIVES],
+                                    state[FALSE_POSITIVES]);
+    tensor *recall = fbeta_share(metric, scope, state[TRUE_POSITIVES], state[TRUE_POSITIVES],
+                                 state[FALSE_NEGATIVES]);
+    tensor *product = gantry_mul(scope, precision, recall);
+    tensor *scaled = gantry_mul(scope, fbeta_number(metric, scope, square), precision);
     return gantry_mul(scope, fbeta_share(metric, scope, product, scaled, recall),
                       fbeta_number(metric, scope, 1 + square));
 }
 
-static const gantry_tensor_t *fbeta_result(
-    const gantry_metric_t *metric, gantry_scope_t *scope,
-    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
-    const gantry_tensor_t *scores = fbeta_scores(metric, scope, state);
+static tensor *fbeta_result(const gantry_metric_t *metric, gantry_scope_t *scope,
+                            tensor *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    tensor *scores = fbeta_scores(metric, scope, state);
     if (!scores || metric->average == GANTRY_AVERAGE_NONE) return scores;
     if (metric->average != GANTRY_AVERAGE_WEIGHTED) return gantry_mean(scope, scores, NULL);
-    const gantry_tensor_t *shares =
+    tensor *shares =
         fbeta_share(metric, scope, state[LABELS], gantry_sum(scope, state[LABELS], NULL), NULL);
     return gantry_sum(scope, gantry_mul(scope, scores, shares), NULL);
 }
@@ -119,20 +113,19 @@ static const gantry_tensor_t *fbeta_result(
 static gantry_status_t fbeta_check(const char *call, int64_t classes, double beta,
                                    gantry_average_t average, double threshold) {
     if (classes < 1 || classes > INT32_MAX)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: classes is %lld; 1 to 2147483647 are accepted", call,
-                                  (long long)classes);
+        return gantry__train_refuse(NULL, "%s: classes is %lld; 1 to 2147483647 are accepted", call,
+                                    (long long)classes);
     if (!(beta > 0 && beta < 1e100))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: beta is %g; a number above 0 is accepted", call, beta);
+        return gantry__train_refuse(NULL, "%s: beta is %g; a number above 0 is accepted", call,
+                                    beta);
     if ((unsigned)average > GANTRY_AVERAGE_WEIGHTED)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: %d is no average; GANTRY_AVERAGE_NONE, ..._MICRO, ..._MACRO and ..._WEIGHTED are accepted",
             call, (int)average);
     if (threshold >= 0 && threshold <= 1) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%s: threshold is %g; a number above 0, up to 1, or 0 for the largest prediction, is accepted",
         call, threshold);
 }

@@ -8,9 +8,10 @@
 #include "train/loss/fit.h"
 #include "train/loss/loss_formula.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* The mean over the dimensions from `first` on; x itself if it has none. */
-static const gantry_tensor_t *mean_from(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                        int32_t first) {
+static tensor *mean_from(gantry_scope_t *scope, tensor *x, int32_t first) {
     int32_t axes[GANTRY_MAX_RANK], count = 0;
     if (!x) return NULL;
     for (int32_t d = first; d < gantry_tensor_shape(x)->rank; ++d) axes[count++] = d;
@@ -20,7 +21,7 @@ static const gantry_tensor_t *mean_from(gantry_scope_t *scope, const gantry_tens
 }
 
 /* Returns the size of the first dimension; 1 for a scalar. */
-static const gantry_tensor_t *mean_count(gantry_scope_t *scope, const gantry_tensor_t *values) {
+static tensor *mean_count(gantry_scope_t *scope, tensor *values) {
     const gantry_shape_t *shape = gantry_tensor_shape(values);
     const gantry_dtype_t dtype = gantry_tensor_dtype(values);
     const int64_t count = shape->rank ? shape->dims[0] : 1;
@@ -28,8 +29,8 @@ static const gantry_tensor_t *mean_count(gantry_scope_t *scope, const gantry_ten
     return gantry_cast(scope, gantry_size(scope, values, GANTRY_INT64), dtype);
 }
 
-static bool weights_fit(gantry_scope_t *scope, const gantry_metric_t *metric,
-                        const gantry_tensor_t *weights, const gantry_tensor_t *values) {
+static bool weights_fit(gantry_scope_t *scope, const gantry_metric_t *metric, tensor *weights,
+                        tensor *values) {
     const gantry_shape_t *w = gantry_tensor_shape(weights), *v = gantry_tensor_shape(values);
     if (w->rank <= v->rank && gantry__train_broadcasts(weights, values)) return true;
     (void)gantry__train_refuse(
@@ -40,9 +41,8 @@ static bool weights_fit(gantry_scope_t *scope, const gantry_metric_t *metric,
     return false;
 }
 
-static void mean_weighted(const gantry_metric_t *metric, gantry_scope_t *scope,
-                          const gantry_tensor_t *values, const gantry_tensor_t *weights,
-                          const gantry_tensor_t **out_values, const gantry_tensor_t **out_weights) {
+static void mean_weighted(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *values,
+                          tensor *weights, tensor **out_values, tensor **out_weights) {
     weights = gantry__train_cast(scope, weights, metric->dtype);
     if (weights) gantry__train_fit_ranks(scope, &values, &weights, true);
     if (!values || !weights) return;
@@ -54,12 +54,11 @@ static void mean_weighted(const gantry_metric_t *metric, gantry_scope_t *scope,
     *out_weights = mean_from(scope, weights, 1);
 }
 
-void gantry__train_mean_sums(const gantry_metric_t *metric, gantry_scope_t *scope,
-                             const gantry_tensor_t *labels, const gantry_tensor_t *predictions,
-                             const gantry_tensor_t *weights,
-                             const gantry_tensor_t *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
-    const gantry_tensor_t *values = metric->kind->values(metric, scope, labels, predictions);
-    const gantry_tensor_t *counted = NULL;
+void gantry__train_mean_sums(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                             tensor *predictions, tensor *weights,
+                             tensor *out_sums[GANTRY__TRAIN_METRIC_VARIABLES]) {
+    tensor *values = metric->kind->values(metric, scope, labels, predictions);
+    tensor *counted = NULL;
     if (values) values = gantry__train_cast(scope, values, metric->dtype);
     if (!values) return;
     if (weights) mean_weighted(metric, scope, values, weights, &values, &counted);
@@ -69,25 +68,22 @@ void gantry__train_mean_sums(const gantry_metric_t *metric, gantry_scope_t *scop
     out_sums[1] = counted ? gantry_sum(scope, counted, NULL) : mean_count(scope, values);
 }
 
-const gantry_tensor_t *gantry__train_mean_result(
-    const gantry_metric_t *metric, gantry_scope_t *scope,
-    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+tensor *gantry__train_mean_result(const gantry_metric_t *metric, gantry_scope_t *scope,
+                                  tensor *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
     (void)metric;
     return gantry_div_no_nan(scope, state[0], state[1]);
 }
 
 /* ---- values and losses ---- */
 
-static const gantry_tensor_t *values_given(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                           const gantry_tensor_t *labels,
-                                           const gantry_tensor_t *predictions) {
+static tensor *values_given(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                            tensor *predictions) {
     (void)metric, (void)scope, (void)labels;
     return predictions;
 }
 
-static const gantry_tensor_t *values_of_loss(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                             const gantry_tensor_t *labels,
-                                             const gantry_tensor_t *predictions) {
+static tensor *values_of_loss(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                              tensor *predictions) {
     return gantry_loss(scope, metric->loss, labels, predictions, &metric->loss_options);
 }
 
@@ -107,8 +103,8 @@ gantry_metric_t *gantry_loss_metric(gantry_loss_t loss, const gantry_loss_option
     gantry_loss_options_t read;
     if (gantry__train_loss_options(loss, loss_options, &read) != GANTRY_OK) return NULL;
     if (read.sample_weights) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "gantry_loss_metric: sample_weights of the loss are given; gantry_metric_update takes them");
         return NULL;
     }
@@ -123,9 +119,8 @@ gantry_metric_t *gantry_loss_metric(gantry_loss_t loss, const gantry_loss_option
 }
 
 /* The loss is the smaller, the more alike the directions are. */
-static const gantry_tensor_t *values_cosine(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                            const gantry_tensor_t *labels,
-                                            const gantry_tensor_t *predictions) {
+static tensor *values_cosine(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                             tensor *predictions) {
     return gantry_neg(scope, values_of_loss(metric, scope, labels, predictions));
 }
 
@@ -142,9 +137,8 @@ gantry_metric_t *gantry_cosine_similarity(const gantry_metric_options_t *options
 
 /* ---- the root of the mean of squares ---- */
 
-static const gantry_tensor_t *values_squared(const gantry_metric_t *metric, gantry_scope_t *scope,
-                                             const gantry_tensor_t *labels,
-                                             const gantry_tensor_t *predictions) {
+static tensor *values_squared(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
+                              tensor *predictions) {
     labels = gantry__train_cast(scope, labels, metric->dtype);
     predictions = gantry__train_cast(scope, predictions, metric->dtype);
     if (!labels || !predictions) return NULL;
@@ -153,9 +147,8 @@ static const gantry_tensor_t *values_squared(const gantry_metric_t *metric, gant
     return gantry_squared_difference(scope, labels, predictions);
 }
 
-static const gantry_tensor_t *root_result(
-    const gantry_metric_t *metric, gantry_scope_t *scope,
-    const gantry_tensor_t *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
+static tensor *root_result(const gantry_metric_t *metric, gantry_scope_t *scope,
+                           tensor *const state[GANTRY__TRAIN_METRIC_VARIABLES]) {
     return gantry_sqrt(scope, gantry__train_mean_result(metric, scope, state));
 }
 

@@ -200,8 +200,8 @@ static gantry_status_t mpi_communicator_begin(gantry__mpi_t *mpi,
     if (status == GANTRY_OK && !(mpi->staging = gantry__train_alloc(GANTRY__MACHINE_CHUNK, 1)))
         status = GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK && isnan(o.timeout_seconds))
-        status = gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        status = gantry__train_refuse(
+            NULL,
             "gantry_mpi_communicator: timeout_seconds is NaN; seconds, 0 for %g, and negative numbers for no end are accepted",
             DEFAULT_TIMEOUT_SECONDS);
     GANTRY__TRAIN_TRY(mpi_communicator_agree(mpi, status));

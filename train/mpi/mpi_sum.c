@@ -176,9 +176,8 @@ gantry_status_t gantry__mpi_all_reduce(void *user, void *elements, size_t count,
     const size_t each = gantry_dtype_size(dtype);
     unsigned char *at = elements;
     if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64 && dtype != GANTRY_UINT64)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_mpi_communicator: a sum of %s; float32, float64 and uint64 are accepted",
+        return gantry__train_refuse(
+            NULL, "gantry_mpi_communicator: a sum of %s; float32, float64 and uint64 are accepted",
             gantry_dtype_name(dtype));
     if (mpi->communicator.size == 1) return GANTRY_OK;
     GANTRY__TRAIN_TRY(check_whole(mpi));

@@ -111,8 +111,8 @@ static gantry_status_t say_op(const gantry_numerics_t *numerics, const gantry_ob
     const gantry_tensor_t *x = o->outputs[output];
     say_where(numerics, where);
     say_inputs(o, inputs);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%sop %s made %lld NaN, %lld +Inf and %lld -Inf among the %lld elements of output %zu, %s %s; its inputs: %s",
         where, o->function ? gantry_function_name(o->function) : o->op, (long long)counts->nans,
         (long long)counts->plus, (long long)counts->minus, (long long)counts->elements, output,
@@ -124,8 +124,8 @@ static gantry_status_t say_variable(const gantry_numerics_t *numerics,
     char where[WHERE_BYTES];
     const gantry_tensor_t *x = o->outputs[0];
     say_where(numerics, where);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%svariable %s has %lld NaN, %lld +Inf and %lld -Inf among its %lld elements, %s %s; finite numbers are accepted",
         where, gantry_variable_name(o->variable), (long long)counts->nans, (long long)counts->plus,
         (long long)counts->minus, (long long)counts->elements,

@@ -160,10 +160,9 @@ static gantry_status_t compare_tell_failure(const gantry_communicator_t *c,
 
 static gantry_status_t fail_at_line(const gantry_communicator_t *c, size_t rank, const char *line,
                                     const char *root) {
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s has %s; %s has %s; all processes train alike",
-                              gantry__name_rank(c, rank).text, *line ? line : "nothing more",
-                              gantry__name_rank(c, 0).text, *root ? root : "nothing more");
+    return gantry__train_refuse(NULL, "%s has %s; %s has %s; all processes train alike",
+                                gantry__name_rank(c, rank).text, *line ? line : "nothing more",
+                                gantry__name_rank(c, 0).text, *root ? root : "nothing more");
 }
 
 static gantry_status_t compare_tell_difference(const gantry_communicator_t *c,

@@ -54,8 +54,7 @@ static gantry_status_t make_copy(gantry_mirrored_variable_t *variable, gantry_sc
 }
 
 gantry_mirrored_variable_t *gantry_mirrored_variable(const gantry_strategy_t *strategy,
-                                                     gantry_scope_t *scope,
-                                                     const gantry_tensor_t *initial,
+                                                     gantry_scope_t *scope, tensor *initial,
                                                      const char *name,
                                                      gantry_aggregation_t aggregation) {
     if (check_new(strategy, scope, initial, aggregation) != GANTRY_OK) return NULL;
@@ -127,8 +126,7 @@ static void assign_all(const gantry_mirrored_variable_t *variable, gantry_scope_
 }
 
 gantry_status_t gantry_mirrored_variable_assign(gantry_mirrored_variable_t *variable,
-                                                gantry_scope_t *scope,
-                                                const gantry_tensor_t *const *values) {
+                                                gantry_scope_t *scope, tensor *const *values) {
     if (!variable)
         return gantry__train_fail_null(scope, "gantry_mirrored_variable_assign", "variable", "one");
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_mirrored_variable_assign");

@@ -12,9 +12,8 @@ static gantry_status_t strategy_add_device(gantry_strategy_t *strategy,
     const char *name = gantry_logical_device_full_name(device);
     for (size_t i = 0; i < strategy->count; ++i) {
         if (strcmp(strategy->devices[i], name) == 0)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "No duplicates allowed in `devices` argument: %s occurs twice", name);
+            return gantry__train_refuse(
+                NULL, "No duplicates allowed in `devices` argument: %s occurs twice", name);
     }
     strategy->devices[strategy->count] = gantry__train_strdup(name);
     if (!strategy->devices[strategy->count]) return GANTRY_RESOURCE_EXHAUSTED;
@@ -98,9 +97,8 @@ static gantry_status_t add_default(gantry_strategy_t *strategy, gantry_runtime_t
     strategy->devices = NULL;
     GANTRY__TRAIN_TRY(strategy_add_all(strategy, runtime, "CPU"));
     if (strategy->count > 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "Got an empty `devices` list and unable to recognize any local devices.");
+    return gantry__train_refuse(
+        NULL, "Got an empty `devices` list and unable to recognize any local devices.");
 }
 
 /* ---- named devices ---- */
@@ -113,8 +111,8 @@ static gantry_status_t strategy_check_type(const char *name) {
     const size_t length = strcspn(type, ":/");
     for (size_t i = 0; i < length; ++i) {
         if (type[i] >= 'a' && type[i] <= 'z')
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "Device type '%.*s' must be all-caps.", (int)length, type);
+            return gantry__train_refuse(NULL, "Device type '%.*s' must be all-caps.", (int)length,
+                                        type);
     }
     return GANTRY_OK;
 }
@@ -126,8 +124,7 @@ static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *
     for (size_t i = 0; i < count; ++i) {
         const gantry_logical_device_t *device;
         if (!names[i])
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "gantry_mirrored_strategy: device %zu is NULL", i);
+            return gantry__train_refuse(NULL, "gantry_mirrored_strategy: device %zu is NULL", i);
         GANTRY__TRAIN_TRY(strategy_check_type(names[i]));
         GANTRY__TRAIN_TRY(gantry_find_logical_device(runtime, names[i], &device));
         GANTRY__TRAIN_TRY(strategy_add_device(strategy, device));
@@ -141,8 +138,7 @@ static gantry_status_t strategy_fill(gantry_strategy_t *strategy, gantry_runtime
         return gantry__train_fail_null(NULL, "gantry_mirrored_strategy", "runtime",
                                        "one from gantry_runtime_create");
     if (!devices) return add_default(strategy, runtime);
-    if (count == 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "Must specify at least one device.");
+    if (count == 0) return gantry__train_refuse(NULL, "Must specify at least one device.");
     return add_named(strategy, runtime, devices, count);
 }
 
@@ -168,13 +164,13 @@ static gantry_status_t copy_communicator(const gantry_communicator_t *given,
     GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
                                             "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_multi_worker_strategy: the communicator's %s is NULL; a function is accepted",
             c->all_reduce ? "broadcast" : "all_reduce");
     if (c->size == 0 || c->rank >= c->size || c->local_rank >= c->size)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_multi_worker_strategy: rank %zu, local rank %zu, of %zu processes; ranks below the number are accepted",
             c->rank, c->local_rank, c->size);
     return GANTRY_OK;

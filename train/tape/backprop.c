@@ -27,6 +27,8 @@
 #include "train/tape/slices.h"
 #include "train/tape/tape_state.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* Slices that a rule gave. */
 typedef struct part_t {
     uint32_t number; /* of the tensor */
@@ -35,14 +37,14 @@ typedef struct part_t {
 
 /* Where gradients go: one of both. */
 typedef struct results_t {
-    const gantry_tensor_t **dense;
+    tensor **dense;
     gantry_gradient_t *any;
 } results_t;
 
 /* The gradient that is requested. */
 typedef struct goal_t {
-    const gantry_tensor_t *const *targets;
-    const gantry_tensor_t *const *target_gradients;
+    tensor *const *targets;
+    tensor *const *target_gradients;
     size_t target_count;
     bool is_ones; /* the gradient of a target where none is given; else nothing comes from it */
     const gantry_source_t *sources;
@@ -59,7 +61,7 @@ typedef struct backprop_t {
     bool *takes_slices; /* NULL: no tensor does */
     part_t *parts;
     size_t part_count, part_capacity;
-    const gantry_tensor_t **dy, **dx; /* for one rule */
+    tensor **dy, **dx; /* for one rule */
     bool *wants;
     gantry__rule_slices_t *slices;
     size_t most_inputs, most_outputs;
@@ -144,7 +146,7 @@ static void need_all(backprop_t *b) {
 
 /* Adds a gradient that a rule computed to that of a tensor. */
 static gantry_status_t add_gradient(backprop_t *b, gantry_scope_t *scope, uint32_t number,
-                                    const gantry_tensor_t *gradient) {
+                                    tensor *gradient) {
     gantry_tensor_t **sum = &b->gradients[number];
     if (*sum) gradient = gantry_add(scope, *sum, gradient);
     if (!gradient) return gantry_scope_status(scope);
@@ -156,7 +158,7 @@ static gantry_status_t add_gradient(backprop_t *b, gantry_scope_t *scope, uint32
 /* Describes an input of a record. A variable that a body reads has no tensor. */
 static void describe_input(const gantry__record_t *record, size_t input, gantry_dtype_t *out_dtype,
                            const gantry_shape_t **out_shape) {
-    const gantry_tensor_t *x = record->tensors[input];
+    tensor *x = record->tensors[input];
     const gantry_variable_t *variable = x ? NULL : record->variables[input - record->given_count];
     *out_dtype = x ? gantry_tensor_dtype(x) : gantry_variable_dtype(variable);
     *out_shape = x ? gantry_tensor_shape(x) : gantry_variable_shape(variable);
@@ -171,7 +173,7 @@ static bool may_be_alike(const gantry_shape_t *a, const gantry_shape_t *b) {
 }
 
 static gantry_status_t backprop_check_gradient(const gantry__record_t *record, size_t input,
-                                               const gantry_tensor_t *gradient) {
+                                               tensor *gradient) {
     const gantry_shape_t *given = gantry_tensor_shape(gradient), *shape;
     gantry_dtype_t dtype;
     describe_input(record, input, &dtype, &shape);
@@ -179,10 +181,9 @@ static gantry_status_t backprop_check_gradient(const gantry__record_t *record, s
     char got[256], accepted[256];
     (void)gantry_shape_format(given, got, sizeof got);
     (void)gantry_shape_format(shape, accepted, sizeof accepted);
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "the gradient of op %s for input %zu is %s%s; %s%s is accepted",
-                              record->op, input, gantry_dtype_name(gantry_tensor_dtype(gradient)),
-                              got, gantry_dtype_name(dtype), accepted);
+    return gantry__train_refuse(
+        NULL, "the gradient of op %s for input %zu is %s%s; %s%s is accepted", record->op, input,
+        gantry_dtype_name(gantry_tensor_dtype(gradient)), got, gantry_dtype_name(dtype), accepted);
 }
 
 static gantry_status_t keep_slices(backprop_t *b, uint32_t number,
@@ -285,8 +286,7 @@ static gantry_status_t backprop_step_back(backprop_t *b, const gantry__record_t 
 
 /* ---- the target and the sources ---- */
 
-static gantry_status_t seed(backprop_t *b, const gantry_tensor_t *target,
-                            const gantry_tensor_t *gradient, bool is_ones) {
+static gantry_status_t seed(backprop_t *b, tensor *target, tensor *gradient, bool is_ones) {
     gantry_scope_t *scope = b->tape->scope;
     const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, target);
     if (number == GANTRY__POINTER_MAP_NONE) return GANTRY_OK; /* it depends on no source */
@@ -297,33 +297,31 @@ static gantry_status_t seed(backprop_t *b, const gantry_tensor_t *target,
 }
 
 /* The sum over all reads of a variable. */
-static const gantry_tensor_t *sum_reads(backprop_t *b, const gantry_variable_t *variable) {
-    const gantry_tensor_t *sum = NULL;
+static tensor *sum_reads(backprop_t *b, const gantry_variable_t *variable) {
+    tensor *sum = NULL;
     for (size_t i = 0; i < b->tape->read_count; ++i) {
         const gantry__read_t *read = &b->tape->reads[i];
-        const gantry_tensor_t *gradient = b->gradients[read->number];
+        tensor *gradient = b->gradients[read->number];
         if (read->variable != variable || !gradient) continue;
         sum = sum ? gantry_add(b->tape->scope, sum, gradient) : gradient;
     }
     return sum;
 }
 
-static const gantry_tensor_t *backprop_make_zeros(gantry_scope_t *scope,
-                                                  const gantry_source_t *source) {
+static tensor *backprop_make_zeros(gantry_scope_t *scope, const gantry_source_t *source) {
     if (source->tensor) return gantry_zeros_like(scope, source->tensor);
     return gantry_zeros(scope, gantry_variable_dtype(source->variable),
                         *gantry_variable_shape(source->variable));
 }
 
-static const gantry_tensor_t *dense_of(backprop_t *b, const gantry_source_t *source) {
+static tensor *dense_of(backprop_t *b, const gantry_source_t *source) {
     if (!source->tensor) return sum_reads(b, source->variable);
     const uint32_t number = gantry__pointer_map_find(&b->tape->numbers, source->tensor);
     return number == GANTRY__POINTER_MAP_NONE ? NULL : b->gradients[number];
 }
 
-static const gantry_tensor_t *backprop_hand_out(gantry_scope_t *scope,
-                                                const gantry_tensor_t *gradient,
-                                                const gantry_source_t *source, bool zeros) {
+static tensor *backprop_hand_out(gantry_scope_t *scope, tensor *gradient,
+                                 const gantry_source_t *source, bool zeros) {
     if (gradient) return gantry_identity(scope, gradient);
     return zeros ? backprop_make_zeros(scope, source) : NULL;
 }
@@ -340,10 +338,10 @@ static bool is_of_source(const backprop_t *b, uint32_t number, const gantry_sour
 }
 
 /* Joins the source's parts; list must have room for two tensors of each part. */
-static void backprop_join_parts(backprop_t *b, const gantry_source_t *source,
-                                const gantry_tensor_t **list, gantry_gradient_t *out) {
+static void backprop_join_parts(backprop_t *b, const gantry_source_t *source, tensor **list,
+                                gantry_gradient_t *out) {
     gantry_scope_t *scope = b->tape->scope;
-    const gantry_tensor_t **values = list, **indices = list + b->part_count;
+    tensor **values = list, **indices = list + b->part_count;
     size_t count = 0;
     bool is_wide = false;
     for (size_t i = 0; i < b->part_count; ++i) {
@@ -362,8 +360,8 @@ static void backprop_join_parts(backprop_t *b, const gantry_source_t *source,
 static gantry_status_t hand_over_any(backprop_t *b, const gantry_source_t *source, bool zeros,
                                      gantry_gradient_t *out) {
     gantry_scope_t *scope = b->tape->scope;
-    const gantry_tensor_t *dense = dense_of(b, source),
-                          **list = gantry__train_alloc(2 * b->part_count, sizeof *list);
+    tensor *dense = dense_of(b, source),
+           **list = gantry__train_alloc(2 * b->part_count, sizeof *list);
     if (!list) return GANTRY_RESOURCE_EXHAUSTED;
     out->shape = source->tensor ? *gantry_tensor_shape(source->tensor)
                                 : *gantry_variable_shape(source->variable);
@@ -436,10 +434,10 @@ static gantry_status_t backprop_compute(gantry_tape_t *tape, const goal_t *goal)
     return status;
 }
 
-gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_t *const *targets,
-                                       const gantry_tensor_t *const *target_gradients,
-                                       size_t target_count, const gantry_source_t *sources,
-                                       size_t source_count, const gantry_tensor_t **out_gradients) {
+gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, tensor *const *targets,
+                                       tensor *const *target_gradients, size_t target_count,
+                                       const gantry_source_t *sources, size_t source_count,
+                                       tensor **out_gradients) {
     const goal_t goal = {.targets = targets,
                          .target_gradients = target_gradients,
                          .target_count = target_count,
@@ -452,8 +450,8 @@ gantry_status_t gantry__tape_gradients(gantry_tape_t *tape, const gantry_tensor_
 
 /* ---- the public calls ---- */
 
-static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tensor_t *target,
-                                    const gantry_tensor_t *gradient, const char *call) {
+static gantry_status_t check_target(const gantry_tape_t *tape, tensor *target, tensor *gradient,
+                                    const char *call) {
     if (!target)
         return gantry__train_refuse(tape->scope, "%s: the target is NULL; a tensor is accepted",
                                     call);
@@ -472,19 +470,18 @@ static gantry_status_t check_target(const gantry_tape_t *tape, const gantry_tens
 
 /* Compares sizes in a trace, where those of the target or of its gradient depend on data: each call
  * must compare them, as AddN does, before it uses the gradient. */
-static const gantry_tensor_t *match_target(const gantry_tape_t *tape, const gantry_tensor_t *target,
-                                           const gantry_tensor_t *gradient) {
+static tensor *match_target(const gantry_tape_t *tape, tensor *target, tensor *gradient) {
     if (!gradient || (gantry_tensor_elements(target) >= 0 && gantry_tensor_elements(gradient) >= 0))
         return gradient;
-    const gantry_tensor_t *both[] = {gantry_zeros_like(tape->scope, gradient),
-                                     gantry_zeros_like(tape->scope, target)};
-    const gantry_tensor_t *check = gantry_add_n(tape->scope, both, 2);
+    tensor *both[] = {gantry_zeros_like(tape->scope, gradient),
+                      gantry_zeros_like(tape->scope, target)};
+    tensor *check = gantry_add_n(tape->scope, both, 2);
     gantry_scope_t *after = check ? gantry_scope_begin_after(tape->scope, &check, 1) : NULL;
     if (!after) {
         if (check) (void)gantry__train_no_inner(tape->scope);
         return NULL;
     }
-    const gantry_tensor_t *kept = gantry_scope_keep(after, gantry_identity(after, gradient));
+    tensor *kept = gantry_scope_keep(after, gantry_identity(after, gradient));
     (void)gantry__train_hand_on(tape->scope, gantry_scope_end(after));
     return kept;
 }
@@ -520,9 +517,9 @@ gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call) 
                            call));
 }
 
-static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tensor_t *target,
-                                         const gantry_tensor_t *target_gradient,
-                                         const gantry_source_t *sources, size_t source_count,
+static gantry_status_t check_and_compute(gantry_tape_t *tape, tensor *target,
+                                         tensor *target_gradient, const gantry_source_t *sources,
+                                         size_t source_count,
                                          const gantry_gradient_options_t *options,
                                          const results_t *out, const char *call) {
     gantry_gradient_options_t chosen;
@@ -554,29 +551,28 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, const gantry_tenso
     return gantry__train_hand_on(scope, status);
 }
 
-gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, const gantry_tensor_t *target,
-                                     const gantry_tensor_t *target_gradient,
+gantry_status_t gantry_tape_gradient(gantry_tape_t *tape, tensor *target, tensor *target_gradient,
                                      const gantry_source_t *sources, size_t source_count,
                                      const gantry_gradient_options_t *options,
-                                     const gantry_tensor_t **out_gradients) {
+                                     tensor **out_gradients) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     return gantry__tape_gradient_as(tape, target, target_gradient, sources, source_count, options,
                                     out_gradients, "gantry_tape_gradient");
 }
 
-gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tensor_t *target,
-                                         const gantry_tensor_t *target_gradient,
-                                         const gantry_source_t *sources, size_t source_count,
+gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, tensor *target,
+                                         tensor *target_gradient, const gantry_source_t *sources,
+                                         size_t source_count,
                                          const gantry_gradient_options_t *options,
-                                         const gantry_tensor_t **out_gradients, const char *call) {
+                                         tensor **out_gradients, const char *call) {
     for (size_t i = 0; out_gradients && i < source_count; ++i) out_gradients[i] = NULL;
     return check_and_compute(tape, target, target_gradient, sources, source_count, options,
                              &(results_t){.dense = out_gradients}, call);
 }
 
-gantry_status_t gantry_tape_gradient_slices(gantry_tape_t *tape, const gantry_tensor_t *target,
-                                            const gantry_tensor_t *target_gradient,
-                                            const gantry_source_t *sources, size_t source_count,
+gantry_status_t gantry_tape_gradient_slices(gantry_tape_t *tape, tensor *target,
+                                            tensor *target_gradient, const gantry_source_t *sources,
+                                            size_t source_count,
                                             const gantry_gradient_options_t *options,
                                             gantry_gradient_t *out_gradients) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
@@ -624,8 +620,7 @@ static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t
     return GANTRY_OK;
 }
 
-static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape,
-                                  const gantry_tensor_t *target) {
+static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape, tensor *target) {
     GANTRY__TRAIN_TRY(backprop_find_uses(tape));
     GANTRY__TRAIN_TRY(backprop_init(&steps->pass, tape, false));
     steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
@@ -637,7 +632,7 @@ static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape
     return seed(&steps->pass, target, NULL, true);
 }
 
-gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, const gantry_tensor_t *target,
+gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, tensor *target,
                                        const gantry_source_t *sources, size_t count,
                                        gantry__backprop_t **out_backprop) {
     gantry__backprop_t *steps = gantry__train_alloc(1, sizeof *steps);
@@ -675,7 +670,7 @@ void gantry__backprop_order(const gantry__backprop_t *backprop, size_t *out_orde
 }
 
 gantry_status_t gantry__backprop_until(gantry__backprop_t *backprop, size_t source,
-                                       const gantry_tensor_t **out_gradient) {
+                                       tensor **out_gradient) {
     backprop_t *pass = &backprop->pass;
     *out_gradient = NULL;
     while (backprop->done > backprop->ready_at[source])

@@ -130,13 +130,13 @@ static gantry_status_t jacobian_check_result(const jacobian_t *j, size_t i) {
             "%s: source %zu has shape %s; sizes that do not depend on data are accepted", j->call,
             i, text);
     if (j->samples > 0 && (source->rank == 0 || source->dims[0] != j->samples))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: the source has shape %s, the target %s; the same first dimension is accepted",
             j->call, text, wanted);
     if (add_dims(&shape, source, j->samples > 0)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%s: the target has shape %s, source %zu %s; %d dimensions of both together are accepted",
         j->call, wanted, i, text, GANTRY_MAX_RANK);
 }
@@ -152,14 +152,14 @@ static gantry_status_t jacobian_check_target(jacobian_t *j, bool is_batch) {
             "%s: the target has shape %s; sizes that do not depend on data are accepted", j->call,
             text);
     if (is_batch && (shape->rank == 0 || shape->dims[0] == 0))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: the target has shape %s; a first dimension of samples, 1 and more, is accepted",
             j->call, text);
     if (elements > INT32_MAX)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: the target has shape %s; fewer than 2^31 elements are accepted", j->call, text);
+        return gantry__train_refuse(
+            NULL, "%s: the target has shape %s; fewer than 2^31 elements are accepted", j->call,
+            text);
     j->samples = is_batch ? shape->dims[0] : 0;
     j->passes = is_batch ? elements / j->samples : elements;
     return GANTRY_OK;
@@ -169,9 +169,8 @@ static gantry_status_t jacobian_check_sources(const jacobian_t *j) {
     for (size_t i = 0; i < j->source_count; ++i) {
         const gantry_source_t *source = &j->sources[i];
         if (!source->tensor == !source->variable)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "%s: source %zu has %s; a tensor or a variable is accepted", j->call, i,
+            return gantry__train_refuse(
+                NULL, "%s: source %zu has %s; a tensor or a variable is accepted", j->call, i,
                 source->tensor ? "both a tensor and a variable" : "neither tensor nor variable");
         GANTRY__TRAIN_TRY(jacobian_check_result(j, i));
     }
@@ -216,21 +215,19 @@ static gantry_status_t jacobian_check_call(jacobian_t *j, bool is_batch, tensor 
     j->was_persistent = j->tape->is_persistent;
     gantry_status_t status = GANTRY_OK;
     if (!j->target)
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: the target is NULL; %s", j->call,
-                                    what);
+        status = gantry__train_refuse(NULL, "%s: the target is NULL; %s", j->call, what);
     else if (j->source_count > 0 && (!j->sources || !out_jacobians))
-        status = gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                    "%s: %s is NULL; an array of %zu is accepted", j->call,
-                                    j->sources ? "out_jacobians" : "sources", j->source_count);
+        status = gantry__train_refuse(NULL, "%s: %s is NULL; an array of %zu is accepted", j->call,
+                                      j->sources ? "out_jacobians" : "sources", j->source_count);
     if (status == GANTRY_OK) status = jacobian_check_target(j, is_batch);
     if (status == GANTRY_OK) status = jacobian_check_sources(j);
     return gantry__train_hand_on(j->outer, status);
 }
 
-gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t *target,
+gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, tensor *target,
                                      const gantry_source_t *sources, size_t source_count,
                                      const gantry_gradient_options_t *options,
-                                     const gantry_tensor_t **out_jacobians) {
+                                     tensor **out_jacobians) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     jacobian_t j = {.tape = tape,
                     .target = target,
@@ -243,9 +240,7 @@ gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, const gantry_tensor_t 
     return jacobian_compute(&j, out_jacobians);
 }
 
-const gantry_tensor_t *gantry_tape_batch_jacobian(gantry_tape_t *tape,
-                                                  const gantry_tensor_t *target,
-                                                  const gantry_tensor_t *source) {
+tensor *gantry_tape_batch_jacobian(gantry_tape_t *tape, tensor *target, tensor *source) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
     const gantry_source_t sources = {.tensor = source};

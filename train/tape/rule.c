@@ -7,6 +7,8 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- finding ---- */
 
 static const gantry__rule_t *const tables[] = {
@@ -76,33 +78,28 @@ bool gantry_op_is_differentiable(const char *op) {
 
 /* ---- ops ---- */
 
-const gantry_tensor_t *gantry__rule_op(const gantry__rule_call_t *c, const char *op,
-                                       const gantry_tensor_t *const *inputs, size_t input_count,
-                                       const gantry_attr_value_t *attrs, size_t attr_count) {
-    const gantry_tensor_t *output = NULL;
+tensor *gantry__rule_op(const gantry__rule_call_t *c, const char *op, tensor *const *inputs,
+                        size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count) {
+    tensor *output = NULL;
     size_t count = 1;
     (void)gantry_op_call(c->scope, op, inputs, input_count, attrs, attr_count, &output, &count);
     return output;
 }
 
-const gantry_tensor_t *gantry__rule_op2(const gantry__rule_call_t *c, const char *op,
-                                        const gantry_tensor_t *first,
-                                        const gantry_tensor_t *second) {
-    return gantry__rule_op(c, op, (const gantry_tensor_t *[]){first, second}, 2, NULL, 0);
+tensor *gantry__rule_op2(const gantry__rule_call_t *c, const char *op, tensor *first,
+                         tensor *second) {
+    return gantry__rule_op(c, op, (tensor *[]){first, second}, 2, NULL, 0);
 }
 
-const gantry_tensor_t *gantry__rule_scalar(const gantry__rule_call_t *c,
-                                           const gantry_tensor_t *like, double value) {
+tensor *gantry__rule_scalar(const gantry__rule_call_t *c, tensor *like, double value) {
     return like ? gantry__train_constant(c->scope, gantry_tensor_dtype(like), value) : NULL;
 }
 
-const gantry_tensor_t *gantry__rule_scale(const gantry__rule_call_t *c, const gantry_tensor_t *x,
-                                          double value) {
+tensor *gantry__rule_scale(const gantry__rule_call_t *c, tensor *x, double value) {
     return x ? gantry_mul(c->scope, x, gantry__rule_scalar(c, x, value)) : NULL;
 }
 
-const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, const int64_t *values,
-                                              size_t count) {
+tensor *gantry__rule_host_ints(const gantry__rule_call_t *c, const int64_t *values, size_t count) {
     int32_t narrow[4 * GANTRY_MAX_RANK];
     gantry_scope_t *host = gantry_scope_begin_in(c->scope, "/CPU:0");
     if (!host) {
@@ -110,7 +107,7 @@ const gantry_tensor_t *gantry__rule_host_ints(const gantry__rule_call_t *c, cons
         return NULL;
     }
     for (size_t i = 0; i < count; ++i) narrow[i] = (int32_t)values[i];
-    const gantry_tensor_t *kept =
+    tensor *kept =
         gantry_scope_keep(host, gantry_constant(host, GANTRY_INT32, GANTRY_SHAPE((int64_t)count),
                                                 narrow, count * sizeof *narrow));
     (void)gantry_scope_end(host);

@@ -7,7 +7,7 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- shapes ---- */
 
-int32_t gantry__rule_open_sizes(const gantry_tensor_t *x) {
+int32_t gantry__rule_open_sizes(tensor *x) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     int32_t count = 0;
     for (int32_t d = 0; d < shape->rank; ++d) count += shape->dims[d] < 0;
@@ -95,7 +95,7 @@ tensor *gantry__rule_reshape_by(const gantry__rule_call_t *c, tensor *x,
 
 bool gantry__rule_knows_ints(const gantry__rule_call_t *c, size_t input, int64_t *out, size_t room,
                              size_t *out_count) {
-    const gantry_tensor_t *x = c->x[input];
+    tensor *x = c->x[input];
     const int64_t count = gantry_tensor_elements(x);
     int32_t narrow[4 * GANTRY_MAX_RANK];
     *out_count = 0;
@@ -158,7 +158,7 @@ tensor *gantry__rule_put_back(const gantry__rule_call_t *c, tensor *dy, tensor *
 /* ---- broadcasting ---- */
 
 /* Whether a size of an operand depends on data, and another operand might repeat it. */
-static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t *operand) {
+static bool may_be_repeated(const gantry__rule_call_t *c, tensor *operand) {
     const gantry_shape_t *shape = gantry_tensor_shape(operand);
     for (size_t i = 0; i < c->record->input_count; ++i) {
         const gantry_shape_t *other = gantry_tensor_shape(c->x[i]);
@@ -170,23 +170,18 @@ static bool may_be_repeated(const gantry__rule_call_t *c, const gantry_tensor_t 
     return false;
 }
 
-const gantry_tensor_t *gantry__rule_sum_open(const gantry__rule_call_t *c,
-                                             const gantry_tensor_t *gradient,
-                                             const gantry_tensor_t *like) {
-    const gantry_tensor_t *axes[2] = {NULL, NULL};
-    const gantry_tensor_t *shapes[] = {gantry_shape(c->scope, like, GANTRY_INT32),
-                                       gantry_shape(c->scope, gradient, GANTRY_INT32)};
+tensor *gantry__rule_sum_open(const gantry__rule_call_t *c, tensor *gradient, tensor *like) {
+    tensor *axes[2] = {NULL, NULL};
+    tensor *shapes[] = {gantry_shape(c->scope, like, GANTRY_INT32),
+                        gantry_shape(c->scope, gradient, GANTRY_INT32)};
     const gantry_attr_value_t keep = {.name = "keep_dims", .kind = GANTRY_ATTR_BOOL, .i = true};
     size_t count = 2;
     (void)gantry_op_call(c->scope, "BroadcastGradientArgs", shapes, 2, NULL, 0, axes, &count);
-    const gantry_tensor_t *sum =
-        gantry__rule_op(c, "Sum", (const gantry_tensor_t *[]){gradient, axes[0]}, 2, &keep, 1);
+    tensor *sum = gantry__rule_op(c, "Sum", (tensor *[]){gradient, axes[0]}, 2, &keep, 1);
     return gantry__rule_reshape_like(c, sum, like);
 }
 
-const gantry_tensor_t *gantry__rule_sum_to(const gantry__rule_call_t *c,
-                                           const gantry_tensor_t *gradient,
-                                           const gantry_tensor_t *like) {
+tensor *gantry__rule_sum_to(const gantry__rule_call_t *c, tensor *gradient, tensor *like) {
     if (!gradient) return NULL;
     if (may_be_repeated(c, like)) return gantry__rule_sum_open(c, gradient, like);
     const gantry_shape_t *from = gantry_tensor_shape(gradient), *to = gantry_tensor_shape(like);
