@@ -78,10 +78,10 @@ gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,
                                   const gantry_tensor_t *const *arguments,
                                   gantry_tensor_t **outputs);
 
-/* ---- for frame_block.c, frame_eager.c, frame_fault.c, frame_lanes.c, frame_overwrite.c,
- * frame_profile.c, frame_replay.c ---- */
+/* ---- for the files of this room ---- */
 
-/* Runs one action of a call. Different actions may run on several threads at a time. */
+/* Runs one action of a call: frame_action.c. Different actions may run on several threads at a
+ * time. */
 gantry_status_t gantry__frame_do(gantry__frame_t *frame, const gantry__action_t *action,
                                  const gantry_tensor_t *const *arguments);
 /* Runs one action without a record in a profile, and without the node's name in front of an

@@ -57,7 +57,6 @@ static void print_eager_place(const gantry__fault_place_t *place, char *out) {
 static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__action_t *action,
                                  const gantry__node_t *node, eager_run_t *run) {
     gantry_scope_t scope;
-    size_t count = node->output_count;
     const eager_place_t place = {{print_eager_place, true}, frame, action};
     gantry__scope_begin_parts(&scope, frame->scope, node->op);
     scope.composed = NULL;
@@ -66,9 +65,16 @@ static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__action_t 
     scope.chooser = NULL;
     scope.tag = node->tag;
     scope.place = &place.place;
-    gantry_status_t status = gantry__run_op_into(
-        &scope, node->op, (const gantry_tensor_t *const *)run->inputs, node->input_count,
-        run->attrs, node->op->attr_count, NULL, run->outputs, &count);
+    const gantry__op_request_t request = {
+        .op = node->op,
+        .inputs = (const gantry_tensor_t *const *)run->inputs,
+        .input_count = node->input_count,
+        .attrs = run->attrs,
+        .attr_count = node->op->attr_count,
+        .outputs = run->outputs,
+        .room = node->output_count,
+    };
+    gantry_status_t status = gantry__run_op(&scope, &request, NULL);
     for (uint32_t i = 0; status == GANTRY_OK && i < node->output_count; ++i)
         run->results[i] = gantry__scope_take(&scope, run->outputs[i]);
     gantry__scope_end_parts(&scope);

@@ -72,7 +72,6 @@ const gantry_tensor_t *gantry__node_compute(gantry_scope_t *scope, const gantry_
                                             const gantry_tensor_t *const *inputs) {
     const gantry_tensor_t *output;
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
-    size_t count = 1;
     for (uint32_t i = 0; i < node->op->attr_count; ++i) {
         const gantry_attr_t *attr = &node->attrs[i];
         attrs[i] = (gantry_attr_value_t){.name = attr->name,
@@ -84,9 +83,14 @@ const gantry_tensor_t *gantry__node_compute(gantry_scope_t *scope, const gantry_
     }
     scope->wish = node->wish;
     scope->tag = node->tag;
-    if (gantry__run_op_into(scope, node->op, inputs, node->input_count, attrs, node->op->attr_count,
-                            NULL, &output, &count) != GANTRY_OK)
-        return NULL;
+    const gantry__op_request_t request = {.op = node->op,
+                                          .inputs = inputs,
+                                          .input_count = node->input_count,
+                                          .attrs = attrs,
+                                          .attr_count = node->op->attr_count,
+                                          .outputs = &output,
+                                          .room = 1};
+    if (gantry__run_op(scope, &request, NULL) != GANTRY_OK) return NULL;
     /* an error that a device would report later must not hide in a constant */
     return output->fault_count == 0 ? output : NULL;
 }

@@ -41,7 +41,15 @@ static const gantry__op_def_t positive = {
 static gantry_status_t run_wrong(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t wrong,
                                  const gantry_tensor_t **outputs) {
     const gantry_attr_value_t attr = {.name = "wrong", .kind = GANTRY_ATTR_INT, .i = wrong};
-    return gantry__run_op(scope, &positive, &x, 1, &attr, 1, NULL, outputs);
+    return gantry__run_op(scope,
+                          &(gantry__op_request_t){.op = &positive,
+                                                  .inputs = &x,
+                                                  .input_count = 1,
+                                                  .attrs = &attr,
+                                                  .attr_count = 1,
+                                                  .outputs = outputs,
+                                                  .room = positive.output_count},
+                          NULL);
 }
 
 static gantry_status_t run_positive(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -196,8 +204,12 @@ TEST(size_left_open_without_the_flag_is_refused) {
     gantry__op_def_t unmarked = positive;
     unmarked.flags = 0;
     const gantry_tensor_t *out[2], *x = F32(scope, 1);
-    assert_int_equal(gantry__run_op(scope, &unmarked, &x, 1, NULL, 0, NULL, out),
-                     GANTRY_INVALID_ARGUMENT);
+    const gantry__op_request_t request = {.op = &unmarked,
+                                          .inputs = &x,
+                                          .input_count = 1,
+                                          .outputs = out,
+                                          .room = unmarked.output_count};
+    assert_int_equal(gantry__run_op(scope, &request, NULL), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "[-1]");
     expect_ended_well(scope);
     runtime_fixture_close(&f);

@@ -32,7 +32,15 @@ static const gantry__op_def_t copies = {
 static gantry_status_t run_copies(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num,
                                   const gantry_tensor_t **outputs, size_t *count) {
     const gantry_attr_value_t attr = {.name = "num", .kind = GANTRY_ATTR_INT, .i = num};
-    return gantry__run_op_into(scope, &copies, &x, 1, &attr, 1, NULL, outputs, count);
+    return gantry__run_op(scope,
+                          &(gantry__op_request_t){.op = &copies,
+                                                  .inputs = &x,
+                                                  .input_count = 1,
+                                                  .attrs = &attr,
+                                                  .attr_count = 1,
+                                                  .outputs = outputs,
+                                                  .room = *count},
+                          count);
 }
 
 TEST(attribute_counts_the_outputs) {
@@ -86,9 +94,9 @@ TEST(wrong_number_is_refused) {
     expect_refused(scope, x, -1, 4, "attribute 'num' is -1; 0 to 64 outputs are accepted");
     expect_refused(scope, x, 65, GANTRY_MAX_OP_OUTPUTS, "attribute 'num' is 65");
     const gantry_tensor_t *out;
-    size_t count = 1;
-    assert_int_equal(gantry__run_op_into(scope, &copies, &x, 1, NULL, 0, NULL, &out, &count),
-                     GANTRY_INVALID_ARGUMENT);
+    const gantry__op_request_t without_num = {
+        .op = &copies, .inputs = &x, .input_count = 1, .outputs = &out, .room = 1};
+    assert_int_equal(gantry__run_op(scope, &without_num, NULL), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "attribute 'num' (int) must be given");
     expect_ended_well(scope);
     runtime_fixture_close(&f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More of pocl_builtins.cl, which must come before: for programs whose text calls one of them. */
+/* Built-in functions that few texts call: with them, every other program would compile for longer.
+ * pocl_builtins.cl must come before. */
 
 /* ---- numbers ---- */
 
