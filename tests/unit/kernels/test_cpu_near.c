@@ -10,11 +10,7 @@
 
 #include "cpu/cpu_backend.h"
 #include "kernels/elementwise/elementwise_cpu.h"
-#include "math_float32_text.h"
-
-#include "kernels/math/math_float64.cl"
-#include "kernels/math/math_float64_library.cl"
-#include "kernels/math/math_float64_trig.cl"
+#include "math_text.h"
 
 enum { COUNT = 5000 };
 

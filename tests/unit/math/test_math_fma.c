@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "math_float32_text.h"
+#include "math_text.h"
 
 static long triples = 1000000;
 

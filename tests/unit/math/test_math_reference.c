@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "math_float32_reference.h"
+#include "math_reference.h"
 
 static const struct digamma_value {
     float x;
