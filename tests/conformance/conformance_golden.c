@@ -169,29 +169,16 @@ static bool promises_bits(const char *op) {
 /* Float64 functions of the device's own library (Sin and Cos of large arguments), and their
  * callers. */
 static bool is_from_library(const golden_case_t *item) {
-    static const char *const ops[] = {"Sin",
-                                      "Cos",
-                                      "Tan",
-                                      "Asin",
-                                      "Acos",
-                                      "Atan",
-                                      "Sinh",
-                                      "Cosh",
-                                      "Asinh",
-                                      "Acosh",
-                                      "Atanh",
-                                      "Atan2",
-                                      "Expm1",
-                                      "Log1p",
-                                      "Erfc",
-                                      "Pow",
-                                      "Lgamma",
-                                      "Elu",
-                                      "Selu",
-                                      "Gelu",
-                                      "Xlog1py",
-                                      "ResourceApplyFtrl",
-                                      "ResourceApplyFtrlV2"};
+#define OP_SAME(op)
+#define OP_NONE(op)
+#define OP_NEAR(op) #op,
+#define OP_PARTLY OP_NEAR
+#define OP_LIBRARY OP_NEAR
+#define GANTRY_MATH_FUNCTION(form, op, name, float64, ...) OP_##float64(op)
+#define GANTRY_MATH_PAIR(op, name, float64) OP_##float64(op)
+    static const char *const ops[] = {
+#include "functions.def"
+        "Xlog1py", "ResourceApplyFtrl", "ResourceApplyFtrlV2"};
     if (item->input_count == 0 || item->inputs[0].dtype != GANTRY_FLOAT64) return false;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
         if (strcmp(item->op, ops[i]) == 0) return true;

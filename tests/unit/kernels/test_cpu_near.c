@@ -4,12 +4,8 @@
 
 #include "cpu/cpu_backend.h"
 #include "kernels/elementwise/elementwise_cpu.h"
-#include "math_float32_text.h"
+#include "math_text.h"
 #include "test.h"
-
-#include "kernels/math/math_float64.cl"
-#include "kernels/math/math_float64_library.cl"
-#include "kernels/math/math_float64_trig.cl"
 
 enum { COUNT = 5000 };
 

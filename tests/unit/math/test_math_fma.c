@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "math_float32_text.h"
+#include "math_text.h"
 #include "test.h"
 
 static long triples = 1000000;

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "math_float32_reference.h"
+#include "math_reference.h"
 #include "test.h"
 
 static const struct digamma_value {

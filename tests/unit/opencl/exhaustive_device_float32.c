@@ -25,10 +25,13 @@
 /* SPREAD is odd and PARTS a power of two, so k * SPREAD % PARTS is another part for each k. */
 enum { PART = 1 << 20, PARTS = 4096, SPREAD = 2531, GROUP = 64, THREADS = 4 };
 
+#define NAME_OP(op) #op,
+#define NAME_VARIANT(op)
+#define NAME_PART(op)
+#define GANTRY_MATH_FUNCTION(form, op, ...) NAME_##form(op)
 static const char *const all_functions[] = {
-    "Exp",  "Log",  "Tanh",  "Sigmoid",  "Erf",      "Sin",   "Cos",  "Atan",   "Log1p",  "Expm1",
-    "Silu", "Elu",  "Selu",  "Softplus", "Softsign", "Rsqrt", "Sqrt", "Tan",    "Asin",   "Acos",
-    "Sinh", "Cosh", "Asinh", "Acosh",    "Atanh",    "Erfc",  "Gelu", "Lgamma", "Digamma"};
+#include "ops/functions.def"
+};
 static const char *const *functions = all_functions;
 static size_t function_count = sizeof all_functions / sizeof all_functions[0];
 static uint32_t parts = 1;
