@@ -209,18 +209,21 @@ static bool is_broadcast(const golden_case_t *item) {
 static bool is_case_spared(const conformance_t *c, const golden_case_t *item) {
     if (is_broadcast(item) && sweep_spares_broadcast(c, item->op, item->inputs[0].dtype))
         return true;
+    bool has_further = false;
     for (size_t i = 0; i < item->input_count; ++i) {
+        const gantry_dtype_t dtype = item->inputs[i].dtype;
         /* the key or counter of random values */
-        if (i > 0 && item->inputs[i].dtype == GANTRY_UINT64) continue;
-        if (conformance_spares_type(c, item->op, item->inputs[i].dtype)) return true;
+        if (i > 0 && dtype == GANTRY_UINT64) continue;
+        if (conformance_spares_type(c, item->op, dtype)) return true;
+        has_further |= conformance_is_further_type(c, item->op, dtype);
     }
     for (size_t i = 0; i < item->attr_count; ++i) {
         const golden_attr_t *attr = &item->attrs[i];
-        if (attr->kind == GOLDEN_ATTR_TYPE &&
-            conformance_spares_type(c, item->op, attr->type_value))
-            return true;
+        if (attr->kind != GOLDEN_ATTR_TYPE) continue;
+        if (conformance_spares_type(c, item->op, attr->type_value)) return true;
+        has_further |= conformance_is_further_type(c, item->op, attr->type_value);
     }
-    return false;
+    return c->options.further_types && !has_further;
 }
 
 static void run_file(conformance_t *c, const char *op) {

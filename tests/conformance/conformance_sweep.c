@@ -525,7 +525,9 @@ void conformance_run_sweep(conformance_t *c) {
         if (!conformance_wants(c, specs[i].op)) continue;
         s.number = 0; /* the first case of every op always runs */
         for (size_t t = 0; t < COUNT(dtypes); ++t) {
-            if (!(specs[i].types >> t & 1) || conformance_spares_type(c, specs[i].op, dtypes[t]))
+            if (!(specs[i].types >> t & 1) || conformance_spares_type(c, specs[i].op, dtypes[t]) ||
+                (c->options.further_types &&
+                 !conformance_is_further_type(c, specs[i].op, dtypes[t])))
                 continue;
             specs[i].run(&s, &specs[i], dtypes[t]);
         }
