@@ -8,11 +8,12 @@
 #include "base/ascii.h"
 #include "base/fp_mode.h"
 #include "base/shape_limit.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "device/fault.h"
 #include "function/trace.h"
 #include "run/observe.h"
 #include "run/trace_hooks.h"
+#include "base/event_clock.h"
 
 /* ---- making ---- */
 

@@ -9,7 +9,7 @@
 #ifndef GANTRY_MEMORY_ALLOCATOR_H
 #define GANTRY_MEMORY_ALLOCATOR_H
 
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "memory/bfc.h"
 #include "memory/memory_report.h"
 #include "memory/region_source.h"

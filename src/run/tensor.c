@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "device/device_open.h"
 #include "device/fault.h"
 #include "device/loss.h"

@@ -21,6 +21,7 @@
 
 #include "command/command.h"
 #include "common/tool.h"
+#include "shared/printable.h"
 
 static void sizes_are_read_with_their_units(void **state) {
     (void)state;
@@ -192,7 +193,7 @@ static void write_hostile(gantry_json_t *json) {
 static void texts_of_others_do_not_command_the_terminal(void **state) {
     (void)state;
     char text[] = HOSTILE;
-    gantry_tool_make_printable(text);
+    gantry__make_printable(text, '\n');
     assert_string_equal(text, "a?[2J\n??31m?txt??? gr\xc3\xbc\xc3\x9f");
     char *json = written(write_hostile);
     assert_non_null(strstr(json,

@@ -260,8 +260,8 @@ static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype
     if (!given)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_initialize: the initializer is NULL");
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out,
-                                            "gantry_initialize: initializer"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out,
+                                          "gantry_initialize: initializer"));
     if (!init_exists(out->kind))
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

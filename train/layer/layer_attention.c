@@ -285,7 +285,7 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                              .passes_masks = true,
                                              .release = gantry__layer_free_user};
     gantry_attention_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
         GANTRY_OK)
         return NULL;
     attention_t a = {.heads = heads,

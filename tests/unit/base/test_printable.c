@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/printable.h"
+#include "shared/printable.h"
 
 static void commands_become_question_marks(void **state) {
     (void)state;
@@ -38,7 +38,7 @@ static void commands_become_question_marks(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         char text[64];
         (void)snprintf(text, sizeof text, "%s", texts[i].given);
-        gantry__make_printable(text);
+        gantry__make_printable(text, '\0');
         assert_string_equal(text, texts[i].shown);
     }
 }

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/timeline.h"
+#include "base/event_clock.h"
 
 static char path[] = "/tmp/gantry_timeline_XXXXXX";
 static char text[1 << 18];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 
 #include <string.h>
 

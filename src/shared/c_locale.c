@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
-#include "base/c_locale.h"
+#include "shared/c_locale.h"
 
 #include <locale.h>
+#include <stdio.h>
 
 /* Libraries keep the C locale as a constant: this allocates nothing. */
 gantry__c_locale_t gantry__c_locale_begin(void) {
@@ -17,4 +18,11 @@ void gantry__c_locale_end(const gantry__c_locale_t *locale) {
     if (!locale->own) return;
     (void)uselocale(locale->former);
     freelocale(locale->own);
+}
+
+int gantry__format(char *out, size_t out_bytes, const char *format, va_list args) {
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
+    const int length = vsnprintf(out, out_bytes, format, args);
+    gantry__c_locale_end(&locale);
+    return length;
 }

@@ -6,13 +6,13 @@
  * accepted. Any other size is InvalidArgument: nobody set it, or the program is newer. The library
  * neither reads nor writes beyond struct_size. docs/api_conventions.md explains it to users.
  * Thread-safe. */
-#ifndef GANTRY_BASE_STRUCT_SIZE_H
-#define GANTRY_BASE_STRUCT_SIZE_H
+#ifndef GANTRY_SHARED_STRUCT_SIZE_H
+#define GANTRY_SHARED_STRUCT_SIZE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/failure.h"
+#include "shared/fail.h"
 
 /* what: the call and the argument: "gantry_get_memory_info: out_info". */
 

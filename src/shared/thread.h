@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, conditions and the clock: the few thread services that Gantry uses. Owner: whoever has
+/* Locks, conditions and the clock: the few services of threads that Gantry uses. Owner: whoever has
  * initialised a lock or a condition must end it. Threads: thread-safe. */
-#ifndef GANTRY_BASE_THREAD_H
-#define GANTRY_BASE_THREAD_H
+#ifndef GANTRY_SHARED_THREAD_H
+#define GANTRY_SHARED_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -43,8 +43,7 @@ void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mut
 
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t gantry__now_ns(void);
-/* Reads the time for events, at half the cost where the processor has such a clock: a reading is up
- * to 50 ns late. */
-uint64_t gantry__event_ns(void);
+/* The same in seconds. */
+double gantry__now_seconds(void);
 
 #endif
