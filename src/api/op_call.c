@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "device/logical_device.h"
 #include "run/eager.h"
 

@@ -19,7 +19,7 @@
 
 #include "base/failure.h"
 #include "base/heap.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "device/point.h"
 
 #define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions each, for the search of the first bad one */

@@ -5,7 +5,7 @@
 #ifndef GANTRY_MEMORY_ALLOCATOR_STATE_H
 #define GANTRY_MEMORY_ALLOCATOR_STATE_H
 
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "memory/bfc.h"
 #include "memory/memory_report.h"
 #include "memory/region_source.h"

@@ -2,7 +2,7 @@
 #include "run/call_op.h"
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 
 static gantry_status_t make_host(gantry_scope_t *scope, gantry_logical_device_t *device,
                                  gantry_dtype_t dtype, const gantry_shape_t *shape,

@@ -4,7 +4,7 @@
 #include "run/observe.h"
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "run/trace_hooks.h"
 
 /* ---- the list ---- */

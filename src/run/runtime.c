@@ -14,7 +14,7 @@
 #include "base/fp_mode.h"
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "device/device_open.h"
 #include "device/device_times.h"
 #include "device/fault.h"

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "shared/struct_size.h"
 #include "device/device_open.h"
 #include "device/fault.h"
 #include "run/scope_state.h"

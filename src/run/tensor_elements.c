@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "device/loss.h"
 #include "device/transfer.h"
 #include "io/tensor_format.h"

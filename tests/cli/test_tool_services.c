@@ -16,6 +16,7 @@
 
 #include "command/command.h"
 #include "common/tool.h"
+#include "shared/printable.h"
 #include "test.h"
 
 TEST(sizes_are_read_with_their_units) {
@@ -182,7 +183,7 @@ static void write_hostile(gantry_json_t *json) {
 
 TEST(texts_of_others_do_not_command_the_terminal) {
     char text[] = HOSTILE;
-    gantry_tool_make_printable(text);
+    gantry__make_printable(text, '\n');
     assert_string_equal(text, "a?[2J\n??31m?txt??? gr\xc3\xbc\xc3\x9f");
     char *json = written(write_hostile);
     assert_non_null(strstr(json,

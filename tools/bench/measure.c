@@ -6,12 +6,11 @@
  * The first run of a cell builds kernels and is no sample. The second one shows what the cell will
  * cost: a cell that would take more than its share of the time is skipped, and so are the larger
  * ones of its series. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/bench.h"
+#include "shared/thread.h"
 
 #define SAMPLE_SECONDS 2e-3
 #define MOST_RUNS 1000
@@ -19,13 +18,7 @@
 #define PREPARE_SHARE 0.5
 #define CELL_SHARE 0.2
 
-static double now(void) {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static double elapsed(const bench_t *bench) { return now() - bench->begin; }
+static double elapsed(const bench_t *bench) { return gantry__now_seconds() - bench->begin; }
 
 /* ---- cells ---- */
 
@@ -126,12 +119,12 @@ static bool fail_cell(const bench_t *bench, const bench_cell_t *cell, int side) 
 }
 
 static bool sample(const bench_t *bench, bench_cell_t *cell, int side) {
-    const double begin = now();
+    const double begin = gantry__now_seconds();
     double end = begin;
     int runs = 0;
     do {
         if (!run_cell(bench, cell, side)) return fail_cell(bench, cell, side);
-        end = now();
+        end = gantry__now_seconds();
         ++runs;
     } while (end - begin < SAMPLE_SECONDS && runs < MOST_RUNS);
     if (cell->counts[side] < BENCH_MOST_SAMPLES)
@@ -209,7 +202,7 @@ static bool bench_measure_run_round(bench_t *bench) {
 }
 
 bool bench_measure(bench_t *bench) {
-    bench->begin = now();
+    bench->begin = gantry__now_seconds();
     add_cells(bench);
     bool good = bench_measure_make_host(bench) && bench_measure_prepare(bench);
     while (good && elapsed(bench) < bench->seconds && bench->rounds < BENCH_MOST_SAMPLES - 1)

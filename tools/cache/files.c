@@ -7,6 +7,7 @@
  * Every access must be relative to the open folder and must follow no symbolic link. */
 #define _POSIX_C_SOURCE 200809L
 #include "cache/cache.h"
+#include "shared/printable.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -68,7 +69,7 @@ static const char *take_line(const char *at, const char *end, char *out, size_t 
         if (used + 1 < out_bytes) out[used++] = *at ? *at : '?';
     }
     out[used] = '\0';
-    gantry_tool_make_printable(out);
+    gantry__make_printable(out, '\n');
     return at < end ? at + 1 : end;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cache/cache.h"
+#include "shared/printable.h"
 
 #define MOST_TUNING_BYTES ((size_t)4 << 20) /* the library reads no longer file */
 
@@ -30,7 +31,7 @@ static bool list_record(void *user, const gantry_tuning_record_t *record) {
         char line[512];
         (void)snprintf(line, sizeof line, "  %-20s  %-32s  %s", record->measured, record->what,
                        record->device);
-        gantry_tool_make_printable(line);
+        gantry__make_printable(line, '\n');
         (void)puts(line);
         return true;
     }

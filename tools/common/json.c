@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/tool.h"
+#include "shared/printable.h"
 
 void gantry_json_init(gantry_json_t *json, FILE *file) { *json = (gantry_json_t){.file = file}; }
 
@@ -46,8 +47,8 @@ void gantry_json_end(gantry_json_t *json) {
 static void json_print_text(FILE *file, const char *text) {
     (void)fputc('"', file);
     for (const char *at = text; *at;) {
-        const int length = gantry_tool_utf8_length(at);
-        const uint32_t command = length > 0 ? gantry_tool_command_at(at, length) : 0;
+        const size_t length = gantry__utf8_bytes(at);
+        const uint32_t command = length > 0 ? gantry__utf8_command(at, length) : 0;
         if (*at == '"' || *at == '\\') {
             (void)fprintf(file, "\\%c", *at);
         } else if (*at == '\n') {
@@ -57,7 +58,7 @@ static void json_print_text(FILE *file, const char *text) {
         } else if (length == 0) {
             (void)fputs("\\ufffd", file);
         } else {
-            (void)fwrite(at, 1, (size_t)length, file);
+            (void)fwrite(at, 1, length, file);
         }
         at += length ? length : 1;
     }

@@ -2,6 +2,7 @@
 /* Messages and runtimes of the commands. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/tool.h"
+#include "shared/printable.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@ int gantry_tool_fail(const char *format, ...) {
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    gantry_tool_make_printable(text);
+    gantry__make_printable(text, '\n');
     (void)fprintf(stderr, "gantry: %s\n", text);
     return GANTRY_TOOL_FAILED;
 }
@@ -26,7 +27,7 @@ void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
     const bool *prints_all = user;
     char shown[8192];
     (void)snprintf(shown, sizeof shown, "%s", text);
-    gantry_tool_make_printable(shown);
+    gantry__make_printable(shown, '\n');
     if (level >= GANTRY_LEVEL_WARNING)
         (void)fprintf(stderr, "%s: ", level == GANTRY_LEVEL_ERROR ? "error" : "warning");
     if (level >= GANTRY_LEVEL_WARNING || *prints_all) (void)fprintf(stderr, "%s\n", shown);

@@ -19,15 +19,8 @@
 
 /* ---- messages ---- */
 
-/* Texts that others wrote must not drive the terminal. So control characters (C0, DEL, C1) other
- * than line ends, line separators, controls of the direction of text, and bytes that are no UTF-8
- * become question marks. */
-void gantry_tool_make_printable(char *text);
-/* Returns the bytes of the UTF-8 character at the text; 0 if it is none. */
-int gantry_tool_utf8_length(const char *text);
-/* Returns the character of that length if it is one of those above; otherwise 0. */
-uint32_t gantry_tool_command_at(const char *text, int length);
-/* Print "gantry: ..." to standard error so, and return GANTRY_TOOL_FAILED. */
+/* Print "gantry: ..." to standard error, and return GANTRY_TOOL_FAILED. The text is made printable
+ * with its line ends kept, because texts that others wrote must not drive the terminal. */
 int gantry_tool_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with gantry_last_message(). */
 int gantry_tool_fail_last(void);

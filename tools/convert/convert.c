@@ -7,6 +7,7 @@
 
 #include "command/command.h"
 #include "convert/convert.h"
+#include "shared/printable.h"
 
 #define MOST_NAMED 8 /* tensors that a message names */
 
@@ -182,8 +183,8 @@ static bool check_problems(convert_set_t *set, const char *path, bool is_chosen,
             set->tensors[kept++] = *tensor;
             continue;
         }
-        gantry_tool_make_printable(tensor->name);
-        gantry_tool_make_printable(tensor->problem);
+        gantry__make_printable(tensor->name, '\n');
+        gantry__make_printable(tensor->problem, '\n');
         (void)fprintf(stderr, "warning: %s is left out: %s\n", tensor->name, tensor->problem);
         convert_tensor_deinit(tensor);
     }
@@ -206,10 +207,10 @@ static void print_tensors(const convert_set_t *set) {
     for (size_t i = 0; i < set->count; ++i) {
         const convert_tensor_t *tensor = &set->tensors[i];
         (void)snprintf(name, sizeof name, "%s", tensor->name);
-        gantry_tool_make_printable(name);
+        gantry__make_printable(name, '\n');
         if (tensor->problem) {
             (void)snprintf(problem, sizeof problem, "%s", tensor->problem);
-            gantry_tool_make_printable(problem);
+            gantry__make_printable(problem, '\n');
             (void)printf("  %-32s  cannot be read: %s\n", name, problem);
             continue;
         }

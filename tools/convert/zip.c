@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "convert/convert.h"
+#include "shared/printable.h"
 
 #define END_BYTES 22u
 #define END64_BYTES 56u
@@ -147,7 +148,7 @@ bool convert_zip_name_is_safe(const char *name, const char **out_why) {
     if (!*name) return false;
     *out_why = "is not valid UTF-8, or has control characters or backslashes";
     for (const char *at = name; *at;) {
-        const int length = gantry_tool_utf8_length(at);
+        const size_t length = gantry__utf8_bytes(at);
         if (length == 0 || (unsigned char)*at < ' ' || *at == 0x7f || *at == '\\') return false;
         at += length;
     }

@@ -5,6 +5,7 @@
 
 #include "doctor/doctor.h"
 #include "common/tool.h"
+#include "shared/printable.h"
 
 static const struct {
     const char *text, *key;
@@ -26,7 +27,7 @@ doctor_check_t *doctor_add(doctor_t *doctor, const char *kind, const char *name,
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(check->text, sizeof check->text, format, arguments);
-    gantry_tool_make_printable(check->text);
+    gantry__make_printable(check->text, '\n');
     va_end(arguments);
     return check;
 }

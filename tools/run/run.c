@@ -10,6 +10,7 @@
 
 #include "command/command.h"
 #include "run/run.h"
+#include "shared/thread.h"
 
 #define PAUSE_SECONDS 0.1
 
@@ -30,12 +31,6 @@ typedef struct run_t {
     size_t told_before;
     bool is_told, is_line_open;
 } run_t;
-
-static double now_seconds(void) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* Sleeps. A signal ends this process as it ends any other, and the claims with it. */
 static void pause_for(double seconds) {
@@ -127,12 +122,12 @@ static outcome_t try_once(run_t *run, size_t *out_before) {
 }
 
 static outcome_t wait_for_cards(run_t *run, size_t *out_before) {
-    const double start = now_seconds();
+    const double start = gantry__now_seconds();
     *out_before = 0;
     if (count_fitting(run) < run->request.count) return NEVER;
     for (;;) {
         outcome_t outcome = try_once(run, out_before);
-        const double seconds = now_seconds() - start;
+        const double seconds = gantry__now_seconds() - start;
         run->waited_seconds = seconds;
         if (outcome == BUSY && run->wait_seconds > 0 && seconds >= run->wait_seconds)
             outcome = OVER;

@@ -21,10 +21,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "top/top.h"
+#include "shared/thread.h"
 
 #define ENTER "\x1b[?1049h\x1b[?25l"
 #define LEAVE "\x1b[?25h\x1b[?1049l"
@@ -132,11 +132,7 @@ typedef enum screen_event_t {
     SCREEN_KILLED
 } screen_event_t;
 
-static uint64_t now_ms(void) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
+static uint64_t now_ms(void) { return gantry__now_ns() / 1000000; }
 
 /* The process stops inside raise, and goes on after SIGCONT. */
 static void screen_stop(const screen_t *screen) {

@@ -8,6 +8,7 @@
 
 #include "trace/read.h"
 #include "common/tool.h"
+#include "shared/printable.h"
 
 #include <errno.h>
 #include <math.h>
@@ -274,7 +275,7 @@ static bool parse_event(scan_t *scan) {
         for (const char *c = scan->event; is_inside && c < at; ++c) scan->event_line += *c == '\n';
         char what[128];
         (void)snprintf(what, sizeof what, "not JSON: %.40s", is_inside ? at : "an event");
-        gantry_tool_make_printable(what);
+        gantry__make_printable(what, '\n');
         what[strcspn(what, "\n")] = '\0';
         return line_fail(scan, what);
     }

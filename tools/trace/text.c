@@ -2,6 +2,7 @@
 /* The report of a trace for people. Texts of the file are shown without control characters. */
 #include "common/tool.h"
 #include "trace/report.h"
+#include "shared/printable.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,10 +12,10 @@
 static void print_text(const gantry_trace_t *trace, uint32_t text, int width) {
     int used = 0;
     const char *at = gantry_trace_text(trace, text);
-    for (int length; *at && used<width; at += length> 0 ? length : 1, ++used) {
-        length = gantry_tool_utf8_length(at);
-        if (length > 0 && gantry_tool_command_at(at, length) == 0)
-            (void)fwrite(at, 1, (size_t)length, stdout);
+    for (size_t length; *at && used<width; at += length> 0 ? length : 1, ++used) {
+        length = gantry__utf8_bytes(at);
+        if (length > 0 && gantry__utf8_command(at, length) == 0)
+            (void)fwrite(at, 1, length, stdout);
         else
             (void)putchar('?');
     }

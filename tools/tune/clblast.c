@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/thread.h"
 #include "tune/tune.h"
 
 #define XGEMM "clblast.xgemm.float32"
@@ -130,7 +131,7 @@ void tune_clblast(tune_t *tune) {
         ++tune->failed;
         return;
     }
-    const uint64_t deadline = tune->deadline_ns, now = tune_now_ns();
+    const uint64_t deadline = tune->deadline_ns, now = gantry__now_ns();
     /* the rest of the time is for find_least_indirect */
     if (now < deadline) tune->deadline_ns = now + (deadline - now) / 4 * 3;
     search.side = find_side(&search);

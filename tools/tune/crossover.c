@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tune/tune.h"
+#include "shared/thread.h"
 
 #define WHAT "crossover"
 #define SAMPLE_NS UINT64_C(100000000)
@@ -40,22 +41,22 @@ static void chain_body(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
 }
 
 static double shorter(double seconds, uint64_t begin) {
-    const double now = 1e-9 * (double)(tune_now_ns() - begin);
+    const double now = 1e-9 * (double)(gantry__now_ns() - begin);
     return seconds < 0 || now < seconds ? now : seconds;
 }
 
 static bool is_measured(int run, uint64_t start) {
-    return tune_interrupted || (run >= FEWEST_RUNS && tune_now_ns() - start > SAMPLE_NS);
+    return tune_interrupted || (run >= FEWEST_RUNS && gantry__now_ns() - start > SAMPLE_NS);
 }
 
 /* The shortest call; below 0 after a failure. The first call traces and is not counted. */
 static double time_calls(const tune_try_t *tried, gantry_function_t *function,
                          const gantry_tensor_t *const inputs[2]) {
-    const uint64_t start = tune_now_ns();
+    const uint64_t start = gantry__now_ns();
     double seconds = -1;
     for (int run = 0; !is_measured(run - 1, start); ++run) {
         const gantry_tensor_t *result;
-        const uint64_t begin = tune_now_ns();
+        const uint64_t begin = gantry__now_ns();
         if (gantry_function_call(tried->scope, function, inputs, 2, &result, 1) != GANTRY_OK ||
             gantry_tensor_wait(result) != GANTRY_OK)
             return -1;
@@ -131,10 +132,10 @@ static double measure_products(const tune_try_t *tried, double launch) {
 /* ---- transfers ---- */
 
 static double time_to(const tune_try_t *tried, const gantry_tensor_t *host) {
-    const uint64_t start = tune_now_ns();
+    const uint64_t start = gantry__now_ns();
     double seconds = -1;
     for (int run = 0; !is_measured(run, start); ++run) {
-        const uint64_t begin = tune_now_ns();
+        const uint64_t begin = gantry__now_ns();
         const gantry_tensor_t *there = gantry_identity(tried->scope, host);
         if (!there || gantry_tensor_wait(there) != GANTRY_OK) return -1;
         seconds = shorter(seconds, begin);
@@ -146,11 +147,11 @@ static double time_to(const tune_try_t *tried, const gantry_tensor_t *host) {
 static double time_from(const tune_try_t *tried, const gantry_tensor_t *host, float *bytes,
                         size_t size_bytes) {
     const gantry_tensor_t *there = gantry_identity(tried->scope, host);
-    const uint64_t start = tune_now_ns();
+    const uint64_t start = gantry__now_ns();
     double seconds = -1;
     if (!there || gantry_tensor_wait(there) != GANTRY_OK) return -1;
     for (int run = 0; !is_measured(run, start); ++run) {
-        const uint64_t begin = tune_now_ns();
+        const uint64_t begin = gantry__now_ns();
         if (gantry_tensor_read(there, bytes, size_bytes) != GANTRY_OK) return -1;
         seconds = shorter(seconds, begin);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tune/tune.h"
+#include "shared/thread.h"
 
 #define SAMPLES 64
 #define SAMPLE_NS UINT64_C(4000000) /* one figure is a measurement of at least this time */
@@ -106,7 +107,7 @@ bool tune_product_open(tune_product_t *self, const tune_try_t *tried, tune_shape
 }
 
 bool tune_product_run(tune_product_t *self) {
-    const uint64_t start = tune_now_ns();
+    const uint64_t start = gantry__now_ns();
     uint64_t end = start;
     for (int run = 0; run < 2 || end - start < SAMPLE_NS; ++run) {
         uint64_t begin = end;
@@ -114,7 +115,7 @@ bool tune_product_run(tune_product_t *self) {
         if (!c || gantry_tensor_wait(c) != GANTRY_OK)
             return tune_product_tell(self, gantry_last_message());
         gantry_tensor_drop(self->tried->scope, c);
-        end = tune_now_ns();
+        end = gantry__now_ns();
         double seconds = 1e-9 * (double)(end - begin);
         if (run > 0 && (self->seconds < 0 || seconds < self->seconds)) self->seconds = seconds;
     }

@@ -15,6 +15,7 @@
 
 #include "command/command.h"
 #include "common/tool.h"
+#include "shared/thread.h"
 
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
 #define MOST_TASKS 64
@@ -33,14 +34,8 @@ static void on_interrupt(int signal_number) {
 
 /* ---- services for the parts ---- */
 
-uint64_t tune_now_ns(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 bool tune_is_over(const tune_t *tune) {
-    return tune_interrupted || tune_now_ns() >= tune->deadline_ns;
+    return tune_interrupted || gantry__now_ns() >= tune->deadline_ns;
 }
 
 void tune_pause(void) { (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL); }
@@ -57,7 +52,7 @@ bool tune_wants(const tune_t *tune, const char *what) {
 
 bool tune_begins_class(tune_t *tune, const char *what, uint64_t deadline, int left,
                        bool *is_first) {
-    uint64_t now = tune_now_ns();
+    uint64_t now = gantry__now_ns();
     if (!tune_wants(tune, what)) return false;
     if (now >= deadline && !*is_first) {
         printf("  %s: not measured: time is up\n", what);
@@ -175,7 +170,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
                    .is_dry = options->is_dry,
                    .json = options->json};
     const size_t count = list_tasks(runtime, options, device, tasks);
-    const uint64_t end = tune_now_ns() + (uint64_t)(options->seconds * 1e9);
+    const uint64_t end = gantry__now_ns() + (uint64_t)(options->seconds * 1e9);
     const char *path = NULL;
     tune_machine_t machine;
     tune_machine_begin(&machine);
@@ -185,7 +180,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
     }
     if (count == 0) printf("There is nothing to tune here.\n");
     for (size_t i = 0; i < count && !tune_interrupted; ++i) {
-        uint64_t now = tune_now_ns();
+        uint64_t now = gantry__now_ns();
         tune.device = tasks[i].device;
         tune.details = tasks[i].details;
         tune.last[0] = '\0';

@@ -34,7 +34,6 @@ typedef struct tune_t {
 
 extern volatile sig_atomic_t tune_interrupted;
 
-uint64_t tune_now_ns(void);
 /* Returns whether the part's time is up, or the user interrupted. */
 bool tune_is_over(const tune_t *tune);
 /* Waits until the idle threads of other pools, which spin for a while, have gone to sleep. */

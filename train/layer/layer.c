@@ -198,7 +198,7 @@ bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t 
                                gantry_initializer_t *out) {
     *out = (gantry_initializer_t){.struct_size = sizeof *out, .kind = otherwise};
     return !given ||
-           gantry__train_options(given, sizeof *out, out, sizeof *out, "initializer") == GANTRY_OK;
+           gantry__struct_read(given, sizeof *out, out, sizeof *out, "initializer") == GANTRY_OK;
 }
 
 bool gantry__layer_takes_seed(const gantry__weight_t *weight) {

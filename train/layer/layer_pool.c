@@ -77,8 +77,7 @@ static gantry_layer_t *pool_layer_make(const char *name,
                                       .call = call,
                                       .release = gantry__layer_free_user};
     gantry_pool_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") !=
-        GANTRY_OK)
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") != GANTRY_OK)
         return NULL;
     if (rank == 3 && (!gantry__layer_check_unused(name, "pool_columns", o.pool_columns, 0) ||
                       !gantry__layer_check_unused(name, "column_strides", o.column_strides, 0)))

@@ -143,7 +143,7 @@ static bool take_unroll(const char *kind, gantry_choice_t unroll) {
 static bool rnn_take_options(const char *kind, const gantry_recurrent_options_t *options,
                              recurrent_t *k, const char **out_name) {
     gantry_recurrent_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_recurrent_options_t") !=
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_recurrent_options_t") !=
         GANTRY_OK)
         return false;
     *out_name = o.name;

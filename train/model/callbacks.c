@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/model/own_callback.h"
@@ -82,7 +82,7 @@ typedef struct csv_t {
     size_t used, room;
 } csv_t;
 
-static void csv_put(csv_t *csv, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
+static void csv_put(csv_t *csv, const char *format, ...) GANTRY__PRINTF(2, 3);
 
 static void csv_put(csv_t *csv, const char *format, ...) {
     va_list arguments;
@@ -125,10 +125,10 @@ static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gan
     csv_t csv = {.room = csv_room(model, logs)};
     csv.text = gantry__train_alloc(csv.room, 1);
     if (!csv.text) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     const bool is_new = stat(own->text, &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0);
     put_lines(&csv, is_new, epoch, model, logs);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     const gantry_status_t status = gantry_file_append(own->text, csv.text, csv.used);
     gantry__train_free(csv.text);
     if (status == GANTRY_OK) return GANTRY_OK;

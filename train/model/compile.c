@@ -62,8 +62,8 @@ static gantry_status_t compile_read_list(wanted_t *w) {
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_compile: %zu outputs; 1 to %d are accepted",
                                   o->output_count, GANTRY_MAX_COMPONENTS);
-    GANTRY__TRAIN_TRY(gantry__train_options(o->outputs, sizeof w->outputs[0], &w->outputs[0],
-                                            sizeof w->outputs[0], "gantry_model_compile: outputs"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(o->outputs, sizeof w->outputs[0], &w->outputs[0],
+                                          sizeof w->outputs[0], "gantry_model_compile: outputs"));
     for (size_t i = 1; i < o->output_count; ++i)
         memcpy(&w->outputs[i], (const char *)o->outputs + i * size, size);
     w->output_count = o->output_count;
@@ -179,8 +179,8 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
 /* A step has one number of each loss, and its weights of samples come with each batch. */
 static gantry_status_t read_loss_options(const gantry_compile_output_t *o,
                                          gantry_loss_options_t *out) {
-    GANTRY__TRAIN_TRY(gantry__train_options(o->loss_options, sizeof *out, out, sizeof *out,
-                                            "gantry_model_compile: loss_options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(o->loss_options, sizeof *out, out, sizeof *out,
+                                          "gantry_model_compile: loss_options"));
     if (out->reduction == GANTRY_REDUCTION_NONE || out->sample_weights)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -427,8 +427,8 @@ gantry_status_t gantry_model_compile(gantry_model_t *model,
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     wanted_t w = {.output_count = 0};
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof w.options, &w.options, sizeof w.options,
-                                            "gantry_model_compile: options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof w.options, &w.options, sizeof w.options,
+                                          "gantry_model_compile: options"));
     const gantry_status_t status = model_compile(model, &w);
     if (model) compile_note_refusal(model, status);
     if (status == GANTRY_OK) return GANTRY_OK;

@@ -526,8 +526,8 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
 }
 
 static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) {
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof fit->options, &fit->options,
-                                            sizeof fit->options, "gantry_model_fit: options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof fit->options, &fit->options,
+                                          sizeof fit->options, "gantry_model_fit: options"));
     GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
     if (fit->options.epochs == 0) fit->options.epochs = 1;
     if (fit->options.validation_freq == 0) fit->options.validation_freq = 1;

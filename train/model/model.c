@@ -62,7 +62,7 @@ static gantry_status_t model_take_options(gantry_model_t *model,
                                           const gantry_model_options_t *options) {
     gantry_model_options_t o;
     GANTRY__TRAIN_TRY(
-        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
+        gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
     if (o.device && o.strategy)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "the model has a device, %s, and a strategy; one is accepted",

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/base/clock.h"
+#include "shared/thread.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
@@ -97,10 +97,10 @@ static gantry_status_t time_replica_call(gantry_scope_t *scope, gantry_function_
                                          tensor *const *inputs, size_t count, size_t result_count,
                                          double *out_seconds) {
     tensor *results[MOST_GRADIENTS];
-    const double begin = gantry__train_clock();
+    const double begin = gantry__now_seconds();
     GANTRY__TRAIN_TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
     GANTRY__TRAIN_TRY(gantry_runtime_synchronize(gantry_scope_runtime(scope)));
-    *out_seconds = gantry__train_clock() - begin;
+    *out_seconds = gantry__now_seconds() - begin;
     for (size_t i = 0; i < result_count; ++i) gantry_tensor_drop(scope, results[i]);
     return GANTRY_OK;
 }

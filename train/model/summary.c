@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/memory.h"
@@ -294,9 +294,9 @@ static void put_total(text_t *out, const gantry_model_t *model, const char *what
     char size[64];
     size_t unit = 0;
     for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; ++unit) bytes /= 1024;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     (void)snprintf(size, sizeof size, " (%.2f %s)\n", bytes, units[unit]);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     summary_add_text(out, what);
     add_count(out, count);
     summary_add_text(out, size);

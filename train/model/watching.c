@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
@@ -17,10 +17,10 @@
 
 static gantry_status_t get_state(char *out, size_t bytes, void *user) {
     const gantry__own_callback_t *own = user;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     (void)snprintf(out, bytes, "%d %a %lld %lld", own->has_best ? 1 : 0, own->best,
                    (long long)own->waited, (long long)own->cooling);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     return GANTRY_OK;
 }
 
@@ -28,9 +28,9 @@ static gantry_status_t set_state(const char *text, void *user) {
     gantry__own_callback_t *own = user;
     char *end;
     const bool has_best = strtol(text, &end, 10) != 0;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     const double best = strtod(end, &end);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     const int64_t waited = strtoll(end, &end, 10), cooling = strtoll(end, &end, 10);
     if (*end || waited < 0 || cooling < 0)
         return gantry__train_fail(
@@ -162,7 +162,7 @@ static gantry_status_t stop_early(gantry_model_t *model, int64_t epoch, const ga
 
 gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *options) {
     gantry_early_stopping_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_early_stopping: options") !=
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_early_stopping: options") !=
         GANTRY_OK)
         return NULL;
     if (!(o.min_delta >= 0) || o.patience < 0 || o.start_from_epoch < 0) {
@@ -223,8 +223,8 @@ static gantry_status_t lower_on_plateau(gantry_model_t *model, int64_t epoch,
 gantry_callback_t *gantry_reduce_lr_on_plateau(
     const gantry_reduce_lr_on_plateau_options_t *options) {
     gantry_reduce_lr_on_plateau_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o,
-                              "gantry_reduce_lr_on_plateau: options") != GANTRY_OK)
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o,
+                            "gantry_reduce_lr_on_plateau: options") != GANTRY_OK)
         return NULL;
     if (!(o.factor >= 0 && o.factor < 1) || !(o.min_delta >= 0) || !(o.min_learning_rate >= 0) ||
         o.patience < 0 || o.cooldown < 0) {

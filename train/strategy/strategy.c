@@ -166,8 +166,8 @@ static gantry_status_t copy_communicator(const gantry_communicator_t *given,
                                          gantry_communicator_t *c) {
     if (!given)
         return gantry__train_fail_null(NULL, "gantry_multi_worker_strategy", "communicator", "one");
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
-                                            "gantry_multi_worker_strategy: the communicator"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *c, c, sizeof *c,
+                                          "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)
         return gantry__train_refuse(
             NULL,

@@ -233,8 +233,8 @@ static bool tape_takes_whole(const char *op, void *user) {
 static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_options_t *options,
                                  gantry_tape_t **out_tape) {
     gantry_tape_options_t chosen;
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen,
-                                            "gantry_tape_begin: options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof chosen, &chosen, sizeof chosen,
+                                          "gantry_tape_begin: options"));
     gantry_tape_t *tape = gantry__train_alloc(1, sizeof *tape);
     if (!tape) return GANTRY_RESOURCE_EXHAUSTED;
     tape->scope = scope;

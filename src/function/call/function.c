@@ -9,7 +9,7 @@
 #include "base/ascii.h"
 #include "base/fp_mode.h"
 #include "base/shape_limit.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 
 static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
     if (gantry_dtype_size(input->dtype) == 0)

@@ -10,7 +10,7 @@
 
 #include <gantry/function.h>
 
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "device/keeper.h"
 #include "function/frame/frame.h"
 

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
+#include "shared/struct_size.h"
 #include "device/fault.h"
 #include "function/call/function.h"
 #include "function/trace/control.h"
 #include "run/observe.h"
 #include "run/trace_hooks.h"
+#include "base/event_clock.h"
 
 /* ---- the body ---- */
 

@@ -14,6 +14,7 @@
 #include "base/json_text.h"
 #include "device/logical_device.h"
 #include "function/explain/explain.h"
+#include "shared/printable.h"
 
 typedef gantry__explained_t explained_t;
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "shared/c_locale.h"
 #include "device/logical_device.h"
 #include "function/explain/explain.h"
 

@@ -3,7 +3,7 @@
  * controls of direction and no malformed UTF-8; letters of every script stay. */
 #include <stdio.h>
 
-#include "base/printable.h"
+#include "shared/printable.h"
 #include "test.h"
 
 TEST(commands_become_question_marks) {
@@ -32,7 +32,7 @@ TEST(commands_become_question_marks) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         char text[64];
         (void)snprintf(text, sizeof text, "%s", texts[i].given);
-        gantry__make_printable(text);
+        gantry__make_printable(text, '\0');
         assert_string_equal(text, texts[i].shown);
     }
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/event_clock.h"
 #include "base/timeline.h"
 #include "test.h"
 
