@@ -8,7 +8,6 @@
 #include "kernels/math/math_float64.cl"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dot: products of two inputs, summed over a dimension of each. */
 #include "train/base/fail.h"
-#include "train/base/inner_scope.h"
 #include "train/base/keras.h"
 #include "train/layer/layer_norm.h"
 #include "train/layer/layer_state.h"
