@@ -46,7 +46,6 @@
 #include <time.h>
 
 #include "cpu/cpu_fail.h"
-#include "kernels/common/kernel_types.h"
 
 /* The tiles of each thread: enough that one slow core does not hold up the rest, few enough that a
  * tile is long. */

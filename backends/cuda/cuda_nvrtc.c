@@ -3,7 +3,6 @@
 #include "cuda/cuda_nvrtc.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cuda/cuda_driver.h"
 #include "cuda/cuda_library.h"

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/common/kernel_types.h"
-
 /* The part of a long log that is shown, which begins with the line of the first error. */
 static const char *interesting_part(const char *log) {
     const char *at;

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "kernels/common/kernel_types.h"
-
 bool gantry__kernel_list_init(gantry__kernel_list_t *list) {
     list->first = NULL;
     return pthread_mutex_init(&list->lock, NULL) == 0;

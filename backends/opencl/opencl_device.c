@@ -11,7 +11,6 @@
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_all_devices.h"
 #include "opencl/pocl/opencl_linker.h"
-#include "kernels/common/kernel_types.h"
 #include "kernels/common/launch.h"
 #include "driver/process_limit.h"
 

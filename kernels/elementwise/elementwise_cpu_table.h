@@ -35,16 +35,3 @@ static const gantry__cpu_loops_t GANTRY_PASTE(table_, GANTRY_T)[GANTRY_K_ROWS] =
 };
 
 #undef GANTRY_ELEMENTWISE
-#undef LOOP_PASTE_
-#undef LOOP_PASTE
-#undef LOOP
-#undef IN_TABLE_0
-#undef IN_TABLE_1
-#undef FORMS_UNARY
-#undef FORMS_ACTIVATION
-#undef FORMS_CHOICE
-#undef FORMS_VARIANT
-#undef FORMS_BINARY
-#undef FORMS_ANGLE
-#undef FORMS_EQUALITY
-#undef FORMS_VALUE

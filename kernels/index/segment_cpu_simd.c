@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/index/segment.cl on the CPU. */
-#include "kernels/common/cpu_compress.h"
 
 #include "kernels/index/segment_items.h"
 

@@ -43,12 +43,6 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #include "kernels/move/move_cpu_loops.h"
-#undef ELEMENT
-#undef VECTOR
-#undef LANES
-#undef LOOP
-#undef ZIP_LOW
-#undef ZIP_HIGH
 
 #define ELEMENT uint16_t
 #define VECTOR vector_2_t
@@ -57,12 +51,6 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #include "kernels/move/move_cpu_loops.h"
-#undef ELEMENT
-#undef VECTOR
-#undef LANES
-#undef LOOP
-#undef ZIP_LOW
-#undef ZIP_HIGH
 
 #define ELEMENT uint32_t
 #define VECTOR vector_4_t
@@ -71,12 +59,6 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
 #include "kernels/move/move_cpu_loops.h"
-#undef ELEMENT
-#undef VECTOR
-#undef LANES
-#undef LOOP
-#undef ZIP_LOW
-#undef ZIP_HIGH
 
 #define ELEMENT uint64_t
 #define VECTOR vector_8_t

@@ -118,3 +118,10 @@ static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
          tiles->column_stride, rows, columns);
     }
 }
+
+#undef ELEMENT
+#undef VECTOR
+#undef LANES
+#undef LOOP
+#undef ZIP_LOW
+#undef ZIP_HIGH

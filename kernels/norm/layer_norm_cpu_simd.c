@@ -10,24 +10,18 @@
 
 #define TREE_NAME(x) sum_##x##_f32
 #define TREE_IN float
-#define TREE_ACC float
-#define TREE_LOAD(x) (x)
 #define TREE_OP(a, b) ((a) + (b))
 #define TREE_IDENTITY 0
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) squares_##x##_f32
 #define TREE_IN float
-#define TREE_ACC float
 #define TREE_LOAD(x) ((x) * (x))
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) sum_##x##_f64
 #define TREE_IN double
-#define TREE_ACC double
-#define TREE_LOAD(x) (x)
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) squares_##x##_f64
 #define TREE_IN double
-#define TREE_ACC double
 #define TREE_LOAD(x) ((x) * (x))
 #include "kernels/reduce/reduce_cpu_tree.h"
 

@@ -8,7 +8,6 @@
 #include "kernels/math/math_float64.cl"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -19,20 +18,14 @@
 
 #define TREE_NAME(x) sum_##x##_f32
 #define TREE_IN float
-#define TREE_ACC float
-#define TREE_LOAD(x) (x)
 #define TREE_OP(a, b) SUM(a, b)
 #define TREE_IDENTITY 0
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) sum_##x##_f64
 #define TREE_IN double
-#define TREE_ACC double
-#define TREE_LOAD(x) (x)
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_f32
 #define TREE_IN float
-#define TREE_ACC float
-#define TREE_LOAD(x) (x)
 #undef TREE_OP
 #define TREE_OP(a, b) MAX(a, b)
 #undef TREE_IDENTITY
@@ -40,8 +33,6 @@
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_f64
 #define TREE_IN double
-#define TREE_ACC double
-#define TREE_LOAD(x) (x)
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_f16
 #define TREE_IN uint16_t

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin for one element type. It has no guard, because argmax_cpu_simd.c includes it
- * once per type. The includer must define ARG_NAME(x); ARG_IN, the type of elements; ARG_T, the
- * type of keys; ARG_LOAD(x), an element as a key; ARG_REVERSED(x), a key in reverse order;
- * ARG_INDEX, an integer at least as wide as keys, that counts to 4096; and ARG_LOWEST, the lowest
- * key. The file undefines them at its end.
+ * once per type. The includer must define ARG_REVERSED(x), a key in reverse order, for all types
+ * that follow; and for each type ARG_NAME(x); ARG_IN, the type of elements; ARG_INDEX, an integer
+ * at least as wide as keys, that counts to 4096; ARG_LOWEST, the lowest key; and, unless elements
+ * are keys, ARG_T, the type of keys, and ARG_LOAD(x), an element as a key. The file undefines these
+ * at its end.
  *
  * ArgMin is ArgMax of reversed keys. The loops first find the largest element, by lanes. They
  * search its first place only in chunks that beat all before. Owner: the entry point owns what a
  * plan points to. Threads: thread-safe for units that differ. */
+
+#ifndef ARG_T
+#define ARG_T ARG_IN
+#define ARG_LOAD(x) (x)
+#endif
 
 static inline ARG_T ARG_NAME(key)(ARG_IN x, int32_t reverses) {
     const ARG_T value = ARG_LOAD(x);
@@ -143,6 +149,5 @@ static void ARG_NAME(join)(const gantry__cpu_argmax_plan_t *plan, int64_t begin,
 #undef ARG_IN
 #undef ARG_T
 #undef ARG_LOAD
-#undef ARG_REVERSED
 #undef ARG_INDEX
 #undef ARG_LOWEST

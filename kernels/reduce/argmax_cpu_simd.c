@@ -10,23 +10,16 @@
 
 #include "kernels/reduce/reduce_cpu.h"
 
-#define NEGATED(x) (-(x))
-#define TURNED(type, x) ((type) ~(x))
+#define ARG_REVERSED(x) (-(x))
 
 #define ARG_NAME(x) x##_f32
 #define ARG_IN float
-#define ARG_T float
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) NEGATED(x)
 #define ARG_INDEX int32_t
 #define ARG_LOWEST -INFINITY
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_f64
 #define ARG_IN double
-#define ARG_T double
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) NEGATED(x)
 #define ARG_INDEX int64_t
 #define ARG_LOWEST -INFINITY
 #include "kernels/reduce/argmax_cpu_body.h"
@@ -35,7 +28,6 @@
 #define ARG_IN uint16_t
 #define ARG_T float
 #define ARG_LOAD(x) gantry__f16_to_f32(x)
-#define ARG_REVERSED(x) NEGATED(x)
 #define ARG_INDEX int32_t
 #define ARG_LOWEST -INFINITY
 #include "kernels/reduce/argmax_cpu_body.h"
@@ -44,79 +36,57 @@
 #define ARG_IN uint16_t
 #define ARG_T float
 #define ARG_LOAD(x) gantry__bf16_to_f32(x)
-#define ARG_REVERSED(x) NEGATED(x)
 #define ARG_INDEX int32_t
 #define ARG_LOWEST -INFINITY
 #include "kernels/reduce/argmax_cpu_body.h"
 
+#undef ARG_REVERSED
+#define ARG_REVERSED(x) ((ARG_T) ~(x))
+
 #define ARG_NAME(x) x##_i8
 #define ARG_IN int8_t
-#define ARG_T int8_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(int8_t, x)
 #define ARG_INDEX int16_t
 #define ARG_LOWEST INT8_MIN
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_u8
 #define ARG_IN uint8_t
-#define ARG_T uint8_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(uint8_t, x)
 #define ARG_INDEX int16_t
 #define ARG_LOWEST 0
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_i16
 #define ARG_IN int16_t
-#define ARG_T int16_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(int16_t, x)
 #define ARG_INDEX int16_t
 #define ARG_LOWEST INT16_MIN
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_u16
 #define ARG_IN uint16_t
-#define ARG_T uint16_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(uint16_t, x)
 #define ARG_INDEX int16_t
 #define ARG_LOWEST 0
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_i32
 #define ARG_IN int32_t
-#define ARG_T int32_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(int32_t, x)
 #define ARG_INDEX int32_t
 #define ARG_LOWEST INT32_MIN
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_u32
 #define ARG_IN uint32_t
-#define ARG_T uint32_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(uint32_t, x)
 #define ARG_INDEX int32_t
 #define ARG_LOWEST 0
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_i64
 #define ARG_IN int64_t
-#define ARG_T int64_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(int64_t, x)
 #define ARG_INDEX int64_t
 #define ARG_LOWEST INT64_MIN
 #include "kernels/reduce/argmax_cpu_body.h"
 
 #define ARG_NAME(x) x##_u64
 #define ARG_IN uint64_t
-#define ARG_T uint64_t
-#define ARG_LOAD(x) (x)
-#define ARG_REVERSED(x) TURNED(uint64_t, x)
 #define ARG_INDEX int64_t
 #define ARG_LOWEST 0
 #include "kernels/reduce/argmax_cpu_body.h"

@@ -13,8 +13,6 @@
 #include "kernels/reduce/reduce_cpu_join.h"
 #define TREE_NAME(x) EXTREME_TAGGED(x, EXTREME_TAG)
 #define TREE_IN EXTREME_TYPE
-#define TREE_ACC EXTREME_TYPE
-#define TREE_LOAD(x) (x)
 #define TREE_FIRST(x) (x)
 #define TREE_JOIN(x) EXTREME_TAGGED(x##_join, EXTREME_TAG)
 #include "kernels/reduce/reduce_cpu_body.h"

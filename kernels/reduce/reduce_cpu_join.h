@@ -7,7 +7,6 @@
  * the entry point owns what a plan points to. Threads: thread-safe for units that differ. */
 
 #define TREE_IN TREE_ACC
-#define TREE_LOAD(x) (x)
 #define TREE_GOES_ON
 #include "kernels/reduce/reduce_cpu_tree.h"
 

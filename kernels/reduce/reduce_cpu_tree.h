@@ -11,8 +11,8 @@
  *
  *   TREE_NAME(x)   the name of x in this instance
  *   TREE_IN        element type of the input
- *   TREE_ACC       type of partial results
- *   TREE_LOAD(x)   an element of the input as it enters its lane
+ *   TREE_ACC       type of partial results; that of elements by default
+ *   TREE_LOAD(x)   an element of the input as it enters its lane; x by default
  *   TREE_ROLLS     may be defined if loading an element takes most of the time, so that an
  *                  unrolled loop over lanes would gain nothing
  *
@@ -20,6 +20,13 @@
  * rows follow each other, so that one loop over 64 * columns elements serves every number of
  * columns. Lanes to which no element belongs must hold the identity. Owner: arrays are the
  * caller's. Threads: thread-safe for arrays that differ. */
+
+#ifndef TREE_ACC
+#define TREE_ACC TREE_IN
+#endif
+#ifndef TREE_LOAD
+#define TREE_LOAD(x) (x)
+#endif
 
 /* Sums are compiled with -fpeel-loops (gantry_simd.cmake), which unrolls each loop that is short or
  * leaves a short rest. TREE_ROLLED keeps a loop that would only grow. */

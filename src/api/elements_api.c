@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "api/api.h"
 #include "base/files.h"
 #include "base/fp_mode.h"
 #include "device/device_open.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "op/op_infer.h"
-#include "run/call_op.h"
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 

@@ -5,7 +5,6 @@
 #include "io/file_kind.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/ascii.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "base/hash.h"
 #include "device/logical_device.h"
 
 gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,

@@ -5,7 +5,6 @@
 
 #include "base/fp_mode.h"
 #include "shared/struct_size.h"
-#include "run/trace_hooks.h"
 
 /* ---- the list ---- */
 

@@ -7,7 +7,6 @@
 
 #include "base/fp_mode.h"
 #include "run/eager.h"
-#include "run/runtime_state.h"
 #include "run/variable_state.h"
 
 #define MOST_VALUES 4

@@ -14,9 +14,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "device/device_open.h"
 #include "device/logical_device.h"
-#include "device/loss.h"
 #include "device/pinned.h"
 #include "device/staging.h"
 #include "device/transfer.h"

@@ -14,10 +14,8 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "device/device_table.h"
 #include "device/logical_device.h"
 #include "run/eager.h"
-#include "run/runtime_state.h"
 #include "run/trace_hooks.h"
 #include "run/variable_state.h"
 

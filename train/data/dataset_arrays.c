@@ -7,7 +7,6 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
 #include "train/data/stage.h"
 
 typedef struct arrays_t {

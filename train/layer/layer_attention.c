@@ -276,8 +276,8 @@ static bool check_numbers(const attention_t *a) {
 
 gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                             const gantry_attention_options_t *options) {
-    static const gantry_layer_kind_t kind =
-        GANTRY__MASKED_LAYER_KIND("MultiHeadAttention", attention);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(
+        "MultiHeadAttention", attention_build, attention_call, .passes_masks = true);
     gantry_attention_options_t o;
     if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
         GANTRY_OK)

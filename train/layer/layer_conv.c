@@ -99,7 +99,7 @@ static tensor *depthwise_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv1D", conv1d);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv1D", conv1d_build, conv1d_call);
     return gantry__kernel_layer(
         &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_GROUPS | GANTRY__KERNEL_CAUSAL, filters,
         kernel_size, activation, options);
@@ -108,7 +108,7 @@ gantry_layer_t *gantry_conv1d_layer(int64_t filters, int64_t kernel_size,
 gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
                                     gantry_activation_t activation,
                                     const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv2D", conv2d);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv2D", conv2d_build, conv2d_call);
     return gantry__kernel_layer(
         &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS | GANTRY__KERNEL_GROUPS, filters,
         kernel_size, activation, options);
@@ -116,7 +116,8 @@ gantry_layer_t *gantry_conv2d_layer(int64_t filters, int64_t kernel_size,
 
 gantry_layer_t *gantry_depthwise_conv2d_layer(int64_t kernel_size, gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("DepthwiseConv2D", depthwise);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("DepthwiseConv2D", depthwise_build, depthwise_call);
     return gantry__kernel_layer(
         &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS | GANTRY__KERNEL_MULTIPLIER, 1,
         kernel_size, activation, options);

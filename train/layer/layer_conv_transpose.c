@@ -67,7 +67,8 @@ static tensor *transpose2d_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_conv1d_transpose_layer(int64_t filters, int64_t kernel_size,
                                               gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv1DTranspose", transpose1d);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Conv1DTranspose", transpose1d_build, transpose1d_call);
     return gantry__kernel_layer(&kind, GANTRY__KERNEL_WINDOW, filters, kernel_size, activation,
                                 options);
 }
@@ -75,7 +76,8 @@ gantry_layer_t *gantry_conv1d_transpose_layer(int64_t filters, int64_t kernel_si
 gantry_layer_t *gantry_conv2d_transpose_layer(int64_t filters, int64_t kernel_size,
                                               gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Conv2DTranspose", transpose2d);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Conv2DTranspose", transpose2d_build, transpose2d_call);
     return gantry__kernel_layer(&kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS, filters,
                                 kernel_size, activation, options);
 }

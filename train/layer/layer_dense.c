@@ -38,7 +38,8 @@ static tensor *dense_call(const gantry_layer_call_t *call, void *user) {
 
 gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
                              const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("Dense", dense);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Dense", dense_build, dense_call, .passes_masks = true);
     return gantry__kernel_layer(&kind, 0, units, 1, activation, options);
 }
 
@@ -77,7 +78,8 @@ static tensor *embedding_call(const gantry_layer_call_t *call, void *user) {
 static gantry_layer_t *make_embedding(const char *constructor, int64_t input_dim,
                                       int64_t output_dim, bool masks_zero,
                                       const gantry_initializer_t *initializer, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Embedding", embedding);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Embedding", embedding_build, embedding_call);
     embedding_t e = {.input_dim = input_dim, .output_dim = output_dim, .masks_zero = masks_zero};
     if (input_dim <= 0 || output_dim <= 0) {
         (void)gantry__train_refuse(NULL, "%s: %lld to %lld; positive numbers are accepted",

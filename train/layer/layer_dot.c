@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dot: products of two inputs, summed over a dimension of each. */
 #include "train/base/fail.h"
-#include "train/base/inner_scope.h"
 #include "train/base/keras.h"
 #include "train/layer/layer_norm.h"
 #include "train/layer/layer_state.h"
@@ -82,7 +81,7 @@ static tensor *dot_call(const gantry_layer_call_t *call, void *user) {
 
 gantry_layer_t *gantry_dot_layer(int32_t first_axis, int32_t second_axis, bool normalize,
                                  const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Dot", dot);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Dot", dot_build, dot_call);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(dot_t), name);
     if (layer)
         *(dot_t *)layer->user = (dot_t){.axes = {first_axis, second_axis}, .normalizes = normalize};

@@ -128,44 +128,39 @@ static gantry_status_t subtract_build(gantry_layer_t *layer, const gantry_shape_
     return gantry__train_refuse(NULL, "layer Subtract has %zu inputs; 2 are accepted", input_count);
 }
 
-gantry_layer_t *gantry_add_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Add", .build = merge_build, .call = merge_add_call};
+static gantry_layer_t *merge_layer(const char *kind_name,
+                                   gantry_status_t (*build)(gantry_layer_t *layer,
+                                                            const gantry_shape_t *inputs,
+                                                            size_t input_count, void *user),
+                                   tensor *(*call)(const gantry_layer_call_t *call, void *user),
+                                   const char *name) {
+    const gantry_layer_kind_t kind = {
+        .struct_size = sizeof kind, .name = kind_name, .build = build, .call = call};
     return gantry_layer_create(&kind, NULL, name);
+}
+
+gantry_layer_t *gantry_add_layer(const char *name) {
+    return merge_layer("Add", merge_build, merge_add_call, name);
 }
 
 gantry_layer_t *gantry_subtract_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Subtract",
-                                             .build = subtract_build,
-                                             .call = subtract_call};
-    return gantry_layer_create(&kind, NULL, name);
+    return merge_layer("Subtract", subtract_build, subtract_call, name);
 }
 
 gantry_layer_t *gantry_multiply_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Multiply",
-                                             .build = merge_build,
-                                             .call = multiply_call};
-    return gantry_layer_create(&kind, NULL, name);
+    return merge_layer("Multiply", merge_build, multiply_call, name);
 }
 
 gantry_layer_t *gantry_average_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Average", .build = merge_build, .call = average_call};
-    return gantry_layer_create(&kind, NULL, name);
+    return merge_layer("Average", merge_build, average_call, name);
 }
 
 gantry_layer_t *gantry_maximum_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Maximum", .build = merge_build, .call = maximum_call};
-    return gantry_layer_create(&kind, NULL, name);
+    return merge_layer("Maximum", merge_build, maximum_call, name);
 }
 
 gantry_layer_t *gantry_minimum_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Minimum", .build = merge_build, .call = minimum_call};
-    return gantry_layer_create(&kind, NULL, name);
+    return merge_layer("Minimum", merge_build, minimum_call, name);
 }
 
 /* ---- Concatenate ---- */
@@ -204,11 +199,8 @@ static tensor *concatenate_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Concatenate",
-                                             .build = merge_build,
-                                             .call = concatenate_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Concatenate", merge_build, concatenate_call);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof axis, name);
     if (layer) *(int32_t *)layer->user = axis;
     return layer;

@@ -71,11 +71,7 @@ static gantry_layer_t *pool_layer_make(const char *name,
                                        tensor *(*call)(const gantry_layer_call_t *call, void *user),
                                        int32_t rank, int64_t size,
                                        const gantry_pool_options_t *options) {
-    const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                      .name = name,
-                                      .build = pool_build,
-                                      .call = call,
-                                      .release = gantry__layer_free_user};
+    const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(name, pool_build, call);
     gantry_pool_options_t o;
     if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") != GANTRY_OK)
         return NULL;
@@ -181,17 +177,13 @@ static tensor *global_avg_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_global_max_pool(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "GlobalMaxPooling",
-                                             .build = global_max_build,
-                                             .call = global_max_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("GlobalMaxPooling", global_max_build, global_max_call);
     return gantry_layer_create(&kind, NULL, name);
 }
 
 gantry_layer_t *gantry_global_avg_pool(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "GlobalAveragePooling",
-                                             .build = global_avg_build,
-                                             .call = global_avg_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("GlobalAveragePooling", global_avg_build, global_avg_call);
     return gantry_layer_create(&kind, NULL, name);
 }

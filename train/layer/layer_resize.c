@@ -66,21 +66,20 @@ static gantry_layer_t *repeat_layer(const gantry_layer_kind_t *kind, repeat_t r,
 }
 
 gantry_layer_t *gantry_repeat_vector_layer(int64_t times, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "RepeatVector",
-                                             .build = repeat_build,
-                                             .call = repeat_vector_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("RepeatVector", repeat_build, repeat_vector_call);
     return repeat_layer(&kind, (repeat_t){2, {1, times, 1, 1}}, name);
 }
 
 gantry_layer_t *gantry_up_sampling1d_layer(int64_t size, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("UpSampling1D", repeat);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("UpSampling1D", repeat_build, repeat_call);
     return repeat_layer(&kind, (repeat_t){3, {1, size, 1, 1}}, name);
 }
 
 gantry_layer_t *gantry_up_sampling2d_layer(int64_t rows, int64_t columns, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("UpSampling2D", repeat);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("UpSampling2D", repeat_build, repeat_call);
     return repeat_layer(&kind, (repeat_t){4, {1, rows, columns, 1}}, name);
 }
 
@@ -161,22 +160,26 @@ static gantry_layer_t *edges_layer(const gantry_layer_kind_t *kind, int32_t rank
 }
 
 gantry_layer_t *gantry_zero_padding1d_layer(int64_t before, int64_t after, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("ZeroPadding1D", padding);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("ZeroPadding1D", padding_build, padding_call);
     return edges_layer(&kind, 3, (int64_t[]){before, after}, name);
 }
 
 gantry_layer_t *gantry_zero_padding2d_layer(const int64_t *amounts, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("ZeroPadding2D", padding);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("ZeroPadding2D", padding_build, padding_call);
     return edges_layer(&kind, 4, amounts, name);
 }
 
 gantry_layer_t *gantry_cropping1d_layer(int64_t before, int64_t after, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Cropping1D", cropping);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Cropping1D", cropping_build, cropping_call);
     return edges_layer(&kind, 3, (int64_t[]){before, after}, name);
 }
 
 gantry_layer_t *gantry_cropping2d_layer(const int64_t *amounts, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Cropping2D", cropping);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Cropping2D", cropping_build, cropping_call);
     return edges_layer(&kind, 4, amounts, name);
 }
 
@@ -217,7 +220,8 @@ static gantry_status_t take_dims(const int32_t *dims, size_t count, permute_t *p
 }
 
 gantry_layer_t *gantry_permute_layer(const int32_t *dims, size_t count, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Permute", permute);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Permute", permute_build, permute_call);
     permute_t p = {.rank = 0};
     if (take_dims(dims, count, &p) != GANTRY_OK) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof p, name);

@@ -62,7 +62,8 @@ static tensor *separable2d_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_separable_conv1d_layer(int64_t filters, int64_t kernel_size,
                                               gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("SeparableConv1D", separable1d);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("SeparableConv1D", separable1d_build, separable1d_call);
     return gantry__kernel_layer(
         &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_MULTIPLIER | GANTRY__KERNEL_POINTWISE,
         filters, kernel_size, activation, options);
@@ -71,7 +72,8 @@ gantry_layer_t *gantry_separable_conv1d_layer(int64_t filters, int64_t kernel_si
 gantry_layer_t *gantry_separable_conv2d_layer(int64_t filters, int64_t kernel_size,
                                               gantry_activation_t activation,
                                               const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("SeparableConv2D", separable2d);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("SeparableConv2D", separable2d_build, separable2d_call);
     return gantry__kernel_layer(&kind,
                                 GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS |
                                     GANTRY__KERNEL_MULTIPLIER | GANTRY__KERNEL_POINTWISE,

@@ -24,10 +24,8 @@ static tensor *flatten_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_flatten(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Flatten",
-                                             .build = gantry__layer_build_any,
-                                             .call = flatten_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Flatten", gantry__layer_build_any, flatten_call);
     return gantry_layer_create(&kind, NULL, name);
 }
 
@@ -85,7 +83,8 @@ static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t
 }
 
 gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Reshape", reshape);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Reshape", reshape_build, reshape_call);
     if (shape.rank < 0 || shape.rank >= GANTRY_MAX_RANK) {
         (void)gantry__train_refuse(NULL,
                                    "gantry_reshape_layer: the rank is %d; 0 to %d are accepted",
@@ -110,12 +109,8 @@ static bool check_rate(const char *call, double rate) {
 }
 
 gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Dropout",
-                                             .build = gantry__layer_build_any,
-                                             .call = dropout_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Dropout", gantry__layer_build_any, dropout_call, .passes_masks = true);
     if (!check_rate("gantry_dropout_layer", rate)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof rate, name);
     if (!layer) return NULL;
@@ -169,7 +164,8 @@ static tensor *shaped_dropout_call(const gantry_layer_call_t *call, void *user) 
 
 gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape_t noise_shape,
                                             const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("Dropout", shaped_dropout);
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(
+        "Dropout", shaped_dropout_build, shaped_dropout_call, .passes_masks = true);
     if (!check_rate("gantry_shaped_dropout_layer", rate)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(shaped_dropout_t), name);
     if (!layer) return NULL;
@@ -190,11 +186,8 @@ static const gantry_tensor_t *same_call(const gantry_layer_call_t *call, void *u
 }
 
 gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "ActivityRegularization",
-                                             .build = gantry__layer_build_any,
-                                             .call = same_call,
-                                             .passes_masks = true};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(
+        "ActivityRegularization", gantry__layer_build_any, same_call, .passes_masks = true);
     gantry_layer_t *layer = gantry_layer_create(&kind, NULL, name);
     if (!layer) return NULL;
     const gantry_regularizer_t regularizer = {.l1 = l1, .l2 = l2};
@@ -206,12 +199,8 @@ gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char 
 }
 
 gantry_layer_t *gantry_activation_layer(gantry_activation_t activation, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Activation",
-                                             .build = gantry__layer_build_any,
-                                             .call = activation_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(
+        "Activation", gantry__layer_build_any, activation_call, .passes_masks = true);
     if (!gantry__layer_check_activation("Activation", activation)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof activation, name);
     if (layer) *(gantry_activation_t *)layer->user = activation;
@@ -234,7 +223,8 @@ static tensor *masking_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_masking_layer(double mask_value, const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Masking", masking);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND("Masking", masking_build, masking_call);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof mask_value, name);
     if (layer) *(double *)layer->user = mask_value;
     return layer;

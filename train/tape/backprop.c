@@ -24,7 +24,6 @@
 #include "train/tape/block.h"
 #include "train/tape/record_make.h"
 #include "train/tape/rule.h"
-#include "train/tape/slices.h"
 #include "train/tape/tape_state.h"
 
 typedef const gantry_tensor_t tensor;

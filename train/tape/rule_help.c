@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/tape/rule_help.h"
 
-#include "train/base/fail.h"
-
 typedef const gantry_tensor_t tensor;
 
 /* ---- shapes ---- */

@@ -21,7 +21,6 @@
 #include "cpu/cpu_machine.h"
 #include "kernels/common/cpu_simd.h"
 #include "cpu/blas/cpu_tuned.h"
-#include "kernels/common/kernel_types.h"
 
 typedef int (*dnnl_sgemm_fn)(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k,
                              float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,

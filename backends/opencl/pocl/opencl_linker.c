@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "opencl/matmul/opencl_tuned.h"
-#include "kernels/common/kernel_types.h"
 
 #define SIZES 4
 

@@ -7,7 +7,6 @@
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_text.h"
 #include "kernels/matmul/matmul_shape.h"
-#include "kernels/common/device_text.h"
 #include "kernels/window/window_shape.h"
 
 #include "kernels/window/window_lines.cl"

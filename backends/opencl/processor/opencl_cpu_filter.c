@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of opencl_cpu_filter_kernels.cl: _ImagesFilterGradient on processors. */
-#include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_text.h"
-#include "kernels/common/device_text.h"
 #include "kernels/matmul/conv_filter_shape.h"
 
 #define LINE_ELEMENTS 32 /* where the parts begin */

@@ -11,7 +11,7 @@
  * own. */
 #include <stdio.h>
 
-#include "bench_internal.h"
+#include "internal.h"
 #include "function/call/function.h"
 #include "function/place/place_graph.h"
 #include "run/dispatch.h"
