@@ -119,7 +119,7 @@ gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *
     if (nested > 0)
         name_part(model, nested, part, name);
     else
-        GANTRY__TRAIN_TRY(name_alone(model, layer, name));
+        GANTRY__TRY(name_alone(model, layer, name));
     if (!gantry__train_grow(&model->members, model->member_count, &model->member_capacity,
                             sizeof *model->members))
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -181,8 +181,8 @@ void gantry__model_settle_trainable(gantry_model_t *model) {
 }
 
 gantry_status_t gantry_model_set_trainable(gantry_model_t *model, bool trainable) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_trainable"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_set_trainable"));
     for (size_t i = 0; i < model->member_count; ++i)
-        GANTRY__TRAIN_TRY(gantry_layer_set_trainable(model->members[i]->layer, trainable));
+        GANTRY__TRY(gantry_layer_set_trainable(model->members[i]->layer, trainable));
     return GANTRY_OK;
 }

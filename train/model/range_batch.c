@@ -84,9 +84,9 @@ gantry_status_t gantry__model_check_ranges(const gantry_model_t *model, gantry__
     if (!model->is_built) return GANTRY_OK;
     for (size_t v = model->input_count; v < model->value_count; ++v) {
         if (model->values[v].input_count > 0)
-            GANTRY__TRAIN_TRY(check_words(model, &model->values[v], batch));
+            GANTRY__TRY(check_words(model, &model->values[v], batch));
     }
     for (size_t t = 0; t < model->target_count && step != GANTRY__STEP_PREDICT; ++t)
-        GANTRY__TRAIN_TRY(check_labels(model, t, batch));
+        GANTRY__TRY(check_labels(model, t, batch));
     return GANTRY_OK;
 }

@@ -46,11 +46,11 @@ gantry_status_t gantry__model_make_states(gantry_model_t *model) {
     for (size_t i = 0; i < model->member_count; ++i) {
         gantry_layer_t *layer = model->members[i]->layer;
         if (layer->state_count == 0) continue;
-        GANTRY__TRAIN_TRY(check_stateful(model, model->members[i]));
+        GANTRY__TRY(check_stateful(model, model->members[i]));
         if (layer->states) continue; /* another model made them */
         const gantry_status_t status = make_states(model, layer);
         if (status != GANTRY_OK) gantry__layer_release_states(layer);
-        GANTRY__TRAIN_TRY(status);
+        GANTRY__TRY(status);
     }
     return GANTRY_OK;
 }
@@ -92,8 +92,8 @@ gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer) {
 }
 
 gantry_status_t gantry_model_reset_states(gantry_model_t *model) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_reset_states"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_reset_states"));
     for (size_t i = 0; i < model->member_count; ++i)
-        GANTRY__TRAIN_TRY(gantry_layer_reset_states(model->members[i]->layer));
+        GANTRY__TRY(gantry_layer_reset_states(model->members[i]->layer));
     return GANTRY_OK;
 }

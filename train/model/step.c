@@ -256,7 +256,7 @@ static void step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **out
 
 static gantry_status_t init_replica(gantry__step_call_t *c, size_t r) {
     gantry__replica_t *replica = &c->replicas[r];
-    GANTRY__TRAIN_TRY(gantry__run_init(&replica->run, c->model));
+    GANTRY__TRY(gantry__run_init(&replica->run, c->model));
     replica->run.replica = r;
     replica->first = first_row(c, r);
     replica->rows = first_row(c, r + 1) - replica->first;
@@ -299,7 +299,7 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
     /* a replica without rows does nothing */
     for (size_t r = 0; r < all && (r == 0 || first_row(c, r) < c->rows); ++r) {
         c->replica_count = r + 1;
-        GANTRY__TRAIN_TRY(init_replica(c, r));
+        GANTRY__TRY(init_replica(c, r));
     }
     return GANTRY_OK;
 }
@@ -418,7 +418,7 @@ static gantry_status_t step_check_sizes(const gantry_model_t *model, const gantr
 
 gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__step_mode_t step,
                                           const gantry_array_t *batch, size_t count) {
-    GANTRY__TRAIN_TRY(gantry__model_check_count(model, step, count));
+    GANTRY__TRY(gantry__model_check_count(model, step, count));
     for (size_t i = 0; i < count; ++i) {
         if (batch[i].shape.rank < 1)
             return gantry__train_fail(
@@ -433,7 +433,7 @@ gantry_status_t gantry__model_check_batch(const gantry_model_t *model, gantry__s
                 (long long)batch[0].shape.dims[0]);
     }
     for (size_t i = 0; i < model->input_count && model->is_built; ++i)
-        GANTRY__TRAIN_TRY(step_check_sizes(model, &batch[i], i));
+        GANTRY__TRY(step_check_sizes(model, &batch[i], i));
     return gantry__model_check_ranges(model, step, batch);
 }
 
@@ -477,19 +477,19 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t st
     gantry_array_t part[GANTRY_MAX_COMPONENTS];
     const bool is_shared = model->worker && step != GANTRY__STEP_PREDICT;
     double share;
-    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, step, batch, count));
+    GANTRY__TRY(gantry__model_check_batch(model, step, batch, count));
     count = gantry__model_used_components(model, step, count);
     if (is_shared) {
         if (gantry__worker_take_rows(model->worker, batch, count, part, &share) == 0)
             return GANTRY_OK;
         batch = part;
     }
-    if (model->checks_numerics) GANTRY__TRAIN_TRY(gantry__model_check_finite(model, batch, count));
+    if (model->checks_numerics) GANTRY__TRY(gantry__model_check_finite(model, batch, count));
     /* with weights or without: another step */
     if (model->steps[step] && model->bodies[step].spec_count != count) forget_step(model, step);
     const bool is_new = !model->steps[step];
-    GANTRY__TRAIN_TRY(is_new ? trace_step(model, step, batch, count)
-                             : check_specs(model, step, batch, count));
+    GANTRY__TRY(is_new ? trace_step(model, step, batch, count)
+                       : check_specs(model, step, batch, count));
     step_make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     const gantry_status_t status = gantry_function_call(scope, model->steps[step], inputs, count,
                                                         out_results, output_count(model, step));
