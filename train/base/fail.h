@@ -10,8 +10,6 @@
 
 #include "shared/struct_size.h"
 
-#define GANTRY__TRAIN_TRY GANTRY__TRY
-
 /* Longest text, terminator included; longer ones are cut. */
 #define GANTRY__TRAIN_MESSAGE_BYTES 1024
 

@@ -16,13 +16,13 @@ gantry_status_t gantry__train_check_scope(gantry_scope_t *scope) {
         return gantry__train_refuse(NULL,
                                     "the scope is NULL; one from gantry_scope_begin is accepted%s",
                                     gantry__train_before().text);
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRY(gantry_scope_status(scope));
     const gantry_status_t status = gantry__train_check_runtime(gantry_scope_runtime(scope));
     return status == GANTRY_OK ? GANTRY_OK : gantry__train_hand_on(scope, status);
 }
 
 gantry_status_t gantry__train_no_scope(gantry_runtime_t *runtime) {
-    GANTRY__TRAIN_TRY(gantry__train_check_runtime(runtime));
+    GANTRY__TRY(gantry__train_check_runtime(runtime));
     return GANTRY_RESOURCE_EXHAUSTED;
 }
 

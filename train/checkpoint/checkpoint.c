@@ -28,7 +28,7 @@ struct gantry_checkpoint_t {
 static gantry_status_t check_kind(const gantry_checkpoint_t *checkpoint, uint64_t file_bytes) {
     unsigned char front[FRONT_BYTES];
     const size_t bytes = file_bytes < sizeof front ? (size_t)file_bytes : sizeof front;
-    GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, front, bytes));
+    GANTRY__TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, front, bytes));
     const char *kind = gantry_recognize_file(front, bytes);
     if (!kind) return GANTRY_OK;
     return gantry__train_refuse(NULL, "it is no safetensors file: %s", kind);
@@ -38,15 +38,15 @@ static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
                                               uint64_t file_bytes) {
     unsigned char length_bytes[GANTRY__SAFETENSORS_LENGTH_BYTES];
     uint64_t length;
-    GANTRY__TRAIN_TRY(check_kind(checkpoint, file_bytes));
+    GANTRY__TRY(check_kind(checkpoint, file_bytes));
     if (file_bytes < sizeof length_bytes) {
         return gantry__train_refuse(
             NULL, "it is no safetensors file: it has %" PRIu64 " bytes; at least 8 are accepted",
             file_bytes);
     }
-    GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, length_bytes,
-                                          sizeof length_bytes));
-    GANTRY__TRAIN_TRY(gantry__safetensors_length(length_bytes, file_bytes, &length));
+    GANTRY__TRY(gantry_file_read_at(checkpoint->file, checkpoint->path, 0, length_bytes,
+                                    sizeof length_bytes));
+    GANTRY__TRY(gantry__safetensors_length(length_bytes, file_bytes, &length));
     checkpoint->data_offset = sizeof length_bytes + length;
     char *text = gantry__train_alloc((size_t)length, 1);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
@@ -73,8 +73,8 @@ gantry_status_t gantry_checkpoint_open(const char *path, gantry_checkpoint_t **o
     *out_checkpoint = NULL;
     int file;
     uint64_t size;
-    GANTRY__TRAIN_TRY(gantry__safetensors_check_machine());
-    GANTRY__TRAIN_TRY(gantry__train_file_open(path, &file, &size));
+    GANTRY__TRY(gantry__safetensors_check_machine());
+    GANTRY__TRY(gantry__train_file_open(path, &file, &size));
     gantry_checkpoint_t *checkpoint = gantry__train_alloc(1, sizeof *checkpoint);
     if (!checkpoint) {
         gantry__train_file_close(file);
@@ -156,7 +156,7 @@ gantry_status_t gantry_checkpoint_find(const gantry_checkpoint_t *checkpoint, co
                                     out_dtype ? "out_shape" : "out_dtype");
     *out_dtype = GANTRY_DTYPE_NONE;
     *out_shape = GANTRY_SCALAR;
-    GANTRY__TRAIN_TRY(find_tensor("gantry_checkpoint_find", checkpoint, name, &tensor));
+    GANTRY__TRY(find_tensor("gantry_checkpoint_find", checkpoint, name, &tensor));
     *out_dtype = tensor->dtype;
     *out_shape = tensor->shape;
     return GANTRY_OK;
@@ -181,8 +181,8 @@ static gantry_status_t read_elements(const gantry_checkpoint_t *checkpoint,
                                      const gantry__safetensors_tensor_t *tensor,
                                      unsigned char *out) {
     const size_t bytes = (size_t)(tensor->end - tensor->begin);
-    GANTRY__TRAIN_TRY(gantry_file_read_at(checkpoint->file, checkpoint->path,
-                                          checkpoint->data_offset + tensor->begin, out, bytes));
+    GANTRY__TRY(gantry_file_read_at(checkpoint->file, checkpoint->path,
+                                    checkpoint->data_offset + tensor->begin, out, bytes));
     if (tensor->dtype != GANTRY_BOOL) return GANTRY_OK;
     for (size_t i = 0; i < bytes; ++i) out[i] = out[i] != 0;
     return GANTRY_OK;
@@ -192,9 +192,9 @@ gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *checkpoint, co
                                        gantry_dtype_t dtype, const gantry_shape_t *shape, void *out,
                                        size_t out_bytes) {
     const gantry__safetensors_tensor_t *tensor = NULL;
-    GANTRY__TRAIN_TRY(find_tensor("gantry_checkpoint_read", checkpoint, name, &tensor));
+    GANTRY__TRY(find_tensor("gantry_checkpoint_read", checkpoint, name, &tensor));
     if (!shape) return gantry__train_refuse(NULL, "gantry_checkpoint_read: the shape is NULL");
-    GANTRY__TRAIN_TRY(check_like(checkpoint, tensor, dtype, shape));
+    GANTRY__TRY(check_like(checkpoint, tensor, dtype, shape));
     if (out_bytes != tensor->end - tensor->begin) {
         return gantry__train_refuse(
             NULL,
@@ -241,15 +241,14 @@ static gantry_status_t check_entries(const gantry_checkpoint_t *checkpoint,
             NULL, "gantry_checkpoint_restore: %zu entries are given at NULL", count);
     for (size_t i = 0; i < count; ++i) {
         const gantry__safetensors_tensor_t *tensor = NULL;
-        GANTRY__TRAIN_TRY(
-            find_tensor("gantry_checkpoint_restore", checkpoint, entries[i].name, &tensor));
+        GANTRY__TRY(find_tensor("gantry_checkpoint_restore", checkpoint, entries[i].name, &tensor));
         if (!entries[i].variable)
             return gantry__train_refuse(
                 NULL,
                 "gantry_checkpoint_restore: the variable of entry %zu, '%.200s', is NULL; one is accepted%s",
                 i, entries[i].name, gantry__train_before().text);
-        GANTRY__TRAIN_TRY(check_like(checkpoint, tensor, gantry_variable_dtype(entries[i].variable),
-                                     gantry_variable_shape(entries[i].variable)));
+        GANTRY__TRY(check_like(checkpoint, tensor, gantry_variable_dtype(entries[i].variable),
+                               gantry_variable_shape(entries[i].variable)));
     }
     return GANTRY_OK;
 }
@@ -282,10 +281,10 @@ static gantry_status_t restore_in(gantry_scope_t *scope, const gantry_checkpoint
             const gantry_status_t status = gantry_scope_status(scope);
             return status == GANTRY_OK ? GANTRY_RESOURCE_EXHAUSTED : status;
         }
-        GANTRY__TRAIN_TRY(gantry_tensor_wait(tensors[i]));
+        GANTRY__TRY(gantry_tensor_wait(tensors[i]));
     }
     for (size_t i = 0; i < count; ++i)
-        GANTRY__TRAIN_TRY(gantry_variable_assign(scope, entries[i].variable, tensors[i]));
+        GANTRY__TRY(gantry_variable_assign(scope, entries[i].variable, tensors[i]));
     return GANTRY_OK;
 }
 
@@ -293,7 +292,7 @@ gantry_status_t gantry_checkpoint_restore(gantry_scope_t *scope,
                                           const gantry_checkpoint_t *checkpoint,
                                           const gantry_checkpoint_entry_t *entries,
                                           size_t entry_count) {
-    GANTRY__TRAIN_TRY(check_scope("gantry_checkpoint_restore", scope));
+    GANTRY__TRY(check_scope("gantry_checkpoint_restore", scope));
     if (!checkpoint)
         return gantry__train_fail_null(scope, "gantry_checkpoint_restore", "checkpoint",
                                        "one from gantry_checkpoint_open");

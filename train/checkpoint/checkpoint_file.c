@@ -83,9 +83,9 @@ gantry_status_t gantry__train_file_create(const char *path, gantry_new_file_t *o
     struct stat info;
     out->file = -1;
     out->temporary[0] = '\0';
-    GANTRY__TRAIN_TRY(check_path("save", path));
+    GANTRY__TRY(check_path("save", path));
     if (stat(path, &info) == 0)
-        GANTRY__TRAIN_TRY(checkpoint_file_check_plain("save", path, info.st_mode));
+        GANTRY__TRY(checkpoint_file_check_plain("save", path, info.st_mode));
     return fail_to_save(gantry_file_begin(path, out));
 }
 
@@ -103,9 +103,9 @@ gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_
     struct stat info;
     *out_file = -1;
     *out_size = 0;
-    GANTRY__TRAIN_TRY(check_path("open", path));
+    GANTRY__TRY(check_path("open", path));
     if (stat(path, &info) == 0)
-        GANTRY__TRAIN_TRY(checkpoint_file_check_plain("open", path, info.st_mode));
+        GANTRY__TRY(checkpoint_file_check_plain("open", path, info.st_mode));
     const int file = file_open(path, O_RDONLY | O_NONBLOCK);
     if (file < 0) return file_fail("open", path, errno);
     const gantry_status_t status = fstat(file, &info) == 0

@@ -43,7 +43,7 @@ static gantry_status_t check_text(const char *what, size_t index, const char *te
 
 static gantry_status_t checkpoint_save_check_name(const gantry_checkpoint_entry_t *entry,
                                                   size_t index) {
-    GANTRY__TRAIN_TRY(check_text("name of entry", index, entry->name));
+    GANTRY__TRY(check_text("name of entry", index, entry->name));
     if (entry->name[0] && strcmp(entry->name, "__metadata__") != 0) return GANTRY_OK;
     return gantry__train_refuse(
         NULL,
@@ -89,7 +89,7 @@ static gantry_status_t checkpoint_save_take_entry(saving_t *saving, size_t index
     gantry__safetensors_tensor_t *tensor = &saving->tensors[index];
     *tensor = (gantry__safetensors_tensor_t){.name = entry->name, .source = index};
     if (entry->array.dtype != GANTRY_DTYPE_NONE) {
-        GANTRY__TRAIN_TRY(check_array_data(entry));
+        GANTRY__TRY(check_array_data(entry));
         tensor->dtype = entry->array.dtype;
         tensor->shape = entry->array.shape;
         return GANTRY_OK;
@@ -154,7 +154,7 @@ static gantry_status_t save_laid_out(const saving_t *saving, const char *path,
     const size_t count = saving->count;
     char *front;
     size_t front_bytes;
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         gantry__safetensors_write(saving->tensors, count, texts, text_count, &front, &front_bytes));
     gantry_status_t status =
         check_header(front, front_bytes, count > 0 ? saving->tensors[count - 1].end : 0);
@@ -166,13 +166,13 @@ static gantry_status_t save_laid_out(const saving_t *saving, const char *path,
 static gantry_status_t save_entries(saving_t *saving, const char *path,
                                     const gantry_checkpoint_text_t *texts, size_t text_count) {
     for (size_t i = 0; i < saving->count; ++i) {
-        GANTRY__TRAIN_TRY(checkpoint_save_check_name(&saving->entries[i], i));
-        GANTRY__TRAIN_TRY(check_source(saving, i));
-        GANTRY__TRAIN_TRY(checkpoint_save_take_entry(saving, i));
+        GANTRY__TRY(checkpoint_save_check_name(&saving->entries[i], i));
+        GANTRY__TRY(check_source(saving, i));
+        GANTRY__TRY(checkpoint_save_take_entry(saving, i));
     }
     for (size_t i = 0; i < text_count; ++i) {
-        GANTRY__TRAIN_TRY(check_text("key of text", i, texts[i].key));
-        GANTRY__TRAIN_TRY(check_text("value of text", i, texts[i].value));
+        GANTRY__TRY(check_text("key of text", i, texts[i].key));
+        GANTRY__TRY(check_text("value of text", i, texts[i].value));
     }
     gantry__safetensors_lay_out(saving->tensors, saving->count);
     return save_laid_out(saving, path, texts, text_count);
@@ -182,7 +182,7 @@ static gantry_status_t save_entries(saving_t *saving, const char *path,
 
 static gantry_status_t save_check(const gantry_checkpoint_entry_t *entries, size_t entry_count,
                                   const gantry_checkpoint_text_t *texts, size_t text_count) {
-    GANTRY__TRAIN_TRY(gantry__safetensors_check_machine());
+    GANTRY__TRY(gantry__safetensors_check_machine());
     if (!entries && entry_count > 0)
         return gantry__train_refuse(NULL, "gantry_checkpoint_save: %zu entries are given at NULL",
                                     entry_count);
@@ -195,7 +195,7 @@ static gantry_status_t save_check(const gantry_checkpoint_entry_t *entries, size
 gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const char *path,
                                        const gantry_checkpoint_entry_t *entries, size_t entry_count,
                                        const gantry_checkpoint_text_t *texts, size_t text_count) {
-    if (scope) GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
+    if (scope) GANTRY__TRY(gantry__train_check_scope(scope));
     gantry_status_t status = save_check(entries, entry_count, texts, text_count);
     saving_t saving = {.entries = entries, .count = entry_count};
     if (status == GANTRY_OK) {

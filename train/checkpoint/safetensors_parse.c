@@ -200,7 +200,7 @@ static gantry_status_t json_string(json_t *json, const char *wanted, const char 
 enum { HAS_DTYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_EVERYTHING = 7 };
 
 static gantry_status_t parse_dtype(json_t *json, gantry__safetensors_tensor_t *tensor) {
-    GANTRY__TRAIN_TRY(json_string(json, "the name of a type", &tensor->type_name));
+    GANTRY__TRY(json_string(json, "the name of a type", &tensor->type_name));
     tensor->dtype = gantry__safetensors_type(tensor->type_name);
     return GANTRY_OK;
 }
@@ -222,28 +222,28 @@ gantry_status_t gantry__safetensors_check_readable(const gantry__safetensors_ten
 static gantry_status_t parse_shape(json_t *json, gantry__safetensors_tensor_t *tensor) {
     bool more;
     uint64_t dim;
-    GANTRY__TRAIN_TRY(json_expect(json, '[', "'['"));
+    GANTRY__TRY(json_expect(json, '[', "'['"));
     for (tensor->shape.rank = 0;;) {
-        GANTRY__TRAIN_TRY(json_more(json, ']', tensor->shape.rank == 0, &more));
+        GANTRY__TRY(json_more(json, ']', tensor->shape.rank == 0, &more));
         if (!more) return GANTRY_OK;
-        GANTRY__TRAIN_TRY(json_number(json, &dim));
+        GANTRY__TRY(json_number(json, &dim));
         tensor->has_more_dims = tensor->shape.rank == GANTRY_MAX_RANK;
         if (!tensor->has_more_dims) tensor->shape.dims[tensor->shape.rank++] = (int64_t)dim;
     }
 }
 
 static gantry_status_t parse_offsets(json_t *json, gantry__safetensors_tensor_t *tensor) {
-    GANTRY__TRAIN_TRY(json_expect(json, '[', "'['"));
-    GANTRY__TRAIN_TRY(json_number(json, &tensor->begin));
-    GANTRY__TRAIN_TRY(json_expect(json, ',', "','"));
-    GANTRY__TRAIN_TRY(json_number(json, &tensor->end));
+    GANTRY__TRY(json_expect(json, '[', "'['"));
+    GANTRY__TRY(json_number(json, &tensor->begin));
+    GANTRY__TRY(json_expect(json, ',', "','"));
+    GANTRY__TRY(json_number(json, &tensor->end));
     return json_expect(json, ']', "']'");
 }
 
 static gantry_status_t parse_field(json_t *json, gantry__safetensors_tensor_t *tensor,
                                    unsigned *seen) {
     const char *key = NULL;
-    GANTRY__TRAIN_TRY(json_string(json, "a key", &key));
+    GANTRY__TRY(json_string(json, "a key", &key));
     const unsigned bit = strcmp(key, "dtype") == 0          ? HAS_DTYPE
                          : strcmp(key, "shape") == 0        ? HAS_SHAPE
                          : strcmp(key, "data_offsets") == 0 ? HAS_OFFSETS
@@ -256,7 +256,7 @@ static gantry_status_t parse_field(json_t *json, gantry__safetensors_tensor_t *t
             tensor->name, bit ? "a second" : "an unknown", key);
     }
     *seen |= bit;
-    GANTRY__TRAIN_TRY(json_expect(json, ':', "':'"));
+    GANTRY__TRY(json_expect(json, ':', "':'"));
     if (bit == HAS_DTYPE) return parse_dtype(json, tensor);
     return bit == HAS_SHAPE ? parse_shape(json, tensor) : parse_offsets(json, tensor);
 }
@@ -295,13 +295,13 @@ static gantry_status_t parse_tensor(json_t *json, const char *name) {
     *tensor = (gantry__safetensors_tensor_t){.name = name};
     unsigned seen = 0;
     bool more;
-    GANTRY__TRAIN_TRY(json_expect(json, '{', "'{'"));
+    GANTRY__TRY(json_expect(json, '{', "'{'"));
     for (bool is_first = true;; is_first = false) {
-        GANTRY__TRAIN_TRY(json_more(json, '}', is_first, &more));
+        GANTRY__TRY(json_more(json, '}', is_first, &more));
         if (!more) break;
-        GANTRY__TRAIN_TRY(parse_field(json, tensor, &seen));
+        GANTRY__TRY(parse_field(json, tensor, &seen));
     }
-    GANTRY__TRAIN_TRY(safetensors_parse_check_tensor(tensor, seen));
+    GANTRY__TRY(safetensors_parse_check_tensor(tensor, seen));
     ++out->count;
     return GANTRY_OK;
 }
@@ -311,36 +311,36 @@ static gantry_status_t parse_tensor(json_t *json, const char *name) {
 static gantry_status_t parse_texts(json_t *json) {
     gantry__safetensors_t *out = json->out;
     bool more;
-    GANTRY__TRAIN_TRY(json_expect(json, '{', "'{'"));
+    GANTRY__TRY(json_expect(json, '{', "'{'"));
     for (;; ++out->text_count) {
-        GANTRY__TRAIN_TRY(json_more(json, '}', out->text_count == 0, &more));
+        GANTRY__TRY(json_more(json, '}', out->text_count == 0, &more));
         if (!more) return GANTRY_OK;
         if (!gantry__train_grow(&out->texts, out->text_count, &out->text_capacity,
                                 sizeof out->texts[0]))
             return GANTRY_RESOURCE_EXHAUSTED;
         gantry_checkpoint_text_t *text = &out->texts[out->text_count];
-        GANTRY__TRAIN_TRY(json_string(json, "a key", &text->key));
-        GANTRY__TRAIN_TRY(json_expect(json, ':', "':'"));
-        GANTRY__TRAIN_TRY(json_string(json, "a text", &text->value));
+        GANTRY__TRY(json_string(json, "a key", &text->key));
+        GANTRY__TRY(json_expect(json, ':', "':'"));
+        GANTRY__TRY(json_string(json, "a text", &text->value));
     }
 }
 
 static gantry_status_t parse_object(json_t *json) {
     bool more, has_texts = false;
-    GANTRY__TRAIN_TRY(json_expect(json, '{', "'{'"));
+    GANTRY__TRY(json_expect(json, '{', "'{'"));
     for (bool is_first = true;; is_first = false) {
         const char *name = NULL;
-        GANTRY__TRAIN_TRY(json_more(json, '}', is_first, &more));
+        GANTRY__TRY(json_more(json, '}', is_first, &more));
         if (!more) break;
-        GANTRY__TRAIN_TRY(json_string(json, "the name of a tensor", &name));
-        GANTRY__TRAIN_TRY(json_expect(json, ':', "':'"));
+        GANTRY__TRY(json_string(json, "the name of a tensor", &name));
+        GANTRY__TRY(json_expect(json, ':', "':'"));
         if (strcmp(name, "__metadata__") != 0) {
-            GANTRY__TRAIN_TRY(parse_tensor(json, name));
+            GANTRY__TRY(parse_tensor(json, name));
         } else if (has_texts) {
             return gantry__train_fail(GANTRY_DATA_LOSS, "the header has two keys '__metadata__'");
         } else {
             has_texts = true;
-            GANTRY__TRAIN_TRY(parse_texts(json));
+            GANTRY__TRY(parse_texts(json));
         }
     }
     json_skip_blanks(json);
@@ -446,8 +446,8 @@ gantry_status_t gantry__safetensors_parse(const char *header, size_t header_byte
     out->strings = gantry__train_alloc(header_bytes, 1);
     if (!out->strings) return GANTRY_RESOURCE_EXHAUSTED;
     json_t json = {header, header, header + header_bytes, out->strings, out};
-    GANTRY__TRAIN_TRY(parse_object(&json));
-    GANTRY__TRAIN_TRY(check_offsets(out, data_bytes));
+    GANTRY__TRY(parse_object(&json));
+    GANTRY__TRY(check_offsets(out, data_bytes));
     return safetensors_parse_check_names(out);
 }
 

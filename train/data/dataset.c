@@ -127,14 +127,14 @@ gantry_status_t gantry__train_stage_next(gantry__train_stage_t *stage, gantry__t
     if (stage->has_ended) return GANTRY_OK;
     if (atomic_load_explicit(&stage->pass->is_cancelled, memory_order_relaxed))
         return gantry__train_fail(GANTRY_CANCELLED, "the data set's iterator was released");
-    GANTRY__TRAIN_TRY(stage->dataset->kind->next(stage, item, out_end));
+    GANTRY__TRY(stage->dataset->kind->next(stage, item, out_end));
     stage->has_ended = *out_end;
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__train_point_at_row(const gantry__train_rows_t *rows, int64_t row,
                                            gantry_element_t *element) {
-    GANTRY__TRAIN_TRY(gantry__train_element_resize(element, rows->count));
+    GANTRY__TRY(gantry__train_element_resize(element, rows->count));
     for (size_t i = 0; i < rows->count; ++i) {
         const unsigned char *data = rows->arrays[i].data;
         if (rows->row_bytes[i] > 0) data += (size_t)row * rows->row_bytes[i];
@@ -147,7 +147,7 @@ gantry_status_t gantry__train_stage_element(gantry__train_stage_t *stage, gantry
                                             bool *out_end) {
     const gantry__train_rows_t *rows = stage->dataset->rows;
     gantry__train_item_t item = {.element = element};
-    GANTRY__TRAIN_TRY(gantry__train_stage_next(stage, &item, out_end));
+    GANTRY__TRY(gantry__train_stage_next(stage, &item, out_end));
     return rows && !*out_end ? gantry__train_point_at_row(rows, item.row, element) : GANTRY_OK;
 }
 
@@ -211,7 +211,7 @@ gantry_status_t gantry_dataset_iterator_next(gantry_dataset_iterator_t *iterator
     if (out_components) *out_components = NULL;
     if (out_count) *out_count = 0;
     if (out_end) *out_end = false;
-    GANTRY__TRAIN_TRY(iterator_check(iterator, out_components, out_count, out_end));
+    GANTRY__TRY(iterator_check(iterator, out_components, out_count, out_end));
     if (iterator->status != GANTRY_OK) return gantry_fail(iterator->status, iterator->text);
     const gantry_status_t status =
         gantry__train_stage_element(iterator->stage, &iterator->element, out_end);

@@ -93,7 +93,7 @@ static void set_row(gantry__train_rows_t *rows, size_t index, const gantry_array
 }
 
 static gantry_status_t copy_array(arrays_t *self, size_t index, size_t bytes) {
-    GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(&self->owned[index], bytes, 0));
+    GANTRY__TRY(gantry__train_buffer_reserve(&self->owned[index], bytes, 0));
     if (bytes > 0) memcpy(self->owned[index].bytes, self->content.arrays[index].data, bytes);
     self->content.arrays[index].data = self->owned[index].bytes;
     return GANTRY_OK;
@@ -105,10 +105,10 @@ static gantry_status_t arrays_fill(arrays_t *self, const gantry_array_t *arrays,
     static const char call[] = "gantry_dataset_from_arrays";
     for (size_t i = 0; i < count; ++i) {
         size_t bytes;
-        GANTRY__TRAIN_TRY(check_array(call, &arrays[i], i, &bytes));
-        GANTRY__TRAIN_TRY(check_rows(call, arrays, i));
+        GANTRY__TRY(check_array(call, &arrays[i], i, &bytes));
+        GANTRY__TRY(check_rows(call, arrays, i));
         set_row(&self->content, i, &arrays[i], bytes);
-        if (copy) GANTRY__TRAIN_TRY(copy_array(self, i, bytes));
+        if (copy) GANTRY__TRY(copy_array(self, i, bytes));
     }
     self->content.count = count;
     self->base.cardinality = arrays[0].shape.dims[0];
@@ -167,17 +167,17 @@ gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_arrays_split";
     gantry_array_t train[GANTRY_MAX_COMPONENTS], validation[GANTRY_MAX_COMPONENTS];
-    GANTRY__TRAIN_TRY(dataset_arrays_check_count(call, arrays, "arrays", count));
+    GANTRY__TRY(dataset_arrays_check_count(call, arrays, "arrays", count));
     if (!out_train || !out_validation)
         return gantry__train_refuse(NULL, "%s: %s is NULL; room for %zu arrays is accepted", call,
                                     out_train ? "out_validation" : "out_train", count);
     for (size_t i = 0; i < count; ++i) {
         size_t bytes;
-        GANTRY__TRAIN_TRY(check_array(call, &arrays[i], i, &bytes));
-        GANTRY__TRAIN_TRY(check_rows(call, arrays, i));
+        GANTRY__TRY(check_array(call, &arrays[i], i, &bytes));
+        GANTRY__TRY(check_rows(call, arrays, i));
         const int64_t rows = arrays[i].shape.dims[0];
         int64_t first = 0;
-        GANTRY__TRAIN_TRY(dataset_arrays_find_split(validation_split, rows, &first));
+        GANTRY__TRY(dataset_arrays_find_split(validation_split, rows, &first));
         train[i] = part_of(&arrays[i], bytes, 0, first);
         validation[i] = part_of(&arrays[i], bytes, first, rows - first);
     }
@@ -205,14 +205,14 @@ static gantry_status_t load_files(gantry_scope_t *scope, const char *const *path
                                   arrays_t *self) {
     gantry_array_t arrays[GANTRY_MAX_COMPONENTS];
     for (size_t i = 0; i < count; ++i)
-        GANTRY__TRAIN_TRY(load_file(scope, paths[i], &self->owned[i], &arrays[i]));
+        GANTRY__TRY(load_file(scope, paths[i], &self->owned[i], &arrays[i]));
     return arrays_fill(self, arrays, count, false);
 }
 
 /* Loads on the CPU, whichever device the scope requests. */
 static gantry_status_t load_on_cpu(gantry_scope_t *scope, const char *const *paths, size_t count,
                                    arrays_t *self) {
-    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
+    GANTRY__TRY(gantry__train_check_scope(scope));
     gantry_scope_t *inner = gantry_scope_begin_in(scope, "/CPU:0");
     if (!inner) return gantry__train_no_scope(gantry_scope_runtime(scope));
     char text[GANTRY__TRAIN_MESSAGE_BYTES];

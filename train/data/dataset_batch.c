@@ -86,7 +86,7 @@ static gantry_status_t pull_rows(batch_stage_t *self, size_t *out_count, bool *o
         if (!gantry__train_grow(&self->rows, *out_count, &self->capacity, sizeof self->rows[0]))
             return GANTRY_RESOURCE_EXHAUSTED;
         gantry__train_item_t item;
-        GANTRY__TRAIN_TRY(gantry__train_stage_next(self->base.input, &item, out_end));
+        GANTRY__TRY(gantry__train_stage_next(self->base.input, &item, out_end));
         if (!*out_end) self->rows[(*out_count)++] = item.row;
     }
     return GANTRY_OK;
@@ -117,15 +117,15 @@ static gantry_status_t gather_component(batch_stage_t *self, size_t component, s
     const gantry_array_t *array = &source->arrays[component];
     const size_t row_bytes = source->row_bytes[component];
     size_t bytes;
-    GANTRY__TRAIN_TRY(give_shape(out, component, (int64_t)count, array->dtype,
-                                 &source->row_shapes[component], &bytes));
+    GANTRY__TRY(give_shape(out, component, (int64_t)count, array->dtype,
+                           &source->row_shapes[component], &bytes));
     const unsigned char *data = array->data;
     if (consecutive && bytes > 0) {
         out->components[component].data = data + row_bytes * (size_t)self->rows[0];
         return GANTRY_OK;
     }
     gantry__train_buffer_t *buffer = &out->buffers[component];
-    GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(buffer, bytes, 0));
+    GANTRY__TRY(gantry__train_buffer_reserve(buffer, bytes, 0));
     if (bytes > 0) dataset_batch_gather(data, row_bytes, self->rows, count, buffer->bytes);
     out->components[component].data = buffer->bytes;
     return GANTRY_OK;
@@ -134,12 +134,12 @@ static gantry_status_t gather_component(batch_stage_t *self, size_t component, s
 static gantry_status_t batch_rows(batch_stage_t *self, gantry_element_t *out, size_t *out_count,
                                   bool *out_end) {
     const gantry__train_rows_t *source = self->base.dataset->input->rows;
-    GANTRY__TRAIN_TRY(pull_rows(self, out_count, out_end));
+    GANTRY__TRY(pull_rows(self, out_count, out_end));
     if (dataset_batch_is_left_out(self, *out_count)) return GANTRY_OK;
     const bool consecutive = rows_are_consecutive(self->rows, *out_count);
-    GANTRY__TRAIN_TRY(gantry__train_element_resize(out, source->count));
+    GANTRY__TRY(gantry__train_element_resize(out, source->count));
     for (size_t i = 0; i < source->count; ++i)
-        GANTRY__TRAIN_TRY(gather_component(self, i, *out_count, consecutive, out));
+        GANTRY__TRY(gather_component(self, i, *out_count, consecutive, out));
     return GANTRY_OK;
 }
 
@@ -174,13 +174,12 @@ static gantry_status_t check_like_first(const batch_stage_t *self, const gantry_
 /* Gives the batch the types and shapes of its first element. */
 static gantry_status_t batch_begin(const batch_stage_t *self, gantry_element_t *out) {
     const gantry_element_t *element = &self->element;
-    GANTRY__TRAIN_TRY(gantry__train_element_resize(out, element->count));
+    GANTRY__TRY(gantry__train_element_resize(out, element->count));
     for (size_t i = 0; i < element->count; ++i) {
         const gantry_array_t *array = &element->components[i];
         size_t bytes;
-        GANTRY__TRAIN_TRY(
-            give_shape(out, i, expected_rows(self), array->dtype, &array->shape, &bytes));
-        GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(&out->buffers[i], bytes, 0));
+        GANTRY__TRY(give_shape(out, i, expected_rows(self), array->dtype, &array->shape, &bytes));
+        GANTRY__TRY(gantry__train_buffer_reserve(&out->buffers[i], bytes, 0));
     }
     return GANTRY_OK;
 }
@@ -196,7 +195,7 @@ static gantry_status_t batch_append(const batch_stage_t *self, size_t at, gantry
         if (bytes * (at + 1) > buffer->capacity) {
             const size_t doubled =
                 buffer->capacity > SIZE_MAX / 2 ? SIZE_MAX : buffer->capacity * 2;
-            GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(buffer, doubled, bytes * at));
+            GANTRY__TRY(gantry__train_buffer_reserve(buffer, doubled, bytes * at));
         }
         memcpy(buffer->bytes + bytes * at, array->data, bytes);
     }
@@ -219,9 +218,9 @@ static gantry_status_t batch_elements(batch_stage_t *self, gantry_element_t *out
     *out_end = false;
     self->refusal = GANTRY_OK;
     while (!*out_end && (int64_t)*out_count < batch_of(self)->size) {
-        GANTRY__TRAIN_TRY(gantry__train_stage_element(self->base.input, &self->element, out_end));
+        GANTRY__TRY(gantry__train_stage_element(self->base.input, &self->element, out_end));
         if (*out_end) break;
-        GANTRY__TRAIN_TRY(add_element(self, (*out_count)++, out));
+        GANTRY__TRY(add_element(self, (*out_count)++, out));
         ++self->element_index;
     }
     if (dataset_batch_is_left_out(self, *out_count)) return GANTRY_OK;
@@ -240,8 +239,8 @@ static gantry_status_t batch_next(gantry__train_stage_t *stage, gantry__train_it
     batch_stage_t *self = (batch_stage_t *)stage;
     size_t count;
     bool input_ends;
-    GANTRY__TRAIN_TRY((stage->dataset->input->rows ? batch_rows : batch_elements)(
-        self, item->element, &count, &input_ends));
+    GANTRY__TRY((stage->dataset->input->rows ? batch_rows : batch_elements)(self, item->element,
+                                                                            &count, &input_ends));
     *out_end = dataset_batch_is_left_out(self, count);
     return GANTRY_OK;
 }

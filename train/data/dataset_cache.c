@@ -69,7 +69,7 @@ static void cache_publish(cache_stage_t *self) {
 
 /* The consumer's element points at a kept one. */
 static gantry_status_t point_at_element(const gantry_element_t *kept, gantry_element_t *out) {
-    GANTRY__TRAIN_TRY(gantry__train_element_resize(out, kept->count));
+    GANTRY__TRY(gantry__train_element_resize(out, kept->count));
     for (size_t i = 0; i < kept->count; ++i) out->components[i] = kept->components[i];
     return GANTRY_OK;
 }
@@ -85,7 +85,7 @@ static gantry_status_t record_append(record_t *record, const gantry_element_t *e
 }
 
 static gantry_status_t record_next(cache_stage_t *self, gantry_element_t *out, bool *out_end) {
-    GANTRY__TRAIN_TRY(gantry__train_stage_element(self->base.input, out, out_end));
+    GANTRY__TRY(gantry__train_stage_element(self->base.input, out, out_end));
     if (!*out_end) return record_append(&self->record, out);
     cache_publish(self);
     return GANTRY_OK;

@@ -65,9 +65,9 @@ static gantry_status_t callback_next(gantry__train_stage_t *stage, gantry__train
         item->element->problem = NULL;
         return callback_check_end(self, true);
     }
-    GANTRY__TRAIN_TRY(gantry__train_element_end(
+    GANTRY__TRY(gantry__train_element_end(
         item->element, status, "gantry_dataset_from_callback: next", (uint64_t)self->made));
-    GANTRY__TRAIN_TRY(callback_check_end(self, false));
+    GANTRY__TRY(callback_check_end(self, false));
     ++self->made;
     return GANTRY_OK;
 }
@@ -88,8 +88,8 @@ static gantry_status_t callback_read(const gantry_dataset_source_t *given,
                                      gantry_dataset_source_t *out) {
     if (!given)
         return gantry__train_refuse(NULL, "gantry_dataset_from_callback: the source is NULL");
-    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out,
-                                          "gantry_dataset_from_callback: the source"));
+    GANTRY__TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out,
+                                    "gantry_dataset_from_callback: the source"));
     if (!out->next) return gantry__train_refuse(NULL, "gantry_dataset_from_callback: next is NULL");
     if (out->count >= 0) return GANTRY_OK;
     return gantry__train_refuse(NULL,

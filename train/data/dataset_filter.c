@@ -41,10 +41,10 @@ static gantry_status_t filter_next(gantry__train_stage_t *stage, gantry__train_i
     filter_stage_t *self = (filter_stage_t *)stage;
     const gantry__train_rows_t *rows = stage->dataset->rows;
     for (bool keeps = false; !keeps;) {
-        GANTRY__TRAIN_TRY(gantry__train_stage_next(stage->input, item, out_end));
+        GANTRY__TRY(gantry__train_stage_next(stage->input, item, out_end));
         if (*out_end) return GANTRY_OK;
-        if (rows) GANTRY__TRAIN_TRY(gantry__train_point_at_row(rows, item->row, &self->row));
-        GANTRY__TRAIN_TRY(call_predicate(self, rows ? &self->row : item->element, &keeps));
+        if (rows) GANTRY__TRY(gantry__train_point_at_row(rows, item->row, &self->row));
+        GANTRY__TRY(call_predicate(self, rows ? &self->row : item->element, &keeps));
     }
     return GANTRY_OK;
 }

@@ -35,7 +35,7 @@ static gantry_status_t dataset_join_append(gantry_element_t *out, gantry_element
             NULL,
             "gantry_dataset_%s: %zu and %zu components are given; at most %d together are accepted",
             name, first, from->count, GANTRY_MAX_COMPONENTS);
-    GANTRY__TRAIN_TRY(gantry__train_element_resize(out, first + from->count));
+    GANTRY__TRY(gantry__train_element_resize(out, first + from->count));
     for (size_t i = 0; i < from->count; ++i) {
         const gantry__train_buffer_t spare = out->buffers[first + i];
         out->components[first + i] = from->components[i];
@@ -51,13 +51,13 @@ static gantry_status_t dataset_join_append(gantry_element_t *out, gantry_element
 static gantry_status_t zip_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                 bool *out_end) {
     join_stage_t *self = (join_stage_t *)stage;
-    GANTRY__TRAIN_TRY(gantry__train_stage_element(stage->input, item->element, out_end));
+    GANTRY__TRY(gantry__train_stage_element(stage->input, item->element, out_end));
     if (*out_end) {
         bool ignored;
         (void)gantry__train_stage_element(self->second, &self->element, &ignored);
         return GANTRY_OK;
     }
-    GANTRY__TRAIN_TRY(gantry__train_stage_element(self->second, &self->element, out_end));
+    GANTRY__TRY(gantry__train_stage_element(self->second, &self->element, out_end));
     return *out_end
                ? GANTRY_OK
                : dataset_join_append(item->element, &self->element, stage->dataset->kind->name);
@@ -177,7 +177,7 @@ static gantry_status_t dataset_join_check_types(const join_stage_t *self,
 static gantry_status_t part_next(join_stage_t *self, gantry__train_stage_t *part,
                                  gantry__train_item_t *item, bool *out_end) {
     if (self->base.dataset->rows) return gantry__train_stage_next(part, item, out_end);
-    GANTRY__TRAIN_TRY(gantry__train_stage_element(part, item->element, out_end));
+    GANTRY__TRY(gantry__train_stage_element(part, item->element, out_end));
     if (*out_end) return GANTRY_OK;
     if (part == self->second) return dataset_join_check_types(self, item->element);
     self->count = item->element->count;
@@ -190,12 +190,11 @@ static gantry_status_t concatenate_next(gantry__train_stage_t *stage, gantry__tr
                                         bool *out_end) {
     join_stage_t *self = (join_stage_t *)stage;
     if (stage->input) {
-        GANTRY__TRAIN_TRY(part_next(self, stage->input, item, out_end));
+        GANTRY__TRY(part_next(self, stage->input, item, out_end));
         if (!*out_end) return GANTRY_OK;
         gantry__train_stage_close(stage->input);
         stage->input = NULL;
-        GANTRY__TRAIN_TRY(
-            gantry__train_stage_open(stage->dataset->second, stage->pass, &self->second));
+        GANTRY__TRY(gantry__train_stage_open(stage->dataset->second, stage->pass, &self->second));
     }
     return part_next(self, self->second, item, out_end);
 }

@@ -67,7 +67,7 @@ static gantry_status_t skip_next(gantry__train_stage_t *stage, gantry__train_ite
     *out_end = dataset_order_count_of(stage) < 0;
     while (!*out_end && self->done < dataset_order_count_of(stage)) {
         gantry__train_item_t ignored = {.element = &self->skipped};
-        GANTRY__TRAIN_TRY(gantry__train_stage_next(stage->input, &ignored, out_end));
+        GANTRY__TRY(gantry__train_stage_next(stage->input, &ignored, out_end));
         ++self->done;
     }
     return *out_end ? GANTRY_OK : gantry__train_stage_next(stage->input, item, out_end);
@@ -99,12 +99,12 @@ static gantry_status_t repeat_next(gantry__train_stage_t *stage, gantry__train_i
         if (!stage->input) {
             *out_end = self->done == dataset_order_count_of(stage);
             if (*out_end) return GANTRY_OK;
-            GANTRY__TRAIN_TRY(
+            GANTRY__TRY(
                 gantry__train_stage_open(stage->dataset->input, stage->pass, &stage->input));
             self->gave_item = false;
         }
         bool input_ends;
-        GANTRY__TRAIN_TRY(gantry__train_stage_next(stage->input, item, &input_ends));
+        GANTRY__TRY(gantry__train_stage_next(stage->input, item, &input_ends));
         if (!input_ends) {
             self->gave_item = true;
             return GANTRY_OK;
@@ -180,8 +180,8 @@ static gantry_status_t shuffle_grow(shuffle_stage_t *self) {
 static gantry_status_t shuffle_fill(shuffle_stage_t *self) {
     bool input_ends = false;
     while (!input_ends && self->count < self->wanted) {
-        GANTRY__TRAIN_TRY(shuffle_grow(self));
-        GANTRY__TRAIN_TRY(
+        GANTRY__TRY(shuffle_grow(self));
+        GANTRY__TRY(
             gantry__train_stage_next(self->base.input, &self->items[self->count], &input_ends));
         if (!input_ends) ++self->count;
     }
@@ -192,7 +192,7 @@ static gantry_status_t shuffle_fill(shuffle_stage_t *self) {
 static gantry_status_t shuffle_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                     bool *out_end) {
     shuffle_stage_t *self = (shuffle_stage_t *)stage;
-    GANTRY__TRAIN_TRY(shuffle_fill(self));
+    GANTRY__TRY(shuffle_fill(self));
     *out_end = self->count == 0;
     if (*out_end) return GANTRY_OK;
     gantry__train_item_t *chosen =

@@ -110,7 +110,7 @@ static gantry_status_t pull_elements(padded_stage_t *self, bool *out_end) {
     while ((int64_t)self->count < padded_of(self)->size) {
         gantry_element_t *element = next_element(self);
         if (!element) return GANTRY_RESOURCE_EXHAUSTED;
-        GANTRY__TRAIN_TRY(gantry__train_stage_element(self->base.input, element, out_end));
+        GANTRY__TRY(gantry__train_stage_element(self->base.input, element, out_end));
         if (*out_end) return GANTRY_OK;
         ++self->count;
     }
@@ -162,7 +162,7 @@ static gantry_status_t dataset_padded_give_shape(const padded_stage_t *self, gan
                                                  size_t component, size_t *out_bytes) {
     gantry_array_t *array = &out->components[component];
     gantry_shape_t shape;
-    GANTRY__TRAIN_TRY(find_shape(self, component, &shape));
+    GANTRY__TRY(find_shape(self, component, &shape));
     if (shape.rank == GANTRY_MAX_RANK)
         return gantry__train_refuse(
             NULL,
@@ -219,9 +219,9 @@ static gantry_status_t pad_component(padded_stage_t *self, gantry_element_t *out
     gantry__train_buffer_t *buffer = &out->buffers[component];
     unsigned char value[16];
     size_t bytes;
-    GANTRY__TRAIN_TRY(dataset_padded_give_shape(self, out, component, &bytes));
-    GANTRY__TRAIN_TRY(find_value(self, component, array->dtype, value));
-    GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(buffer, bytes, 0));
+    GANTRY__TRY(dataset_padded_give_shape(self, out, component, &bytes));
+    GANTRY__TRY(find_value(self, component, array->dtype, value));
+    GANTRY__TRY(gantry__train_buffer_reserve(buffer, bytes, 0));
     const size_t item = gantry_dtype_size(array->dtype);
     fill_with(buffer->bytes, bytes, value, item);
     for (size_t i = 0; i < self->count && bytes > 0; ++i) {
@@ -241,14 +241,13 @@ static gantry_status_t padded_next(gantry__train_stage_t *stage, gantry__train_i
     padded_stage_t *self = (padded_stage_t *)stage;
     const padded_t *padded = padded_of(self);
     bool input_ends;
-    GANTRY__TRAIN_TRY(pull_elements(self, &input_ends));
+    GANTRY__TRY(pull_elements(self, &input_ends));
     *out_end = padded->drops_remainder ? (int64_t)self->count < padded->size : self->count == 0;
     if (*out_end) return GANTRY_OK; /* a remainder that is dropped is not checked */
-    for (size_t i = 0; i < self->count; ++i) GANTRY__TRAIN_TRY(dataset_padded_check_count(self, i));
+    for (size_t i = 0; i < self->count; ++i) GANTRY__TRY(dataset_padded_check_count(self, i));
     const size_t components = self->elements[0].count;
-    GANTRY__TRAIN_TRY(gantry__train_element_resize(item->element, components));
-    for (size_t i = 0; i < components; ++i)
-        GANTRY__TRAIN_TRY(pad_component(self, item->element, i));
+    GANTRY__TRY(gantry__train_element_resize(item->element, components));
+    for (size_t i = 0; i < components; ++i) GANTRY__TRY(pad_component(self, item->element, i));
     self->index += (int64_t)self->count;
     return GANTRY_OK;
 }

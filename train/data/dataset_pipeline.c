@@ -183,7 +183,7 @@ static gantry_status_t pipeline_open(gantry__train_stage_t *stage) {
 static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train_item_t *item,
                                      bool *out_end) {
     pipeline_stage_t *self = (pipeline_stage_t *)stage;
-    if (self->running == 0) GANTRY__TRAIN_TRY(start_threads(self));
+    if (self->running == 0) GANTRY__TRY(start_threads(self));
     gantry__mutex_lock(&self->lock);
     slot_t *slot = slot_of(self, self->given);
     while (slot->state == SLOT_OPEN) gantry__train_wait(&self->slot_changed, &self->lock);

@@ -53,7 +53,7 @@ static gantry_status_t element_grow(gantry_element_t *element, size_t count) {
 }
 
 gantry_status_t gantry__train_element_resize(gantry_element_t *element, size_t count) {
-    if (count > element->capacity) GANTRY__TRAIN_TRY(element_grow(element, count));
+    if (count > element->capacity) GANTRY__TRY(element_grow(element, count));
     for (size_t i = element->count; i < count; ++i)
         element->components[i] = (gantry_array_t){.data = NULL};
     element->count = count;
@@ -69,14 +69,14 @@ void gantry__train_element_deinit(gantry_element_t *element) {
 }
 
 gantry_status_t gantry__train_element_copy(gantry_element_t *empty, const gantry_element_t *from) {
-    GANTRY__TRAIN_TRY(gantry__train_element_resize(empty, from->count));
+    GANTRY__TRY(gantry__train_element_resize(empty, from->count));
     for (size_t i = 0; i < from->count; ++i) {
         empty->components[i] = from->components[i];
         if (from->components[i].data != from->buffers[i].bytes) continue;
         size_t bytes;
         (void)gantry__train_array_bytes(from->components[i].dtype, &from->components[i].shape,
                                         &bytes);
-        GANTRY__TRAIN_TRY(gantry__train_buffer_reserve(&empty->buffers[i], bytes, 0));
+        GANTRY__TRY(gantry__train_buffer_reserve(&empty->buffers[i], bytes, 0));
         if (bytes > 0) memcpy(empty->buffers[i].bytes, from->buffers[i].bytes, bytes);
         empty->components[i].data = empty->buffers[i].bytes;
     }

@@ -101,8 +101,8 @@ static gantry_status_t check_end(gantry_sequence_end_t end, const char *what) {
 }
 
 static gantry_status_t check_padding(const padding_t *padding) {
-    GANTRY__TRAIN_TRY(check_end(padding->options.padding, "padding"));
-    GANTRY__TRAIN_TRY(check_end(padding->options.truncating, "truncating"));
+    GANTRY__TRY(check_end(padding->options.padding, "padding"));
+    GANTRY__TRY(check_end(padding->options.truncating, "truncating"));
     if (padding->dtype != GANTRY_INT32 && padding->dtype != GANTRY_FLOAT32) {
         return gantry__train_refuse(
             NULL, "gantry_pad_sequences: dtype is %s; int32 and float32 are accepted",
@@ -177,19 +177,18 @@ gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t cou
                                      size_t out_bytes) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     padding_t padding = {.dtype = dtype, .maxlen = (size_t)maxlen};
-    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof padding.options, &padding.options,
-                                          sizeof padding.options, "gantry_pad_sequences: options"));
-    GANTRY__TRAIN_TRY(check_padding(&padding));
-    GANTRY__TRAIN_TRY(check_out(count, maxlen, out, out_bytes));
+    GANTRY__TRY(gantry__struct_read(options, sizeof padding.options, &padding.options,
+                                    sizeof padding.options, "gantry_pad_sequences: options"));
+    GANTRY__TRY(check_padding(&padding));
+    GANTRY__TRY(check_out(count, maxlen, out, out_bytes));
     if (!sequences && count > 0)
         return gantry__train_refuse(NULL, "gantry_pad_sequences: %zu sequences are given at NULL",
                                     count);
-    for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(check_sequence(&sequences[i], i));
+    for (size_t i = 0; i < count; ++i) GANTRY__TRY(check_sequence(&sequences[i], i));
     const size_t row_bytes = padding.maxlen * sizeof(int32_t);
     if (row_bytes == 0) return GANTRY_OK; /* out may be NULL */
     for (size_t i = 0; i < count; ++i)
-        GANTRY__TRAIN_TRY(
-            pad_one(&padding, &sequences[i], i, (unsigned char *)out + i * row_bytes));
+        GANTRY__TRY(pad_one(&padding, &sequences[i], i, (unsigned char *)out + i * row_bytes));
     return GANTRY_OK;
 }
 

@@ -250,15 +250,15 @@ static gantry_status_t init_check_tensor(const gantry_initializer_t *from, gantr
 static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype_t dtype,
                                  const gantry_shape_t *shape, gantry_initializer_t *out) {
     if (!given) return gantry__train_refuse(NULL, "gantry_initialize: the initializer is NULL");
-    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out,
-                                          "gantry_initialize: initializer"));
+    GANTRY__TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out,
+                                    "gantry_initialize: initializer"));
     if (!init_exists(out->kind))
         return gantry__train_refuse(
             NULL,
             "gantry_initialize: %d is no kind; GANTRY_INIT_ZEROS to GANTRY_INIT_IDENTITY are accepted",
             (int)out->kind);
     init_fill_defaults(out);
-    GANTRY__TRAIN_TRY(init_check_members(out));
+    GANTRY__TRY(init_check_members(out));
     return init_check_tensor(out, dtype, shape);
 }
 

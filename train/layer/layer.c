@@ -165,7 +165,7 @@ gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
                                .is_trainable = trainable};
     if (!gantry__layer_initializer(initializer, GANTRY_INIT_GLOROT_UNIFORM, &weight.initializer))
         return GANTRY_INVALID_ARGUMENT;
-    GANTRY__TRAIN_TRY(gantry__layer_rule_weight(layer, &weight, name));
+    GANTRY__TRY(gantry__layer_rule_weight(layer, &weight, name));
     if (!gantry__train_grow(&layer->weights, layer->weight_count, &layer->weight_capacity,
                             sizeof *layer->weights))
         return GANTRY_RESOURCE_EXHAUSTED;

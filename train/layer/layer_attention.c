@@ -37,7 +37,7 @@ static gantry_status_t attention_add_pair(gantry_layer_t *layer, const attention
                                           const char *kernel, gantry_shape_t kernel_shape,
                                           const char *bias, gantry_shape_t bias_shape) {
     static const gantry_initializer_t zeros = {.struct_size = sizeof zeros};
-    GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, kernel, kernel_shape, &a->kernel, true));
+    GANTRY__TRY(gantry_layer_add_weight(layer, kernel, kernel_shape, &a->kernel, true));
     if (!a->has_bias) return GANTRY_OK;
     return gantry_layer_add_weight(layer, bias, bias_shape, &zeros, true);
 }
@@ -70,7 +70,7 @@ static gantry_status_t attention_check_inputs(const attention_t *a, const gantry
                                         ? "2 to 4 are accepted: query, value, key, attention mask"
                                         : "1 to 3 are accepted: query, value, key");
     for (size_t i = 0; i < input_count; ++i)
-        GANTRY__TRAIN_TRY(gantry__layer_check_rank("MultiHeadAttention", inputs + i, 1, 3, 3));
+        GANTRY__TRY(gantry__layer_check_rank("MultiHeadAttention", inputs + i, 1, 3, 3));
     const int64_t values = inputs[attention_input_of(input_count, VALUE)].dims[1],
                   keys = inputs[attention_input_of(input_count, KEY)].dims[1];
     if (values != keys)
@@ -118,23 +118,23 @@ static gantry_status_t attention_build(gantry_layer_t *layer, const gantry_shape
                                        size_t all_count, void *user) {
     const attention_t *a = user;
     const size_t input_count = role_count(a, all_count);
-    GANTRY__TRAIN_TRY(attention_check_inputs(a, inputs, all_count));
+    GANTRY__TRY(attention_check_inputs(a, inputs, all_count));
     const int64_t query = inputs[QUERY].dims[2],
                   key = inputs[attention_input_of(input_count, KEY)].dims[2],
                   value = inputs[attention_input_of(input_count, VALUE)].dims[2];
     const gantry_shape_t key_bias = GANTRY_SHAPE(a->heads, a->key_dim),
                          value_bias = GANTRY_SHAPE(a->heads, a->value_dim);
-    GANTRY__TRAIN_TRY(attention_add_pair(layer, a, "query/kernel",
-                                         GANTRY_SHAPE(query, a->heads, a->key_dim), "query/bias",
-                                         key_bias));
-    GANTRY__TRAIN_TRY(attention_add_pair(
-        layer, a, "key/kernel", GANTRY_SHAPE(key, a->heads, a->key_dim), "key/bias", key_bias));
-    GANTRY__TRAIN_TRY(attention_add_pair(layer, a, "value/kernel",
-                                         GANTRY_SHAPE(value, a->heads, a->value_dim), "value/bias",
-                                         value_bias));
-    GANTRY__TRAIN_TRY(attention_add_pair(layer, a, "attention_output/kernel",
-                                         GANTRY_SHAPE(a->heads, a->value_dim, query),
-                                         "attention_output/bias", GANTRY_SHAPE(query)));
+    GANTRY__TRY(attention_add_pair(layer, a, "query/kernel",
+                                   GANTRY_SHAPE(query, a->heads, a->key_dim), "query/bias",
+                                   key_bias));
+    GANTRY__TRY(attention_add_pair(layer, a, "key/kernel", GANTRY_SHAPE(key, a->heads, a->key_dim),
+                                   "key/bias", key_bias));
+    GANTRY__TRY(attention_add_pair(layer, a, "value/kernel",
+                                   GANTRY_SHAPE(value, a->heads, a->value_dim), "value/bias",
+                                   value_bias));
+    GANTRY__TRY(attention_add_pair(layer, a, "attention_output/kernel",
+                                   GANTRY_SHAPE(a->heads, a->value_dim, query),
+                                   "attention_output/bias", GANTRY_SHAPE(query)));
     refine_kernels(layer, a);
     return GANTRY_OK;
 }

@@ -34,13 +34,12 @@ static void count_seeds(gantry_layer_t *layer, size_t each, const recurrent_t *k
 static gantry_status_t both_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, void *user) {
     const bidirectional_t *b = user;
-    GANTRY__TRAIN_TRY(
-        gantry__rnn_check_inputs(layer->kind.name, &b->forward, inputs, input_count, 2));
-    GANTRY__TRAIN_TRY(gantry__rnn_add_weights(layer, &b->forward, inputs[0].dims[2], "forward/"));
+    GANTRY__TRY(gantry__rnn_check_inputs(layer->kind.name, &b->forward, inputs, input_count, 2));
+    GANTRY__TRY(gantry__rnn_add_weights(layer, &b->forward, inputs[0].dims[2], "forward/"));
     const size_t each = layer->weight_count;
     gantry__rnn_add_states(layer, &b->forward);
     gantry__rnn_add_states(layer, &b->backward);
-    GANTRY__TRAIN_TRY(gantry__rnn_add_weights(layer, &b->backward, inputs[0].dims[2], "backward/"));
+    GANTRY__TRY(gantry__rnn_add_weights(layer, &b->backward, inputs[0].dims[2], "backward/"));
     count_seeds(layer, each, &b->forward);
     return GANTRY_OK;
 }

@@ -13,8 +13,8 @@ static gantry_status_t conv_build(gantry_layer_t *layer, const gantry_shape_t *i
                                   bool is_depthwise) {
     const gantry__kernel_t *k = layer->user;
     const char *kind = layer->kind.name;
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
-    GANTRY__TRAIN_TRY(gantry__kernel_check_window(kind, k, inputs, rank));
+    GANTRY__TRY(gantry__layer_check_rank(kind, inputs, input_count, rank + 2, rank + 2));
+    GANTRY__TRY(gantry__kernel_check_window(kind, k, inputs, rank));
     const int64_t channels = inputs[0].dims[rank + 1] / k->groups;
     if (channels * k->groups != inputs[0].dims[rank + 1])
         return gantry__train_refuse(

@@ -9,7 +9,7 @@ typedef const gantry_tensor_t tensor;
 static gantry_status_t transpose_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                        size_t input_count, int32_t rank) {
     const gantry__kernel_t *k = layer->user;
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         gantry__layer_check_rank(layer->kind.name, inputs, input_count, rank + 2, rank + 2));
     const int64_t channels = inputs[0].dims[rank + 1];
     const gantry_shape_t shape = rank == 1

@@ -11,7 +11,7 @@ typedef const gantry_tensor_t tensor;
 static gantry_status_t dense_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
     const gantry__kernel_t *k = user;
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank("Dense", inputs, input_count, 2, GANTRY_MAX_RANK));
+    GANTRY__TRY(gantry__layer_check_rank("Dense", inputs, input_count, 2, GANTRY_MAX_RANK));
     const int64_t from = inputs[0].dims[inputs[0].rank - 1];
     return gantry__kernel_add_weights(layer, k, GANTRY_SHAPE(from, k->units), k->units);
 }
@@ -54,8 +54,7 @@ typedef struct embedding_t {
 static gantry_status_t embedding_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                        size_t input_count, void *user) {
     const embedding_t *e = user;
-    GANTRY__TRAIN_TRY(
-        gantry__layer_check_rank("Embedding", inputs, input_count, 1, GANTRY_MAX_RANK - 1));
+    GANTRY__TRY(gantry__layer_check_rank("Embedding", inputs, input_count, 1, GANTRY_MAX_RANK - 1));
     return gantry_layer_add_weight(layer, "embeddings", GANTRY_SHAPE(e->input_dim, e->output_dim),
                                    &e->initializer, true);
 }

@@ -104,7 +104,7 @@ gantry_layer_t *gantry__kernel_layer(const gantry_layer_kind_t *kind, unsigned u
 
 gantry_status_t gantry__kernel_add_weights(gantry_layer_t *layer, const gantry__kernel_t *k,
                                            gantry_shape_t kernel, int64_t bias) {
-    GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, "kernel", kernel, &k->kernel, true));
+    GANTRY__TRY(gantry_layer_add_weight(layer, "kernel", kernel, &k->kernel, true));
     if (!k->has_bias) return GANTRY_OK;
     return gantry_layer_add_weight(layer, "bias", GANTRY_SHAPE(bias), &k->bias, true);
 }

@@ -54,7 +54,7 @@ gantry_status_t gantry__norm_find_axes(gantry_layer_t *layer, const gantry_shape
                                        size_t input_count, int32_t most_rank) {
     gantry__norm_t *n = layer->user;
     const char *kind = layer->kind.name;
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, input_count, 2, most_rank));
+    GANTRY__TRY(gantry__layer_check_rank(kind, inputs, input_count, 2, most_rank));
     for (size_t i = 0; i < n->axis_count; ++i) {
         const int32_t axis = n->axes[i] < 0 ? n->axes[i] + inputs->rank : n->axes[i],
                       least = i == 0 ? 1 : n->axes[i - 1] + 1;
@@ -80,8 +80,7 @@ gantry_status_t gantry__norm_add(gantry_layer_t *layer, const char *name,
 gantry_status_t gantry__norm_add_scale_and_offset(gantry_layer_t *layer,
                                                   const gantry_shape_t *input) {
     const gantry__norm_t *n = layer->user;
-    if (n->has_scale)
-        GANTRY__TRAIN_TRY(gantry__norm_add(layer, "gamma", input, GANTRY_INIT_ONES, true));
+    if (n->has_scale) GANTRY__TRY(gantry__norm_add(layer, "gamma", input, GANTRY_INIT_ONES, true));
     if (!n->has_offset) return GANTRY_OK;
     return gantry__norm_add(layer, "beta", input, GANTRY_INIT_ZEROS, true);
 }
@@ -121,9 +120,9 @@ tensor *gantry__norm_offset(const gantry_layer_call_t *call, const gantry__norm_
 static gantry_status_t batch_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
     (void)user;
-    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
-    GANTRY__TRAIN_TRY(gantry__norm_add_scale_and_offset(layer, inputs));
-    GANTRY__TRAIN_TRY(gantry__norm_add(layer, "moving_mean", inputs, GANTRY_INIT_ZEROS, false));
+    GANTRY__TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
+    GANTRY__TRY(gantry__norm_add_scale_and_offset(layer, inputs));
+    GANTRY__TRY(gantry__norm_add(layer, "moving_mean", inputs, GANTRY_INIT_ZEROS, false));
     return gantry__norm_add(layer, "moving_variance", inputs, GANTRY_INIT_ONES, false);
 }
 
@@ -196,7 +195,7 @@ gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options)
 static gantry_status_t layer_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
     (void)user;
-    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
+    GANTRY__TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
     return gantry__norm_add_scale_and_offset(layer, inputs);
 }
 

@@ -13,7 +13,7 @@ static int64_t groups_of(const norm_t *n, int64_t size) {
 static gantry_status_t group_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
     const norm_t *n = user;
-    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK - 1));
+    GANTRY__TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK - 1));
     const int64_t size = inputs[0].dims[n->axes[0]];
     if (size < 1 || size % groups_of(n, size) != 0)
         return gantry__train_refuse(

@@ -20,7 +20,7 @@ const gantry_tensor_t *gantry__layer_unit(gantry_scope_t *s, const gantry_tensor
 static gantry_status_t rms_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                  size_t input_count, void *user) {
     const gantry__norm_t *n = user;
-    GANTRY__TRAIN_TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
+    GANTRY__TRY(gantry__norm_find_axes(layer, inputs, input_count, GANTRY_MAX_RANK));
     if (!n->has_scale) return GANTRY_OK;
     return gantry__norm_add(layer, "scale", inputs, GANTRY_INIT_ONES, true);
 }

@@ -25,8 +25,7 @@ static gantry_status_t check_window(const pool_t *p, const gantry_shape_t *input
 static gantry_status_t pool_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                   size_t input_count, void *user) {
     const pool_t *p = user;
-    GANTRY__TRAIN_TRY(
-        gantry__layer_check_rank(layer->kind.name, inputs, input_count, p->rank, p->rank));
+    GANTRY__TRY(gantry__layer_check_rank(layer->kind.name, inputs, input_count, p->rank, p->rank));
     return check_window(p, inputs);
 }
 
@@ -133,7 +132,7 @@ static gantry_status_t name_after_rank(gantry_layer_t *layer, int32_t rank) {
 static gantry_status_t global_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                     size_t input_count, const char *of_lines,
                                     const char *of_images) {
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank(layer->kind.name, inputs, input_count, 3, 4));
+    GANTRY__TRY(gantry__layer_check_rank(layer->kind.name, inputs, input_count, 3, 4));
     layer->kind.name = inputs[0].rank == 3 ? of_lines : of_images;
     return name_after_rank(layer, inputs[0].rank);
 }

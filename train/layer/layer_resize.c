@@ -114,7 +114,7 @@ static gantry_status_t check_cropping(const edges_t *e, const char *kind,
 
 static gantry_status_t cropping_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                       size_t input_count, void *user) {
-    GANTRY__TRAIN_TRY(padding_build(layer, inputs, input_count, user));
+    GANTRY__TRY(padding_build(layer, inputs, input_count, user));
     return check_cropping(user, layer->kind.name, inputs);
 }
 

@@ -26,7 +26,7 @@ static gantry_status_t add_bias(gantry_layer_t *layer, const recurrent_t *k, con
     const int64_t width = k->gates * k->units;
     const gantry_shape_t shape =
         gantry__rnn_has_two_biases(k) ? GANTRY_SHAPE(2, width) : GANTRY_SHAPE(width);
-    GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, name, shape, &k->bias, true));
+    GANTRY__TRY(gantry_layer_add_weight(layer, name, shape, &k->bias, true));
     if (k->gates == 4 && !k->forgets_little)
         layer->weights[layer->weight_count - 1].make = make_lstm_bias;
     return GANTRY_OK;
@@ -39,12 +39,12 @@ gantry_status_t gantry__rnn_add_weights(gantry_layer_t *layer, const recurrent_t
     (void)snprintf(kernel, sizeof kernel, "%skernel", prefix);
     (void)snprintf(recurrent, sizeof recurrent, "%srecurrent_kernel", prefix);
     (void)snprintf(bias, sizeof bias, "%sbias", prefix);
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         gantry_layer_add_weight(layer, kernel, GANTRY_SHAPE(features, width), &k->kernel, true));
     /* Keras makes a SimpleRNN's generator before its initialisers, and others' after them. */
     if (k->gates == 1) layer->weights[layer->weight_count - 1].seeds_before = 1;
-    GANTRY__TRAIN_TRY(gantry_layer_add_weight(layer, recurrent, GANTRY_SHAPE(k->units, width),
-                                              &k->recurrent, true));
+    GANTRY__TRY(gantry_layer_add_weight(layer, recurrent, GANTRY_SHAPE(k->units, width),
+                                        &k->recurrent, true));
     return k->has_bias ? add_bias(layer, k, bias) : GANTRY_OK;
 }
 
@@ -68,7 +68,7 @@ gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
         return gantry__train_refuse(
             NULL, "layer %s has %zu inputs; 1, or %zu with the first states, are accepted", kind,
             input_count, 1 + states);
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank(kind, inputs, 1, 3, 3));
+    GANTRY__TRY(gantry__layer_check_rank(kind, inputs, 1, 3, 3));
     if (inputs[0].dims[1] < 0 && k->unroll == GANTRY_ON)
         return gantry__train_refuse(
             NULL,
@@ -83,8 +83,7 @@ gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
             NULL,
             "layer %s: the input has %lld time steps; 1 to %d are accepted if they are unrolled",
             kind, (long long)inputs[0].dims[1], GANTRY__RNN_MOST_STEPS);
-    for (size_t i = 1; i < input_count; ++i)
-        GANTRY__TRAIN_TRY(check_state(kind, k, &inputs[i], i - 1));
+    for (size_t i = 1; i < input_count; ++i) GANTRY__TRY(check_state(kind, k, &inputs[i], i - 1));
     return GANTRY_OK;
 }
 
@@ -97,7 +96,7 @@ void gantry__rnn_add_states(gantry_layer_t *layer, const recurrent_t *k) {
 static gantry_status_t rnn_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                  size_t input_count, void *user) {
     const char *kind = layer->kind.name;
-    GANTRY__TRAIN_TRY(gantry__rnn_check_inputs(kind, user, inputs, input_count, 1));
+    GANTRY__TRY(gantry__rnn_check_inputs(kind, user, inputs, input_count, 1));
     gantry__rnn_add_states(layer, user);
     return gantry__rnn_add_weights(layer, user, inputs[0].dims[2], "");
 }

@@ -9,19 +9,17 @@ typedef const gantry_tensor_t tensor;
 static gantry_status_t separable_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                        size_t input_count, int32_t rank) {
     const gantry__kernel_t *k = layer->user;
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         gantry__layer_check_rank(layer->kind.name, inputs, input_count, rank + 2, rank + 2));
-    GANTRY__TRAIN_TRY(gantry__kernel_check_window(layer->kind.name, k, inputs, rank));
+    GANTRY__TRY(gantry__kernel_check_window(layer->kind.name, k, inputs, rank));
     const int64_t channels = inputs[0].dims[rank + 1], joined = channels * k->multiplier;
     const gantry_shape_t depthwise =
         rank == 1 ? GANTRY_SHAPE(k->sizes[0], channels, k->multiplier)
                   : GANTRY_SHAPE(k->sizes[0], k->sizes[1], channels, k->multiplier);
     const gantry_shape_t pointwise =
         rank == 1 ? GANTRY_SHAPE(1, joined, k->units) : GANTRY_SHAPE(1, 1, joined, k->units);
-    GANTRY__TRAIN_TRY(
-        gantry_layer_add_weight(layer, "depthwise_kernel", depthwise, &k->kernel, true));
-    GANTRY__TRAIN_TRY(
-        gantry_layer_add_weight(layer, "pointwise_kernel", pointwise, &k->kernel, true));
+    GANTRY__TRY(gantry_layer_add_weight(layer, "depthwise_kernel", depthwise, &k->kernel, true));
+    GANTRY__TRY(gantry_layer_add_weight(layer, "pointwise_kernel", pointwise, &k->kernel, true));
     if (!k->has_bias) return GANTRY_OK;
     return gantry_layer_add_weight(layer, "bias", GANTRY_SHAPE(k->units), &k->bias, true);
 }

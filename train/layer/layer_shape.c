@@ -64,7 +64,7 @@ static bool can_reshape(const gantry_shape_t *input, const gantry_shape_t *sampl
 static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                      size_t input_count, void *user) {
     char text[256], wanted[256];
-    GANTRY__TRAIN_TRY(gantry__layer_build_any(layer, inputs, input_count, user));
+    GANTRY__TRY(gantry__layer_build_any(layer, inputs, input_count, user));
     if (!has_open_size(&inputs[0], 1)) {
         if (can_reshape(&inputs[0], user)) return GANTRY_OK;
         (void)gantry_shape_format(&inputs[0], text, sizeof text);
@@ -144,7 +144,7 @@ static gantry_status_t check_noise(const shaped_dropout_t *d, const gantry_shape
 
 static gantry_status_t shaped_dropout_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                             size_t input_count, void *user) {
-    GANTRY__TRAIN_TRY(gantry__layer_build_any(layer, inputs, input_count, user));
+    GANTRY__TRY(gantry__layer_build_any(layer, inputs, input_count, user));
     return check_noise(user, inputs);
 }
 

@@ -40,7 +40,7 @@ typedef struct prelu_t {
 static gantry_status_t prelu_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
                                    size_t input_count, void *user) {
     const prelu_t *p = user;
-    GANTRY__TRAIN_TRY(gantry__layer_check_rank("PReLU", inputs, input_count, 2, GANTRY_MAX_RANK));
+    GANTRY__TRY(gantry__layer_check_rank("PReLU", inputs, input_count, 2, GANTRY_MAX_RANK));
     gantry_shape_t shape = {.rank = inputs[0].rank - 1};
     if (p->last_shared > shape.rank)
         return gantry__train_refuse(

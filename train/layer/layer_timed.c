@@ -12,7 +12,7 @@ static gantry_status_t timed_build(gantry_layer_t *layer, const gantry_shape_t *
                                    size_t input_count, void *user) {
     const gantry_layer_t *inner = *(gantry_layer_t *const *)user;
     gantry_layer_t whole = *layer;
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         gantry__layer_check_rank("TimeDistributed", inputs, input_count, 3, GANTRY_MAX_RANK));
     gantry_shape_t step = {.rank = inputs[0].rank - 1, .dims = {-1}};
     for (int32_t d = 1; d < step.rank; ++d) step.dims[d] = inputs[0].dims[d + 1];

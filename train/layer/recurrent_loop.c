@@ -278,14 +278,14 @@ static gantry_status_t recurrent_loop_differentiate(segment_t *g, recurrence_t *
            *dtargets[1 + GANTRY__RNN_MOST_STATES];
     size_t count = f->states;
     tensor *x = gantry_gather(scope, o->x, place, 0);
-    GANTRY__TRAIN_TRY(segment_watch(g, tape, x));
+    GANTRY__TRY(segment_watch(g, tape, x));
     for (size_t s = 0; s < f->states; ++s) {
         states[s] = gantry_gather(scope, inputs[b->kept + s], row, 0);
-        GANTRY__TRAIN_TRY(segment_watch(g, tape, states[s]));
+        GANTRY__TRY(segment_watch(g, tape, states[s]));
         dtargets[s] = inputs[b->states + s];
     }
     for (size_t i = 0; i < o->places.biases; ++i)
-        GANTRY__TRAIN_TRY(segment_watch(g, tape, *o->places.at[i]));
+        GANTRY__TRY(segment_watch(g, tape, *o->places.at[i]));
     set_states(r, f, states);
     r->products = g->products;
     tensor *y = run_segment(r, o, x, place);
@@ -296,7 +296,7 @@ static gantry_status_t recurrent_loop_differentiate(segment_t *g, recurrence_t *
         targets[count] = y;
         dtargets[count++] = gantry_gather(scope, inputs[b->dy], row, 0);
     }
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRY(gantry_scope_status(scope));
     return gantry__tape_gradients(tape, targets, dtargets, count, g->sources, g->source_count,
                                   g->gradients);
 }

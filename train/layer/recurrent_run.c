@@ -44,10 +44,9 @@ static gantry_status_t cut_steps(gantry_scope_t *s, tensor *x, tensor **parts, s
     int64_t sizes[MOST_PARTS];
     tensor *pieces[MOST_PARTS] = {x};
     for (size_t i = 0; i < chunks; ++i) sizes[i] = (int64_t)chunk_size(steps, i);
-    if (chunks > 1) GANTRY__TRAIN_TRY(gantry_split_v(s, x, sizes, 1, pieces, chunks));
+    if (chunks > 1) GANTRY__TRY(gantry_split_v(s, x, sizes, 1, pieces, chunks));
     for (size_t i = 0; i < chunks; ++i)
-        GANTRY__TRAIN_TRY(
-            gantry_unpack(s, pieces[i], 1, parts + i * MOST_PARTS, chunk_size(steps, i)));
+        GANTRY__TRY(gantry_unpack(s, pieces[i], 1, parts + i * MOST_PARTS, chunk_size(steps, i)));
     return GANTRY_OK;
 }
 
@@ -128,8 +127,8 @@ static void recurrent_run_advance(recurrence_t *r, tensor *x, tensor *mask) {
 gantry_status_t gantry__rnn_segment(recurrence_t *r, tensor *x, tensor *mask, tensor **outputs) {
     tensor *parts[GANTRY__RNN_MOST_SEGMENT], *masks[GANTRY__RNN_MOST_SEGMENT];
     const size_t steps = (size_t)gantry_tensor_shape(x)->dims[0];
-    GANTRY__TRAIN_TRY(gantry_unpack(r->scope, x, 0, parts, steps));
-    if (mask) GANTRY__TRAIN_TRY(gantry_unpack(r->scope, mask, 0, masks, steps));
+    GANTRY__TRY(gantry_unpack(r->scope, x, 0, parts, steps));
+    if (mask) GANTRY__TRY(gantry_unpack(r->scope, mask, 0, masks, steps));
     for (size_t i = 0; i < steps; ++i) {
         const size_t at = r->kind->goes_backwards ? steps - 1 - i : i;
         recurrent_run_advance(r, parts[at], mask ? masks[at] : NULL);

@@ -21,9 +21,9 @@ static gantry_status_t regularizer_check_size(const char *what, const char *fiel
 
 gantry_status_t gantry__regularizer_read(const gantry_regularizer_t *given, const char *what,
                                          gantry_regularizer_t *out) {
-    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out, what));
-    GANTRY__TRAIN_TRY(regularizer_check_size(what, "l1", out->l1));
-    GANTRY__TRAIN_TRY(regularizer_check_size(what, "l2", out->l2));
+    GANTRY__TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out, what));
+    GANTRY__TRY(regularizer_check_size(what, "l1", out->l1));
+    GANTRY__TRY(regularizer_check_size(what, "l2", out->l2));
     return regularizer_check_size(what, "orthogonal", out->orthogonal);
 }
 
@@ -43,17 +43,17 @@ static gantry_status_t check_range(const gantry_constraint_t *c, const char *wha
 
 gantry_status_t gantry__constraint_read(const gantry_constraint_t *given, const char *what,
                                         gantry_constraint_t *out) {
-    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out, what));
+    GANTRY__TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out, what));
     if ((unsigned)out->kind > GANTRY_MIN_MAX_NORM)
         return gantry__train_refuse(
             NULL, "%s: %d is no kind; GANTRY_CONSTRAINT_NONE to GANTRY_MIN_MAX_NORM are accepted",
             what, (int)out->kind);
-    GANTRY__TRAIN_TRY(regularizer_check_size(what, "max_value", out->max_value));
-    GANTRY__TRAIN_TRY(regularizer_check_size(what, "min_value", out->min_value));
-    GANTRY__TRAIN_TRY(regularizer_check_size(what, "rate", out->rate));
+    GANTRY__TRY(regularizer_check_size(what, "max_value", out->max_value));
+    GANTRY__TRY(regularizer_check_size(what, "min_value", out->min_value));
+    GANTRY__TRY(regularizer_check_size(what, "rate", out->rate));
     if (out->max_value <= 0) out->max_value = out->kind == GANTRY_MAX_NORM ? 2 : 1;
     if (out->rate <= 0) out->rate = 1;
-    GANTRY__TRAIN_TRY(check_range(out, what));
+    GANTRY__TRY(check_range(out, what));
     if (out->axis_count == 0) out->axes[out->axis_count++] = 0;
     return GANTRY_OK;
 }

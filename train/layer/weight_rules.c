@@ -49,8 +49,8 @@ static gantry_status_t set_regularizer(gantry_layer_t *layer, const char *weight
                                        const gantry_regularizer_t *given, const char *what) {
     gantry_regularizer_t read;
     gantry__weight_rule_t *rule;
-    GANTRY__TRAIN_TRY(gantry__regularizer_read(given, what, &read));
-    GANTRY__TRAIN_TRY(add_rule(layer, weight, &rule));
+    GANTRY__TRY(gantry__regularizer_read(given, what, &read));
+    GANTRY__TRY(add_rule(layer, weight, &rule));
     rule->regularizer = read;
     return GANTRY_OK;
 }
@@ -59,8 +59,8 @@ static gantry_status_t set_constraint(gantry_layer_t *layer, const char *weight,
                                       const gantry_constraint_t *given, const char *what) {
     gantry_constraint_t read;
     gantry__weight_rule_t *rule;
-    GANTRY__TRAIN_TRY(gantry__constraint_read(given, what, &read));
-    GANTRY__TRAIN_TRY(add_rule(layer, weight, &rule));
+    GANTRY__TRY(gantry__constraint_read(given, what, &read));
+    GANTRY__TRY(add_rule(layer, weight, &rule));
     rule->constraint = read;
     return GANTRY_OK;
 }
@@ -68,14 +68,14 @@ static gantry_status_t set_constraint(gantry_layer_t *layer, const char *weight,
 gantry_status_t gantry_layer_set_regularizer(gantry_layer_t *layer, const char *weight,
                                              const gantry_regularizer_t *regularizer) {
     static const char call[] = "gantry_layer_set_regularizer";
-    GANTRY__TRAIN_TRY(check_call(layer, weight, call));
+    GANTRY__TRY(check_call(layer, weight, call));
     return set_regularizer(layer, weight, regularizer, call);
 }
 
 gantry_status_t gantry_layer_set_constraint(gantry_layer_t *layer, const char *weight,
                                             const gantry_constraint_t *constraint) {
     static const char call[] = "gantry_layer_set_constraint";
-    GANTRY__TRAIN_TRY(check_call(layer, weight, call));
+    GANTRY__TRY(check_call(layer, weight, call));
     return set_constraint(layer, weight, constraint, call);
 }
 
@@ -84,8 +84,8 @@ gantry_status_t gantry_layer_set_activity_regularizer(gantry_layer_t *layer,
     static const char call[] = "gantry_layer_set_activity_regularizer";
     gantry_regularizer_t read;
     if (!layer) return gantry__train_fail_null(NULL, call, "layer", "one");
-    GANTRY__TRAIN_TRY(check_not_built(layer, call));
-    GANTRY__TRAIN_TRY(gantry__regularizer_read(regularizer, call, &read));
+    GANTRY__TRY(check_not_built(layer, call));
+    GANTRY__TRY(gantry__regularizer_read(regularizer, call, &read));
     layer->activity = read;
     return GANTRY_OK;
 }
@@ -96,7 +96,7 @@ gantry_status_t gantry__layer_copy_rules(gantry_layer_t *layer, const gantry_lay
     gantry__weight_rule_t *rule;
     for (size_t i = 0; i < from->rule_count; ++i) {
         (void)snprintf(name, sizeof name, "%s%s", prefix, from->rules[i].weight);
-        GANTRY__TRAIN_TRY(add_rule(layer, name, &rule));
+        GANTRY__TRY(add_rule(layer, name, &rule));
         rule->regularizer = from->rules[i].regularizer;
         rule->constraint = from->rules[i].constraint;
     }
@@ -125,7 +125,7 @@ gantry_status_t gantry__layer_rule_weight(const gantry_layer_t *layer, gantry__w
     if (!rule) return GANTRY_OK;
     (void)snprintf(what, sizeof what, "layer %s: the constraint of weight %s",
                    gantry_layer_name(layer), name);
-    GANTRY__TRAIN_TRY(gantry__constraint_fits(&rule->constraint, weight->shape.rank, what));
+    GANTRY__TRY(gantry__constraint_fits(&rule->constraint, weight->shape.rank, what));
     weight->regularizer = rule->regularizer;
     weight->constraint = rule->constraint;
     return GANTRY_OK;

@@ -81,15 +81,14 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
             NULL,
             "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to %s are accepted",
             (int)loss, loss_rows[LOSS_COUNT - 1].constant);
-    GANTRY__TRAIN_TRY(
-        gantry__struct_read(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
+    GANTRY__TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
     if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
         return gantry__train_refuse(
             NULL,
             "%s: %d is no reduction; GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE, ..._SUM, ..._NONE and ..._MEAN_WITH_SAMPLE_WEIGHT are accepted",
             loss_rows[loss].name, (int)out->reduction);
-    GANTRY__TRAIN_TRY(loss_check_numbers(loss, out));
-    GANTRY__TRAIN_TRY(gantry__train_loss_function(loss, out));
+    GANTRY__TRY(loss_check_numbers(loss, out));
+    GANTRY__TRY(gantry__train_loss_function(loss, out));
     if (out->delta <= 0) out->delta = 1;
     if (out->gamma <= 0) out->gamma = 2;
     if (out->alpha <= 0) out->alpha = 0.25;

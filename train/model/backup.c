@@ -91,7 +91,7 @@ static gantry_status_t add_states(texts_t *t, const gantry_fit_options_t *o) {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         (void)snprintf(t->keys[i], KEY_BYTES, "callback/%zu", i);
         gantry__train_expect_text();
-        GANTRY__TRAIN_TRY(gantry__train_told(
+        GANTRY__TRY(gantry__train_told(
             callback->get_state(t->states[i], GANTRY_CALLBACK_STATE_BYTES, callback->user),
             "gantry_model_fit: get_state of callback %zu", i));
         t->states[i][GANTRY_CALLBACK_STATE_BYTES - 1] = '\0';
@@ -107,7 +107,7 @@ static gantry_status_t write_backup(gantry_model_t *model, const gantry_fit_opti
     t->states = gantry__train_alloc(o->callback_count, sizeof *t->states);
     if (!t->list || !t->keys || !t->states) return GANTRY_RESOURCE_EXHAUSTED;
     add_position(t, position);
-    GANTRY__TRAIN_TRY(add_states(t, o));
+    GANTRY__TRY(add_states(t, o));
     return gantry__model_save_with(model, o->backup, position->step > 0, t->list, t->count);
 }
 
@@ -140,7 +140,7 @@ gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_opti
                                     const gantry__position_t *position) {
     gantry_status_t status = GANTRY_OK;
     if (!model->replicas.worker) return save_alone(model, o, position);
-    if (position->step > 0) GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
+    if (position->step > 0) GANTRY__TRY(gantry__worker_join_metrics(model));
     if (gantry__worker_writes(model->replicas.worker)) status = save_alone(model, o, position);
     if (position->step > 0 && status == GANTRY_OK) status = gantry__worker_part_metrics(model);
     return backup_agree(model, position, status);
@@ -179,8 +179,8 @@ static gantry_status_t read_iterations(const gantry_checkpoint_t *file, const ch
 
 static gantry_status_t read_position(const gantry_checkpoint_t *file, const char *path,
                                      gantry__position_t *position) {
-    GANTRY__TRAIN_TRY(backup_read_number(file, path, "epoch", &position->epoch));
-    GANTRY__TRAIN_TRY(backup_read_number(file, path, "step", &position->step));
+    GANTRY__TRY(backup_read_number(file, path, "epoch", &position->epoch));
+    GANTRY__TRY(backup_read_number(file, path, "step", &position->step));
     return read_iterations(file, path, position);
 }
 
@@ -203,8 +203,8 @@ gantry_status_t gantry__backup_open(gantry_model_t *model, const gantry_fit_opti
     if (gantry__worker_writes(model->replicas.worker)) status = open_alone(o, position, out_file);
     *out_exists = *out_file;
     if (!model->replicas.worker) return status;
-    GANTRY__TRAIN_TRY(backup_agree(model, NULL, status));
-    GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
+    GANTRY__TRY(backup_agree(model, NULL, status));
+    GANTRY__TRY(share_bytes(model, out_exists, sizeof *out_exists));
     return share_bytes(model, position, sizeof *position);
 }
 
@@ -219,7 +219,7 @@ static gantry_status_t backup_read_state(gantry_model_t *model, const gantry_che
     memset(out, 0, GANTRY_CALLBACK_STATE_BYTES);
     if (text) (void)snprintf(out, GANTRY_CALLBACK_STATE_BYTES, "%s", text);
     if (!model->replicas.worker) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
+    GANTRY__TRY(share_bytes(model, out_exists, sizeof *out_exists));
     return share_bytes(model, out, GANTRY_CALLBACK_STATE_BYTES);
 }
 
@@ -232,7 +232,7 @@ static gantry_status_t backup_set_states(gantry_model_t *model, const gantry_fit
          ++i) {
         char text[GANTRY_CALLBACK_STATE_BYTES];
         bool exists;
-        GANTRY__TRAIN_TRY(backup_read_state(model, file, i, text, &exists));
+        GANTRY__TRY(backup_read_state(model, file, i, text, &exists));
         if (!exists || status != GANTRY_OK || !has_state(o->callbacks[i])) continue;
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
@@ -250,7 +250,7 @@ gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_o
     if (file) status = gantry__model_load_from(model, o->backup, file, position->step > 0);
     if (!model->replicas.worker)
         return status == GANTRY_OK ? backup_set_states(model, o, file) : status;
-    GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file, status));
-    GANTRY__TRAIN_TRY(gantry__worker_share_draws(model));
+    GANTRY__TRY(gantry__worker_share_loaded(model, file, status));
+    GANTRY__TRY(gantry__worker_share_draws(model));
     return backup_agree(model, position, backup_set_states(model, o, file));
 }

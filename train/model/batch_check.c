@@ -167,9 +167,9 @@ static gantry_status_t check_words(const gantry_model_t *model, const gantry__mo
 static gantry_status_t check_batch_ranges(const gantry_model_t *model, gantry__step_mode_t step,
                                           const gantry_array_t *batch) {
     for (size_t v = model->net.input_count; v < model->net.value_count; ++v)
-        GANTRY__TRAIN_TRY(check_words(model, &model->net.values[v], batch));
+        GANTRY__TRY(check_words(model, &model->net.values[v], batch));
     for (size_t t = 0; t < model->program.target_count && step != GANTRY__STEP_PREDICT; ++t)
-        GANTRY__TRAIN_TRY(check_labels(model, t, batch));
+        GANTRY__TRY(check_labels(model, t, batch));
     return GANTRY_OK;
 }
 
@@ -230,7 +230,7 @@ static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_mod
     const gantry__step_body_t *body = &model->program.bodies[step];
     const bool is_traced = model->program.steps[step] && body->spec_count == count;
     for (size_t i = 0; i < count && is_traced; ++i)
-        GANTRY__TRAIN_TRY(check_spec(model, &body->specs[i], &batch[i], i));
+        GANTRY__TRY(check_spec(model, &body->specs[i], &batch[i], i));
     return GANTRY_OK;
 }
 
@@ -238,21 +238,20 @@ static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_mod
 
 static gantry_status_t check_batch_numbers(const gantry_model_t *model, gantry__step_mode_t step,
                                            const gantry_array_t *batch, size_t count) {
-    GANTRY__TRAIN_TRY(check_batch_sizes(model, batch));
-    GANTRY__TRAIN_TRY(check_batch_ranges(model, step, batch));
+    GANTRY__TRY(check_batch_sizes(model, batch));
+    GANTRY__TRY(check_batch_ranges(model, step, batch));
     for (size_t i = 0; i < count && model->program.checks_numerics; ++i)
-        GANTRY__TRAIN_TRY(check_finite(model, &batch[i], i));
+        GANTRY__TRY(check_finite(model, &batch[i], i));
     return check_specs(model, step, batch, count);
 }
 
 gantry_status_t gantry__batch_accept(gantry_model_t *model, gantry__step_mode_t step,
                                      const char *call, gantry__class_weights_t *class_weights,
                                      const gantry_array_t **batch, size_t *count) {
-    GANTRY__TRAIN_TRY(check_batch_rows(model, *batch, *count));
-    GANTRY__TRAIN_TRY(gantry__model_build_for(model, *batch));
-    if (step != GANTRY__STEP_PREDICT) GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, call));
-    if (class_weights)
-        GANTRY__TRAIN_TRY(gantry__class_weights_add(class_weights, model, batch, count));
-    GANTRY__TRAIN_TRY(check_batch_count(model, step, count));
+    GANTRY__TRY(check_batch_rows(model, *batch, *count));
+    GANTRY__TRY(gantry__model_build_for(model, *batch));
+    if (step != GANTRY__STEP_PREDICT) GANTRY__TRY(gantry__model_check_compiled(model, call));
+    if (class_weights) GANTRY__TRY(gantry__class_weights_add(class_weights, model, batch, count));
+    GANTRY__TRY(check_batch_count(model, step, count));
     return check_batch_numbers(model, step, *batch, *count);
 }

@@ -198,7 +198,7 @@ static gantry_status_t make_copies(const gantry_model_t *model, const gantry__we
         copies[r] = gantry_variable_create(scope, value, name);
         (void)gantry__train_hand_on(first, gantry_scope_end(scope));
     }
-    GANTRY__TRAIN_TRY(gantry_scope_end(first));
+    GANTRY__TRY(gantry_scope_end(first));
     return copies[model->replicas.count - 1] ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
@@ -240,8 +240,8 @@ static gantry_status_t make_layer_variables(const gantry_model_t *model,
     for (size_t w = 0; w < layer->weight_count; ++w) {
         (void)snprintf(name, sizeof name, "%s/%s", gantry__member_name(member),
                        layer->weights[w].name);
-        GANTRY__TRAIN_TRY(make_copies(model, &layer->weights[w], name, seeds,
-                                      layer->variables + w * layer->replica_count));
+        GANTRY__TRY(make_copies(model, &layer->weights[w], name, seeds,
+                                layer->variables + w * layer->replica_count));
     }
     return GANTRY_OK;
 }
@@ -290,8 +290,8 @@ static gantry_status_t make_variables(gantry_model_t *model) {
     if (!model->net.variables) return GANTRY_RESOURCE_EXHAUSTED;
     if (!model->program.is_compiled) gantry__model_settle_trainable(model);
     for (size_t i = 0; i < model->net.member_count; ++i) {
-        GANTRY__TRAIN_TRY(complete_layer(model, model->net.members[i], &seeds));
-        GANTRY__TRAIN_TRY(list_variables(model, model->net.members[i]));
+        GANTRY__TRY(complete_layer(model, model->net.members[i], &seeds));
+        GANTRY__TRY(list_variables(model, model->net.members[i]));
         seeds += model->net.members[i]->layer->seeds_after;
     }
     return GANTRY_OK;
@@ -301,7 +301,7 @@ static gantry_status_t make_variables(gantry_model_t *model) {
 
 static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
                                    const gantry_shape_t *sample) {
-    if (model->net.is_sequential) GANTRY__TRAIN_TRY(gantry__model_chain(model, dtype, sample));
+    if (model->net.is_sequential) GANTRY__TRY(gantry__model_chain(model, dtype, sample));
     if (model->net.value_count == model->net.input_count)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "model %s has no layers; it is built when it has some",
@@ -328,7 +328,7 @@ static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
 gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                    gantry_shape_t sample) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_build"));
+    GANTRY__TRY(gantry__model_begin(model, "gantry_model_build"));
     if (model->net.is_built)
         return gantry__worker_end(
             model->replicas.worker,
@@ -401,7 +401,7 @@ gantry_status_t gantry__model_hold_averages(gantry_model_t *model, bool holds) {
     if (model->state.holds_averages == holds) return GANTRY_OK;
     if (!(scope = gantry__model_scope(model, NULL, 0))) return GANTRY_RESOURCE_EXHAUSTED;
     (void)gantry__optimizer_swap_averages(model->program.optimizer, scope);
-    GANTRY__TRAIN_TRY(gantry_scope_end(scope));
+    GANTRY__TRY(gantry_scope_end(scope));
     model->state.holds_averages = holds;
     return GANTRY_OK;
 }
@@ -409,8 +409,8 @@ gantry_status_t gantry__model_hold_averages(gantry_model_t *model, bool holds) {
 gantry_status_t gantry__model_finalize(gantry_model_t *model) {
     gantry_scope_t *scope;
     size_t built = 0;
-    GANTRY__TRAIN_TRY(gantry__model_hold_averages(model, false));
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &built));
+    GANTRY__TRY(gantry__model_hold_averages(model, false));
+    GANTRY__TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &built));
     if (built == 0) return GANTRY_OK;
     if (!(scope = gantry__model_scope(model, NULL, 0))) return GANTRY_RESOURCE_EXHAUSTED;
     (void)gantry_optimizer_finalize_variable_values(model->program.optimizer, scope);
@@ -432,7 +432,7 @@ gantry_variable_t *gantry_model_variable(const gantry_model_t *model, size_t ind
 
 gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index, const void *data,
                                           size_t bytes) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_variable"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_set_variable"));
     if (index >= model->net.variable_count)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_set_variable: model %s has %zu variables, not %zu",
@@ -444,7 +444,7 @@ gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index, c
         const gantry_tensor_t *value =
             gantry_constant(scope, model->dtype, *gantry_variable_shape(variable), data, bytes);
         (void)gantry_variable_assign(scope, variable, value);
-        GANTRY__TRAIN_TRY(gantry_scope_end(scope));
+        GANTRY__TRY(gantry_scope_end(scope));
     }
     return GANTRY_OK;
 }

@@ -52,7 +52,7 @@ static gantry_status_t save_epoch(gantry_model_t *model, int64_t epoch, const ga
     (void)epoch;
     (void)stop;
     if (own->monitor) {
-        GANTRY__TRAIN_TRY(gantry__callback_find_value(own, model, logs, &value, &found));
+        GANTRY__TRY(gantry__callback_find_value(own, model, logs, &value, &found));
         if (!found || !gantry__callback_improves(own, value)) return GANTRY_OK;
     }
     return gantry_model_save(model, own->text);
@@ -158,7 +158,7 @@ static gantry_status_t check_loss(gantry_model_t *model, int64_t step, bool *sto
     const gantry__own_callback_t *own = user;
     double loss = 0;
     (void)stop;
-    GANTRY__TRAIN_TRY(gantry__model_read_loss(model, &loss));
+    GANTRY__TRY(gantry__model_read_loss(model, &loss));
     if (isfinite(loss)) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
@@ -179,7 +179,7 @@ gantry_callback_t *gantry_terminate_on_nan(void) {
 static gantry_status_t set_rate(gantry_model_t *model, int64_t epoch, void *user) {
     const gantry__own_callback_t *own = user;
     double rate;
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_learning_rate(model->program.optimizer, &rate));
+    GANTRY__TRY(gantry_optimizer_get_learning_rate(model->program.optimizer, &rate));
     return gantry_optimizer_set_learning_rate(model->program.optimizer,
                                               own->rate(epoch, rate, own->rate_user));
 }

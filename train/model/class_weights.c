@@ -90,7 +90,7 @@ gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gant
                                           const gantry_array_t **batch, size_t *count) {
     const size_t labels = model->net.input_count;
     if (!c->weights) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(class_weights_check_batch(model, *batch, *count));
+    GANTRY__TRY(class_weights_check_batch(model, *batch, *count));
     if (*count <= labels) return GANTRY_OK;
     const int64_t rows = (*batch)[labels].shape.dims[0];
     if (rows > c->room) {
@@ -100,7 +100,7 @@ gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gant
         if (!c->samples) return GANTRY_RESOURCE_EXHAUSTED;
         c->room = rows;
     }
-    GANTRY__TRAIN_TRY(weigh_samples(c, model, &(*batch)[labels]));
+    GANTRY__TRY(weigh_samples(c, model, &(*batch)[labels]));
     memcpy(c->batch, *batch, *count * sizeof c->batch[0]);
     c->batch[labels + 1] = (gantry_array_t){model->dtype, GANTRY_SHAPE(rows), c->samples};
     *batch = c->batch;

@@ -62,8 +62,8 @@ static gantry_status_t compile_read_list(wanted_t *w) {
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_compile: %zu outputs; 1 to %d are accepted",
                                   o->output_count, GANTRY_MAX_COMPONENTS);
-    GANTRY__TRAIN_TRY(gantry__struct_read(o->outputs, sizeof w->outputs[0], &w->outputs[0],
-                                          sizeof w->outputs[0], "gantry_model_compile: outputs"));
+    GANTRY__TRY(gantry__struct_read(o->outputs, sizeof w->outputs[0], &w->outputs[0],
+                                    sizeof w->outputs[0], "gantry_model_compile: outputs"));
     for (size_t i = 1; i < o->output_count; ++i)
         memcpy(&w->outputs[i], (const char *)o->outputs + i * size, size);
     w->output_count = o->output_count;
@@ -128,10 +128,9 @@ static gantry_status_t compile_check_outputs(const gantry_model_t *model, const 
                 GANTRY_INVALID_ARGUMENT,
                 "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted",
                 (int)loss);
-        GANTRY__TRAIN_TRY(
-            check_metrics("metrics", w->outputs[i].metrics, w->outputs[i].metric_count));
-        GANTRY__TRAIN_TRY(check_metrics("weighted_metrics", w->outputs[i].weighted_metrics,
-                                        w->outputs[i].weighted_metric_count));
+        GANTRY__TRY(check_metrics("metrics", w->outputs[i].metrics, w->outputs[i].metric_count));
+        GANTRY__TRY(check_metrics("weighted_metrics", w->outputs[i].weighted_metrics,
+                                  w->outputs[i].weighted_metric_count));
     }
     if (has_loss) return GANTRY_OK;
     return gantry__train_fail(
@@ -170,7 +169,7 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_compile: the optimizer is that of another model; one of its own is accepted for model %s",
             model->name);
-    GANTRY__TRAIN_TRY(compile_check_outputs(model, w));
+    GANTRY__TRY(compile_check_outputs(model, w));
     return check_weights(&w->options, w->output_count);
 }
 
@@ -179,8 +178,8 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
 /* A step has one number of each loss, and its weights of samples come with each batch. */
 static gantry_status_t read_loss_options(const gantry_compile_output_t *o,
                                          gantry_loss_options_t *out) {
-    GANTRY__TRAIN_TRY(gantry__struct_read(o->loss_options, sizeof *out, out, sizeof *out,
-                                          "gantry_model_compile: loss_options"));
+    GANTRY__TRY(gantry__struct_read(o->loss_options, sizeof *out, out, sizeof *out,
+                                    "gantry_model_compile: loss_options"));
     if (out->reduction == GANTRY_REDUCTION_NONE || out->sample_weights)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -199,7 +198,7 @@ static gantry_status_t make_targets(const wanted_t *w, gantry__target_t **out_ta
         targets[i].loss_weight = w->options.loss_weights ? w->options.loss_weights[i] : 1;
         targets[i].has_labels = targets[i].loss != 0 || has_metrics(&w->outputs[i]);
         targets[i].label = targets[i].has_labels ? labels++ : 0;
-        GANTRY__TRAIN_TRY(read_loss_options(&w->outputs[i], &targets[i].loss_options));
+        GANTRY__TRY(read_loss_options(&w->outputs[i], &targets[i].loss_options));
     }
     return GANTRY_OK;
 }
@@ -259,10 +258,10 @@ static gantry_status_t compile_add_loss(metrics_t *m, bool is_of_target, size_t 
 
 static gantry_status_t add_losses(metrics_t *m, const gantry__target_t *targets, size_t count) {
     size_t losses = 0;
-    GANTRY__TRAIN_TRY(compile_add_loss(m, false, 0));
+    GANTRY__TRY(compile_add_loss(m, false, 0));
     for (size_t i = 0; i < count; ++i) losses += targets[i].loss != 0;
     for (size_t i = 0; i < count && losses > 1; ++i) {
-        if (targets[i].loss != 0) GANTRY__TRAIN_TRY(compile_add_loss(m, true, i));
+        if (targets[i].loss != 0) GANTRY__TRY(compile_add_loss(m, true, i));
     }
     return GANTRY_OK;
 }
@@ -284,7 +283,7 @@ static gantry_status_t add_metrics(metrics_t *m, gantry_metric_t *const *metrics
                 GANTRY_INVALID_ARGUMENT,
                 "gantry_model_compile: metric %s has a number for each class or threshold; one with an average, or one threshold, is accepted",
                 gantry_metric_name(metrics[i]));
-        GANTRY__TRAIN_TRY(name_metric(m, &entry));
+        GANTRY__TRY(name_metric(m, &entry));
         m->list[m->count++] = entry;
     }
     return GANTRY_OK;
@@ -299,13 +298,12 @@ static size_t count_all_metrics(const wanted_t *w) {
 
 static gantry_status_t add_all_metrics(metrics_t *m, const wanted_t *w,
                                        const gantry__target_t *targets) {
-    GANTRY__TRAIN_TRY(add_losses(m, targets, w->output_count));
+    GANTRY__TRY(add_losses(m, targets, w->output_count));
     for (size_t i = 0; i < w->output_count; ++i)
-        GANTRY__TRAIN_TRY(
-            add_metrics(m, w->outputs[i].metrics, w->outputs[i].metric_count, i, false));
+        GANTRY__TRY(add_metrics(m, w->outputs[i].metrics, w->outputs[i].metric_count, i, false));
     for (size_t i = 0; i < w->output_count; ++i)
-        GANTRY__TRAIN_TRY(add_metrics(m, w->outputs[i].weighted_metrics,
-                                      w->outputs[i].weighted_metric_count, i, true));
+        GANTRY__TRY(add_metrics(m, w->outputs[i].weighted_metrics,
+                                w->outputs[i].weighted_metric_count, i, true));
     return GANTRY_OK;
 }
 
@@ -408,10 +406,10 @@ static void compile_note_refusal(gantry_model_t *model, gantry_status_t status) 
 
 static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     const gantry_compile_options_t *o = &w->options;
-    GANTRY__TRAIN_TRY(read_wanted(model, w));
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_compile"));
-    GANTRY__TRAIN_TRY(check_wanted(model, w));
-    GANTRY__TRAIN_TRY(take_targets(model, w));
+    GANTRY__TRY(read_wanted(model, w));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_compile"));
+    GANTRY__TRY(check_wanted(model, w));
+    GANTRY__TRY(take_targets(model, w));
     gantry__model_set_optimizer(model, o->optimizer);
     model->program.runs_eagerly = o->runs_eagerly || o->check_numerics;
     model->program.checks_numerics = o->check_numerics;
@@ -427,8 +425,8 @@ gantry_status_t gantry_model_compile(gantry_model_t *model,
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     wanted_t w = {.output_count = 0};
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof w.options, &w.options, sizeof w.options,
-                                          "gantry_model_compile: options"));
+    GANTRY__TRY(gantry__struct_read(options, sizeof w.options, &w.options, sizeof w.options,
+                                    "gantry_model_compile: options"));
     const gantry_status_t status = model_compile(model, &w);
     if (model) compile_note_refusal(model, status);
     if (status == GANTRY_OK) return GANTRY_OK;

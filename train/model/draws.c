@@ -57,7 +57,7 @@ void gantry__model_release_draws(gantry_model_t *model) {
 
 static gantry_status_t set_counter(gantry_generator_t *generator, uint64_t counter) {
     uint64_t state[GANTRY_RANDOM_STATE_WORDS];
-    GANTRY__TRAIN_TRY(gantry_generator_get_state(generator, state));
+    GANTRY__TRY(gantry_generator_get_state(generator, state));
     state[0] = counter;
     return gantry_generator_set_state(generator, state);
 }
@@ -65,8 +65,7 @@ static gantry_status_t set_counter(gantry_generator_t *generator, uint64_t count
 gantry_status_t gantry__model_begin_draws(gantry_model_t *model) {
     const uint64_t counter = ++model->replicas.worker->drawn_steps << STEP_BITS;
     for (size_t i = 0; i < place_count(model); ++i) {
-        if (model->net.generators[i])
-            GANTRY__TRAIN_TRY(set_counter(model->net.generators[i], counter));
+        if (model->net.generators[i]) GANTRY__TRY(set_counter(model->net.generators[i], counter));
     }
     return GANTRY_OK;
 }
@@ -76,7 +75,7 @@ gantry_status_t gantry__model_drawn_steps(const gantry_model_t *model, uint64_t 
     for (size_t i = 0; i < place_count(model); ++i) {
         uint64_t state[GANTRY_RANDOM_STATE_WORDS];
         if (!model->net.generators[i]) continue;
-        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->net.generators[i], state));
+        GANTRY__TRY(gantry_generator_get_state(model->net.generators[i], state));
         if (state[0] >> STEP_BITS > *out_steps) *out_steps = state[0] >> STEP_BITS;
     }
     return GANTRY_OK;
@@ -93,7 +92,7 @@ gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_arra
         uint64_t state[GANTRY_RANDOM_STATE_WORDS];
         int64_t *row = *out_data + rows * ROW;
         if (!model->net.generators[i]) continue;
-        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->net.generators[i], state));
+        GANTRY__TRY(gantry_generator_get_state(model->net.generators[i], state));
         row[0] = (int64_t)(i / model->replicas.count);
         row[1] = (int64_t)(i % model->replicas.count);
         for (size_t k = 0; k < GANTRY_RANDOM_STATE_WORDS; ++k) row[2 + k] = (int64_t)state[k];
@@ -117,7 +116,7 @@ static gantry_status_t draws_set_row(gantry_model_t *model, const int64_t *row) 
 }
 
 static gantry_status_t set_rows(gantry_model_t *model, const int64_t *rows, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(draws_set_row(model, rows + i * ROW));
+    for (int64_t i = 0; i < count; ++i) GANTRY__TRY(draws_set_row(model, rows + i * ROW));
     return GANTRY_OK;
 }
 
@@ -133,7 +132,7 @@ gantry_status_t gantry__model_load_draws(gantry_model_t *model,
     const int64_t count = shape.rank == 2 ? shape.dims[0] : 0;
     const size_t bytes = (size_t)count * ROW * sizeof(int64_t);
     const gantry_shape_t accepted = GANTRY_SHAPE(count, ROW);
-    GANTRY__TRAIN_TRY(draws_make_list(model));
+    GANTRY__TRY(draws_make_list(model));
     int64_t *rows = gantry__train_alloc((size_t)count * ROW, sizeof *rows);
     if (!rows) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_checkpoint_read(checkpoint, GANTRY__DRAWS_NAME, GANTRY_INT64,

@@ -47,8 +47,8 @@ static gantry_status_t read_metrics(gantry_model_t *model, double *out_values, s
 
 static gantry_status_t read_joined(gantry_model_t *model, double *out_values, size_t count) {
     if (!model->replicas.worker) return read_metrics(model, out_values, count);
-    GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
-    GANTRY__TRAIN_TRY(read_metrics(model, out_values, count));
+    GANTRY__TRY(gantry__worker_join_metrics(model));
+    GANTRY__TRY(read_metrics(model, out_values, count));
     return gantry__worker_part_metrics(model);
 }
 
@@ -90,7 +90,7 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_mode_t step,
     size_t count;
     bool end = false;
     for (bool is_first = true;; is_first = false) {
-        GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
+        GANTRY__TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
         if (end && is_first)
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "%s: the data set is empty; one with batches is accepted",
@@ -99,8 +99,8 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_mode_t step,
         if (model->state.is_validated && gantry__run_is_stopped(&model->state))
             return gantry__train_fail(GANTRY_CANCELLED, "the validation of model %s was stopped",
                                       model->name);
-        GANTRY__TRAIN_TRY(gantry__batch_accept(model, step, name_call(step), NULL, &batch, &count));
-        GANTRY__TRAIN_TRY(step_on(model, step, batch, count, take, user));
+        GANTRY__TRY(gantry__batch_accept(model, step, name_call(step), NULL, &batch, &count));
+        GANTRY__TRY(step_on(model, step, batch, count, take, user));
         if (model->replicas.worker) {
             ++model->replicas.worker->tested_batches;
             model->replicas.worker->tested_rows += (uint64_t)batch[0].shape.dims[0];
@@ -116,7 +116,7 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_mode_t step,
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: the data set never ends; gantry_dataset_take is accepted",
                                   name_call(step));
-    GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(batches, &iterator));
+    GANTRY__TRY(gantry_dataset_iterator_create(batches, &iterator));
     gantry_status_t status = step_all(model, step, iterator, take, user);
     gantry_dataset_iterator_release(iterator);
     return status;
@@ -126,23 +126,23 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_mode_t step,
 
 static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
-    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_evaluate"));
+    GANTRY__TRY(gantry__model_check_compiled(model, "gantry_model_evaluate"));
     if (!out_values || capacity < model->program.metric_count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_evaluate: %s room for %zu values; %zu are accepted, the loss and the metrics",
             out_values ? "out_values has" : "out_values is NULL, with", capacity,
             model->program.metric_count);
-    if (!model->state.is_in_fit) GANTRY__TRAIN_TRY(gantry__worker_compare_model(model, NULL));
-    GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
-    GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
+    if (!model->state.is_in_fit) GANTRY__TRY(gantry__worker_compare_model(model, NULL));
+    GANTRY__TRY(gantry__model_reset_metrics(model));
+    GANTRY__TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
     return gantry__model_read_metrics(model, out_values);
 }
 
 gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_evaluate"));
+    GANTRY__TRY(gantry__model_begin(model, "gantry_model_evaluate"));
     return gantry__worker_end(model->replicas.worker,
                               model_evaluate(model, batches, out_values, capacity));
 }
@@ -169,7 +169,7 @@ static gantry_status_t evaluate_take_output(predicted_t *output, const gantry_te
 static gantry_status_t evaluate_take_outputs(const gantry_tensor_t *const *results, void *user) {
     const predictions_t *p = user;
     for (size_t i = 0; i < p->count; ++i)
-        GANTRY__TRAIN_TRY(evaluate_take_output(&p->outputs[i], results[i]));
+        GANTRY__TRY(evaluate_take_output(&p->outputs[i], results[i]));
     return GANTRY_OK;
 }
 
@@ -186,8 +186,8 @@ static gantry_status_t predict(gantry_model_t *model, gantry_dataset_t *batches,
                                predicted_t *outputs, size_t count, size_t *out_needed,
                                const char *call) {
     predictions_t predictions = {.outputs = outputs, .count = count};
-    GANTRY__TRAIN_TRY(check_output_count(model, count, call));
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(check_output_count(model, count, call));
+    GANTRY__TRY(
         run_over(model, GANTRY__STEP_PREDICT, batches, evaluate_take_outputs, &predictions));
     for (size_t i = 0; i < count && out_needed; ++i) out_needed[i] = outputs[i].needed;
     for (size_t i = 0; i < count; ++i) {
@@ -204,7 +204,7 @@ gantry_status_t gantry_model_predict(gantry_model_t *model, gantry_dataset_t *ba
                                      size_t out_bytes, size_t *out_needed) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     predicted_t output = {.out = out, .room = out ? out_bytes : 0};
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_predict"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_predict"));
     return predict(model, batches, &output, 1, out_needed, "gantry_model_predict");
 }
 
@@ -214,13 +214,13 @@ gantry_status_t gantry_model_predict_outputs(gantry_model_t *model, gantry_datas
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_model_predict_outputs";
     predicted_t outputs[GANTRY_MAX_COMPONENTS] = {{.out = NULL}};
-    GANTRY__TRAIN_TRY(gantry__model_check(model, call));
+    GANTRY__TRY(gantry__model_check(model, call));
     if (!batches) return gantry__train_fail_null(NULL, call, "data set", "one");
     if (outs && !out_bytes)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: out_bytes is NULL; a size for each output is accepted",
                                   call);
-    GANTRY__TRAIN_TRY(check_output_count(model, output_count, call));
+    GANTRY__TRY(check_output_count(model, output_count, call));
     for (size_t i = 0; i < output_count && outs; ++i)
         outputs[i] = (predicted_t){.out = outs[i], .room = outs[i] ? out_bytes[i] : 0};
     return predict(model, batches, outputs, output_count, out_needed, call);

@@ -70,7 +70,7 @@ static gantry_status_t call_each(fit_t *fit, call_fn call, int64_t number, const
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
-        GANTRY__TRAIN_TRY(told(call(fit, fit->options.callbacks[i], number), i, function));
+        GANTRY__TRY(told(call(fit, fit->options.callbacks[i], number), i, function));
     }
     return GANTRY_OK;
 }
@@ -134,10 +134,10 @@ static gantry_status_t end_training(fit_t *fit, const gantry_callback_t *c, int6
 static gantry_status_t fit_prepare(fit_t *fit, const gantry_array_t **batch, size_t *count) {
     gantry_model_t *model = fit->model;
     const bool was_built = model->net.is_built;
-    GANTRY__TRAIN_TRY(gantry__batch_accept(model, GANTRY__STEP_TRAIN, "gantry_model_fit",
-                                           &fit->class_weights, batch, count));
+    GANTRY__TRY(gantry__batch_accept(model, GANTRY__STEP_TRAIN, "gantry_model_fit",
+                                     &fit->class_weights, batch, count));
     if (model->program.steps[GANTRY__STEP_TRAIN]) return GANTRY_OK;
-    if (!was_built) GANTRY__TRAIN_TRY(gantry__worker_compare_model(model, &fit->options));
+    if (!was_built) GANTRY__TRY(gantry__worker_compare_model(model, &fit->options));
     return gantry__model_build_optimizer(model);
 }
 
@@ -181,14 +181,14 @@ static gantry_status_t show_step(fit_t *fit) {
     const bool is_due = fit->model->replicas.worker ? fit->agreed.shows
                                                     : gantry__fit_progress_is_due(&fit->progress);
     if (!is_due) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
+    GANTRY__TRY(gantry__model_read_metrics(fit->model, fit->values));
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values,
                               fit->model->program.metric_count, false);
     return GANTRY_OK;
 }
 
 static gantry_status_t save_backup(fit_t *fit) {
-    GANTRY__TRAIN_TRY(gantry__backup_save(fit->model, &fit->options, &fit->position));
+    GANTRY__TRY(gantry__backup_save(fit->model, &fit->options, &fit->position));
     fit->has_backup = true;
     return GANTRY_OK;
 }
@@ -206,10 +206,10 @@ static gantry_status_t finish_step(fit_t *fit, int64_t step) {
     const gantry_fit_options_t *o = &fit->options;
     ++fit->progress.step;
     fit->position.step = step + 1;
-    GANTRY__TRAIN_TRY(call_each(fit, end_one_step, step, "step_end"));
-    GANTRY__TRAIN_TRY(compare_weights(fit));
+    GANTRY__TRY(call_each(fit, end_one_step, step, "step_end"));
+    GANTRY__TRY(compare_weights(fit));
     if (o->backup && o->backup_steps > 0 && (step + 1) % o->backup_steps == 0)
-        GANTRY__TRAIN_TRY(save_backup(fit));
+        GANTRY__TRY(save_backup(fit));
     return show_step(fit);
 }
 
@@ -235,9 +235,8 @@ static void end_iteration(fit_t *fit) {
 static gantry_status_t next_batch(fit_t *fit, int64_t step, const gantry_array_t **batch,
                                   size_t *count, bool *end) {
     const bool goes_on = fit->iterator != NULL && step == 0;
-    if (!fit->iterator)
-        GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &fit->iterator));
-    GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(fit->iterator, batch, count, end));
+    if (!fit->iterator) GANTRY__TRY(gantry_dataset_iterator_create(fit->batches, &fit->iterator));
+    GANTRY__TRY(gantry_dataset_iterator_next(fit->iterator, batch, count, end));
     if (!*end) return GANTRY_OK;
     end_iteration(fit);
     return goes_on ? next_batch(fit, step, batch, count, end) : GANTRY_OK;
@@ -255,13 +254,13 @@ static gantry_status_t fit_run_steps(fit_t *fit, int64_t done) {
         fit->is_interrupted =
             !fit->model->replicas.worker && gantry__run_is_stopped(&fit->model->state);
         if (fit->is_interrupted) return GANTRY_OK;
-        GANTRY__TRAIN_TRY(next_batch(fit, step, &batch, &count, &end));
+        GANTRY__TRY(next_batch(fit, step, &batch, &count, &end));
         if (end) return fit_check_end(fit, step, done);
         if (step < done) continue;
-        GANTRY__TRAIN_TRY(take_step(fit, batch, count));
+        GANTRY__TRY(take_step(fit, batch, count));
         fit->is_interrupted = fit->agreed.interrupts;
         if (fit->agreed.stops || fit->is_interrupted) return GANTRY_OK;
-        GANTRY__TRAIN_TRY(finish_step(fit, step));
+        GANTRY__TRY(finish_step(fit, step));
     }
     return GANTRY_OK;
 }
@@ -274,7 +273,7 @@ static gantry_status_t prepare_ahead(fit_t *fit) {
     const gantry_array_t *batch;
     size_t count;
     bool end = false;
-    GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &iterator));
+    GANTRY__TRY(gantry_dataset_iterator_create(fit->batches, &iterator));
     gantry_status_t status = gantry_dataset_iterator_next(iterator, &batch, &count, &end);
     if (status == GANTRY_OK)
         status = end ? fit_check_end(fit, 0, 0) : fit_prepare(fit, &batch, &count);
@@ -294,13 +293,13 @@ static gantry_status_t fit_restore(fit_t *fit) {
 /* Makes all ready to go on from a backup, if there is one. */
 static gantry_status_t begin_resumed(fit_t *fit) {
     if (!fit->options.backup) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry__backup_open(fit->model, &fit->options, &fit->position, &fit->resumed,
-                                          &fit->is_resumed));
+    GANTRY__TRY(gantry__backup_open(fit->model, &fit->options, &fit->position, &fit->resumed,
+                                    &fit->is_resumed));
     if (!fit->is_resumed) return GANTRY_OK;
     fit->has_backup = true;
     fit->options.initial_epoch = fit->position.epoch;
-    GANTRY__TRAIN_TRY(prepare_ahead(fit));
-    GANTRY__TRAIN_TRY(gantry__backup_set_iterations(&fit->position, fit->batches, &fit->options));
+    GANTRY__TRY(prepare_ahead(fit));
+    GANTRY__TRY(gantry__backup_set_iterations(&fit->position, fit->batches, &fit->options));
     return fit->position.step > 0 ? GANTRY_OK : fit_restore(fit);
 }
 
@@ -316,12 +315,11 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
     if (!fit->is_resumed) fit->position.step = 0;
     fit->position.epoch = epoch;
     if (fit->options.backup)
-        GANTRY__TRAIN_TRY(
-            gantry__position_take(&fit->position, fit->batches, fit->options.validation));
+        GANTRY__TRY(gantry__position_take(&fit->position, fit->batches, fit->options.validation));
     gantry__fit_progress_begin(&fit->progress, epoch, fit->options.epochs, count_steps(fit));
     fit->progress.step = fit->position.step;
-    GANTRY__TRAIN_TRY(call_each(fit, begin_one_epoch, epoch, "epoch_begin"));
-    GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
+    GANTRY__TRY(call_each(fit, begin_one_epoch, epoch, "epoch_begin"));
+    GANTRY__TRY(gantry__model_reset_metrics(fit->model));
     return fit->is_resumed ? fit_restore(fit) : GANTRY_OK;
 }
 
@@ -331,7 +329,7 @@ static gantry_status_t end_interrupted(fit_t *fit) {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         fit->options.write("\n", fit->options.write_user);
     }
-    if (backup && fit->position.step > 0) GANTRY__TRAIN_TRY(save_backup(fit));
+    if (backup && fit->position.step > 0) GANTRY__TRY(save_backup(fit));
     return gantry__train_fail(
         GANTRY_CANCELLED,
         "gantry_model_fit: model %s was stopped in epoch %lld of %lld after step %lld; %s%s",
@@ -378,8 +376,8 @@ static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
     size_t count = 0;
     for (; count < MOST && (variable = metric_variable(fit->model, count)); ++count)
         kept[count] = gantry_variable_read(scope, variable);
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
-    GANTRY__TRAIN_TRY(run_validation(fit));
+    GANTRY__TRY(gantry_scope_status(scope));
+    GANTRY__TRY(run_validation(fit));
     for (size_t i = 0; fit->is_interrupted && i < count; ++i)
         (void)gantry_variable_assign(scope, metric_variable(fit->model, i), kept[i]);
     return gantry_scope_status(scope);
@@ -399,50 +397,50 @@ static gantry_status_t agree_on_end(fit_t *fit, int64_t epoch, gantry_status_t s
                                   .values = {(uint64_t)epoch},
                                   .sums = {fit->stops},
                                   .status = status};
-    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->replicas.worker, &call));
+    GANTRY__TRY(gantry__worker_agree(fit->model->replicas.worker, &call));
     fit->stops = call.sums[0] > 0;
     return GANTRY_OK;
 }
 
 static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
     fit->value_count = fit->model->program.metric_count;
-    GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
+    GANTRY__TRY(gantry__model_read_metrics(fit->model, fit->values));
     if (fit->options.validation && (epoch + 1) % fit->options.validation_freq == 0) {
-        GANTRY__TRAIN_TRY(validate(fit));
+        GANTRY__TRY(validate(fit));
         fit->value_count = 2 * fit->model->program.metric_count;
     }
     if (fit->is_interrupted) return GANTRY_OK;
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
     gantry_status_t status = call_each(fit, end_one_epoch, epoch, "epoch_end");
     if (fit->model->replicas.worker) status = agree_on_end(fit, epoch, status);
-    GANTRY__TRAIN_TRY(status);
-    GANTRY__TRAIN_TRY(gantry__worker_compare_weights(fit->model));
+    GANTRY__TRY(status);
+    GANTRY__TRY(gantry__worker_compare_weights(fit->model));
     if (!fit->options.backup || fit->stops || epoch + 1 == fit->options.epochs) return GANTRY_OK;
     fit->position.epoch = epoch + 1;
     fit->position.step = 0;
-    GANTRY__TRAIN_TRY(gantry__position_take(&fit->position, fit->batches, fit->options.validation));
+    GANTRY__TRY(gantry__position_take(&fit->position, fit->batches, fit->options.validation));
     return save_backup(fit);
 }
 
 static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
-    GANTRY__TRAIN_TRY(begin_epoch(fit, epoch));
+    GANTRY__TRY(begin_epoch(fit, epoch));
     gantry_status_t status = fit_run_steps(fit, fit->position.step);
     if (fit->options.steps_per_epoch == 0) end_iteration(fit);
     return status != GANTRY_OK || fit->is_interrupted ? status : end_epoch(fit, epoch);
 }
 
 static gantry_status_t run_epochs(fit_t *fit) {
-    GANTRY__TRAIN_TRY(gantry__model_hold_averages(fit->model, false)); /* a training failed */
-    GANTRY__TRAIN_TRY(call_each(fit, begin_training, 0, "train_begin"));
-    GANTRY__TRAIN_TRY(begin_resumed(fit));
+    GANTRY__TRY(gantry__model_hold_averages(fit->model, false)); /* a training failed */
+    GANTRY__TRY(call_each(fit, begin_training, 0, "train_begin"));
+    GANTRY__TRY(begin_resumed(fit));
     fit->position.epoch = fit->options.initial_epoch;
     for (int64_t epoch = fit->options.initial_epoch; epoch < fit->options.epochs && !fit->stops;
          ++epoch) {
-        GANTRY__TRAIN_TRY(run_epoch(fit, epoch));
+        GANTRY__TRY(run_epoch(fit, epoch));
         if (fit->is_interrupted) return end_interrupted(fit);
     }
-    GANTRY__TRAIN_TRY(gantry__model_finalize(fit->model));
-    GANTRY__TRAIN_TRY(call_each(fit, end_training, 0, "train_end"));
+    GANTRY__TRY(gantry__model_finalize(fit->model));
+    GANTRY__TRY(call_each(fit, end_training, 0, "train_end"));
     if (fit->has_backup && gantry__worker_writes(fit->model->replicas.worker))
         (void)remove(fit->options.backup);
     return GANTRY_OK;
@@ -458,7 +456,7 @@ static gantry_status_t agree_on_fit(const fit_t *fit) {
     call.values[1] = (uint64_t)o->initial_epoch;
     call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
     call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
-    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->replicas.worker, &call));
+    GANTRY__TRY(gantry__worker_agree(fit->model->replicas.worker, &call));
     return gantry__worker_compare_model(fit->model, o);
 }
 
@@ -493,7 +491,7 @@ static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry
 
 static gantry_status_t check_fit(const gantry_model_t *model, const gantry_dataset_t *batches,
                                  const gantry_fit_options_t *o) {
-    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
+    GANTRY__TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
     if (!batches) return gantry__train_fail_null(NULL, "gantry_model_fit", "data set", "one");
     if (o->epochs < 0 || o->initial_epoch < 0)
         return gantry__train_fail(
@@ -505,7 +503,7 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: backup is \"%s\", after %lld steps; NULL or the name of a file, and 0 and more, are accepted",
             o->backup ? o->backup : "", (long long)o->backup_steps);
-    GANTRY__TRAIN_TRY(check_steps(batches, o));
+    GANTRY__TRY(check_steps(batches, o));
     if (o->callback_count > 0 && !o->callbacks)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -526,9 +524,9 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
 }
 
 static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) {
-    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof fit->options, &fit->options,
-                                          sizeof fit->options, "gantry_model_fit: options"));
-    GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
+    GANTRY__TRY(gantry__struct_read(options, sizeof fit->options, &fit->options,
+                                    sizeof fit->options, "gantry_model_fit: options"));
+    GANTRY__TRY(check_fit(fit->model, fit->batches, &fit->options));
     if (fit->options.epochs == 0) fit->options.epochs = 1;
     if (fit->options.validation_freq == 0) fit->options.validation_freq = 1;
     fit->class_weights = (gantry__class_weights_t){.weights = fit->options.class_weights,
@@ -538,8 +536,8 @@ static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) 
         &fit->progress,
         gantry__worker_writes(fit->model->replicas.worker) ? fit->options.write : NULL,
         &fit->options);
-    GANTRY__TRAIN_TRY(name_values(fit));
-    GANTRY__TRAIN_TRY(agree_on_fit(fit));
+    GANTRY__TRY(name_values(fit));
+    GANTRY__TRY(agree_on_fit(fit));
     return run_epochs(fit);
 }
 
@@ -553,7 +551,7 @@ gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batche
                                  const gantry_fit_options_t *options) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     fit_t fit = {.model = model, .batches = batches};
-    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_fit"));
+    GANTRY__TRY(gantry__model_begin(model, "gantry_model_fit"));
     const bool was_in_fit = model->state.is_in_fit;
     model->state.is_in_fit = true;
     const gantry_status_t status =

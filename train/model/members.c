@@ -118,7 +118,7 @@ gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *
     if (nested)
         name_part(model, nested, part, name);
     else
-        GANTRY__TRAIN_TRY(name_alone(model, layer, name));
+        GANTRY__TRY(name_alone(model, layer, name));
     if (!gantry__train_grow(&model->net.members, model->net.member_count,
                             &model->net.member_capacity, sizeof *model->net.members))
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -180,8 +180,8 @@ void gantry__model_settle_trainable(gantry_model_t *model) {
 }
 
 gantry_status_t gantry_model_set_trainable(gantry_model_t *model, bool trainable) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_trainable"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_set_trainable"));
     for (size_t i = 0; i < model->net.member_count; ++i)
-        GANTRY__TRAIN_TRY(gantry_layer_set_trainable(model->net.members[i]->layer, trainable));
+        GANTRY__TRY(gantry_layer_set_trainable(model->net.members[i]->layer, trainable));
     return GANTRY_OK;
 }

@@ -26,7 +26,7 @@ gantry_status_t gantry__model_check(const gantry_model_t *model, const char *cal
     if (!model)
         return gantry__train_fail_null(NULL, call, "model",
                                        "one from gantry_sequential or gantry_functional");
-    GANTRY__TRAIN_TRY(gantry__train_check_runtime(model->runtime));
+    GANTRY__TRY(gantry__train_check_runtime(model->runtime));
     if (model->status == GANTRY_OK) return GANTRY_OK;
     return gantry__train_fail(model->status, "%s", model->message ? model->message : "");
 }
@@ -61,8 +61,7 @@ static gantry_status_t copy_strategy(gantry_model_t *model, const gantry_model_o
 static gantry_status_t model_take_options(gantry_model_t *model,
                                           const gantry_model_options_t *options) {
     gantry_model_options_t o;
-    GANTRY__TRAIN_TRY(
-        gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
+    GANTRY__TRY(gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
     if (o.device && o.strategy)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "the model has a device, %s, and a strategy; one is accepted",
@@ -176,7 +175,7 @@ static gantry_status_t model_add_input(gantry_model_t *model, gantry_dtype_t dty
                 model->name, d, (long long)sample->dims[d]);
         value.shape.dims[d + 1] = sample->dims[d];
     }
-    GANTRY__TRAIN_TRY(add_value(model, &value));
+    GANTRY__TRY(add_value(model, &value));
     ++model->net.input_count;
     return GANTRY_OK;
 }
@@ -201,7 +200,7 @@ static gantry_status_t check_values(const gantry_model_t *model, const char *cal
 gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_t *member,
                                     const int32_t *values, size_t count) {
     gantry__model_value_t value = {.member = member, .input_count = count};
-    GANTRY__TRAIN_TRY(check_values(model, "gantry_model_apply", values, count));
+    GANTRY__TRY(check_values(model, "gantry_model_apply", values, count));
     value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
     if (!value.inputs) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(value.inputs, values, count * sizeof *values);
@@ -213,7 +212,7 @@ gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_
 }
 
 gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, call));
+    GANTRY__TRY(gantry__model_check(model, call));
     if (!model->net.is_built && !model->net.is_block) return GANTRY_OK;
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                               "%s: model %s is %s; layers are added before", call, model->name,
@@ -287,7 +286,7 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
 
 static gantry_status_t model_set_outputs(gantry_model_t *model, const int32_t *values,
                                          size_t count) {
-    GANTRY__TRAIN_TRY(check_values(model, "gantry_model_set_outputs", values, count));
+    GANTRY__TRY(check_values(model, "gantry_model_set_outputs", values, count));
     if (count > GANTRY_MAX_COMPONENTS)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_set_outputs: %zu values; 1 to %d are accepted",
@@ -306,7 +305,7 @@ static gantry_status_t model_set_outputs(gantry_model_t *model, const int32_t *v
 
 gantry_status_t gantry_model_set_outputs(gantry_model_t *model, const int32_t *values,
                                          size_t count) {
-    GANTRY__TRAIN_TRY(gantry__model_check_open(model, "gantry_model_set_outputs"));
+    GANTRY__TRY(gantry__model_check_open(model, "gantry_model_set_outputs"));
     return gantry__model_fail(model, model_set_outputs(model, values, count));
 }
 
@@ -333,7 +332,7 @@ void gantry__model_choose_output(gantry_model_t *model) {
 
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample) {
-    GANTRY__TRAIN_TRY(model_add_input(model, dtype, sample));
+    GANTRY__TRY(model_add_input(model, dtype, sample));
     for (size_t i = 0; i < model->net.member_count; ++i) {
         const int32_t last = (int32_t)model->net.value_count - 1;
         const size_t outputs = gantry__layer_outputs(model->net.members[i]->layer);
@@ -342,7 +341,7 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
                 gantry__member_name(model->net.members[i]), outputs);
-        GANTRY__TRAIN_TRY(gantry__model_apply(model, model->net.members[i], &last, 1));
+        GANTRY__TRY(gantry__model_apply(model, model->net.members[i], &last, 1));
     }
     return gantry__nested_note_chain(model);
 }

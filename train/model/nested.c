@@ -42,7 +42,7 @@ static gantry_status_t check_block(const gantry_model_t *model, const gantry_mod
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "%s: the block is model %s itself; another one is accepted", call,
                                   block->name);
-    GANTRY__TRAIN_TRY(gantry__model_check(block, call));
+    GANTRY__TRY(gantry__model_check(block, call));
     if (block->net.member_count > 0) return GANTRY_OK;
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                               "%s: block %s has no layers; a model with layers is accepted", call,
@@ -67,15 +67,15 @@ static gantry_status_t take_layers(gantry_model_t *model, const gantry__nested_t
                 "gantry_model_add_model: layer %s of block %s is in model %s; a sequential model has a layer once",
                 gantry__member_name(member), block->name, model->name);
         if (!member)
-            GANTRY__TRAIN_TRY(gantry__model_take_layer(model, layer, nested,
-                                                       gantry__member_name(block->net.members[i])));
+            GANTRY__TRY(gantry__model_take_layer(model, layer, nested,
+                                                 gantry__member_name(block->net.members[i])));
     }
     return GANTRY_OK;
 }
 
 static gantry_status_t nested_take_block(gantry_model_t *model, gantry_model_t *block,
                                          const char *call) {
-    GANTRY__TRAIN_TRY(check_block(model, block, call));
+    GANTRY__TRY(check_block(model, block, call));
     if (!gantry__train_grow(&model->net.nested, model->net.nested_count,
                             &model->net.nested_capacity, sizeof *model->net.nested))
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -100,7 +100,7 @@ static gantry_status_t apply_chain(gantry_model_t *model, const gantry_model_t *
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
                 gantry__member_name(member), gantry__layer_outputs(member->layer));
-        GANTRY__TRAIN_TRY(gantry__model_apply(model, member, &value, 1));
+        GANTRY__TRY(gantry__model_apply(model, member, &value, 1));
         value = (int32_t)model->net.value_count - 1;
     }
     *out_value = value;
@@ -114,7 +114,7 @@ static gantry_status_t apply_value(gantry_model_t *model, const gantry_model_t *
     if (value->part > 0) return GANTRY_OK;
     for (size_t i = 0; i < value->input_count; ++i) inputs[i] = map[value->inputs[i]];
     const gantry_layer_t *layer = value->member->layer;
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         gantry__model_apply(model, gantry__model_member(model, layer), inputs, value->input_count));
     const size_t parts = gantry__layer_outputs(layer);
     for (size_t i = 0; i < parts; ++i) map[v + i] = (int32_t)(model->net.value_count - parts + i);
@@ -177,7 +177,7 @@ gantry_status_t gantry__nested_note_chain(gantry_model_t *model) {
         net->value_count = v; /* the values so far */
         gantry_status_t status = note_call(model, nested, &input, 1, &output, 1, first);
         net->value_count = count;
-        GANTRY__TRAIN_TRY(status);
+        GANTRY__TRY(status);
     }
     return GANTRY_OK;
 }
@@ -194,9 +194,9 @@ static const gantry__nested_t *find_nested(const gantry_model_t *model,
 
 static gantry_status_t begin_block(gantry_model_t *model, gantry_model_t *block, const char *call,
                                    bool is_again) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, call));
+    GANTRY__TRY(gantry__model_check(model, call));
     if (!block) return gantry__train_fail_null(NULL, call, "block", "one");
-    GANTRY__TRAIN_TRY(gantry__model_check_open(model, call));
+    GANTRY__TRY(gantry__model_check_open(model, call));
     if (is_again && find_nested(model, block)) return GANTRY_OK;
     return nested_take_block(model, block, call);
 }
@@ -230,7 +230,7 @@ static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,
                                    const int32_t *values, size_t count, int32_t *out_values,
                                    size_t output_count) {
     const size_t first = model->net.value_count;
-    GANTRY__TRAIN_TRY(check_application(model, block, count, output_count));
+    GANTRY__TRY(check_application(model, block, count, output_count));
     for (size_t i = 0; i < count; ++i) {
         if (values[i] < 0 || (size_t)values[i] >= first)
             return gantry__train_fail(
@@ -238,8 +238,8 @@ static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,
                 "gantry_model_apply_model: value %d is none of the model's; 0 to %zu are accepted",
                 values[i], first - 1);
     }
-    GANTRY__TRAIN_TRY(block->net.is_sequential ? apply_chain(model, block, values[0], out_values)
-                                               : apply_graph(model, block, values, out_values));
+    GANTRY__TRY(block->net.is_sequential ? apply_chain(model, block, values[0], out_values)
+                                         : apply_graph(model, block, values, out_values));
     return note_call(model, find_nested(model, block), values, count, out_values, output_count,
                      first);
 }

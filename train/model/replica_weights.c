@@ -38,9 +38,9 @@ gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const do
                                                  size_t count) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     double *kept = NULL;
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_replica_weights"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_set_replica_weights"));
     if (weights) {
-        GANTRY__TRAIN_TRY(replica_weights_check(model, weights, count));
+        GANTRY__TRY(replica_weights_check(model, weights, count));
         kept = gantry__train_alloc(count, sizeof *kept);
         if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
         memcpy(kept, weights, count * sizeof *kept);
@@ -98,8 +98,8 @@ static gantry_status_t time_replica_call(gantry_scope_t *scope, gantry_function_
                                          double *out_seconds) {
     tensor *results[MOST_GRADIENTS];
     const double begin = gantry__now_seconds();
-    GANTRY__TRAIN_TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
-    GANTRY__TRAIN_TRY(gantry_runtime_synchronize(gantry_scope_runtime(scope)));
+    GANTRY__TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
+    GANTRY__TRY(gantry_runtime_synchronize(gantry_scope_runtime(scope)));
     *out_seconds = gantry__now_seconds() - begin;
     for (size_t i = 0; i < result_count; ++i) gantry_tensor_drop(scope, results[i]);
     return GANTRY_OK;
@@ -118,8 +118,7 @@ static gantry_status_t replica_weights_time_calls(const measured_t *measured, ga
     if (measured->model->replicas.worker)
         inputs[count++] = gantry__train_constant(scope, measured->model->dtype, 1); /* its share */
     for (int round = 0; round <= ROUNDS; ++round) {
-        GANTRY__TRAIN_TRY(
-            time_replica_call(scope, function, inputs, count, result_count, &seconds));
+        GANTRY__TRY(time_replica_call(scope, function, inputs, count, result_count, &seconds));
         if (round == 1 || seconds < *out_seconds) *out_seconds = seconds;
     }
     return GANTRY_OK;
@@ -160,7 +159,7 @@ static gantry_status_t time_all(gantry_model_t *model, const gantry_array_t *bat
     double sum = 0;
     for (size_t r = 0; r < model->replicas.count; ++r) {
         double seconds = 0;
-        GANTRY__TRAIN_TRY(time_replica(model, r, batch, count, &seconds));
+        GANTRY__TRY(time_replica(model, r, batch, count, &seconds));
         weights[r] = 1 / (seconds > 1e-9 ? seconds : 1e-9);
         sum += weights[r];
     }
@@ -174,20 +173,20 @@ static gantry_status_t time_first_batch(gantry_model_t *model, gantry_dataset_it
     const gantry_array_t *batch;
     size_t count;
     bool end;
-    GANTRY__TRAIN_TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
+    GANTRY__TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
     if (end)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_measure_replicas: the data set has no batch; one is measured");
-    GANTRY__TRAIN_TRY(gantry__batch_accept(model, GANTRY__STEP_TRAIN,
-                                           "gantry_model_measure_replicas", NULL, &batch, &count));
+    GANTRY__TRY(gantry__batch_accept(model, GANTRY__STEP_TRAIN, "gantry_model_measure_replicas",
+                                     NULL, &batch, &count));
     return time_all(model, batch, count, weights);
 }
 
 static gantry_status_t check_measure(const gantry_model_t *model, const double *out_weights,
                                      size_t count) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_measure_replicas"));
-    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_measure_replicas"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_measure_replicas"));
+    GANTRY__TRY(gantry__model_check_compiled(model, "gantry_model_measure_replicas"));
     if (out_weights && count != model->replicas.count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -200,7 +199,7 @@ gantry_status_t gantry_model_measure_replicas(gantry_model_t *model, gantry_data
                                               double *out_weights, size_t count) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_dataset_iterator_t *iterator;
-    GANTRY__TRAIN_TRY(check_measure(model, out_weights, count));
+    GANTRY__TRY(check_measure(model, out_weights, count));
     double *weights = gantry__train_alloc(model->replicas.count, sizeof *weights);
     if (!weights) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_dataset_iterator_create(batches, &iterator);

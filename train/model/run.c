@@ -256,7 +256,7 @@ static gantry_status_t run_check_inputs(const gantry_model_t *model, gantry_scop
             return gantry__train_refuse(scope,
                                         "model %s: input %zu is NULL; a tensor is accepted%s",
                                         model->name, i, gantry__train_before().text);
-        GANTRY__TRAIN_TRY(run_check_input(model, scope, i, gantry_tensor_shape(inputs[i])));
+        GANTRY__TRY(run_check_input(model, scope, i, gantry_tensor_shape(inputs[i])));
     }
     return gantry_scope_status(scope);
 }
@@ -305,7 +305,7 @@ static gantry_status_t run_check_call(const gantry_model_t *model, gantry_scope_
     if (status == GANTRY_OK && !model->net.is_built)
         status = gantry__train_fail(GANTRY_FAILED_PRECONDITION, "%s: model %s is not built", call,
                                     model->name);
-    GANTRY__TRAIN_TRY(gantry__train_hand_on(scope, status));
+    GANTRY__TRY(gantry__train_hand_on(scope, status));
     return run_check_inputs(model, scope, inputs, input_count);
 }
 
@@ -328,12 +328,12 @@ gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t 
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_model_call_outputs";
     for (size_t i = 0; i < output_count && out_outputs; ++i) out_outputs[i] = NULL;
-    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
+    GANTRY__TRY(gantry__train_check_scope(scope));
     if (!out_outputs || output_count == 0)
         return gantry__train_refuse(scope,
                                     "%s: out_outputs is %s; room for each output is accepted", call,
                                     out_outputs ? "empty" : "NULL");
-    GANTRY__TRAIN_TRY(run_check_call(model, scope, call, inputs, input_count));
+    GANTRY__TRY(run_check_call(model, scope, call, inputs, input_count));
     if (output_count != model->net.output_count)
         return gantry__train_refuse(scope, "%s: room for %zu outputs; model %s has %zu", call,
                                     output_count, model->name, model->net.output_count);

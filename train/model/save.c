@@ -47,8 +47,7 @@ static void entries_deinit(entries_t *e) {
 
 static gantry_status_t list_state(const gantry_model_t *model, entries_t *e) {
     if (!model->program.optimizer) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(
-        gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &e->state_count));
+    GANTRY__TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &e->state_count));
     e->state = gantry__train_alloc(e->state_count, sizeof *e->state);
     if (!e->state) return GANTRY_RESOURCE_EXHAUSTED;
     return gantry_optimizer_get_variables(model->program.optimizer, e->state_count, e->state,
@@ -81,7 +80,7 @@ static void save_add_metrics(const gantry_model_t *model, entries_t *e, char *na
 static gantry_status_t entries_init(const gantry_model_t *model, size_t replica, parts_t parts,
                                     entries_t *e) {
     *e = (entries_t){.count = 0};
-    if (parts.with_state) GANTRY__TRAIN_TRY(list_state(model, e));
+    if (parts.with_state) GANTRY__TRY(list_state(model, e));
     const size_t each = e->state_count / model->replicas.count;
     /* metrics are on the first device */
     const size_t metrics = parts.with_metrics && replica == 0 ? count_metric_variables(model) : 0;
@@ -102,7 +101,7 @@ static gantry_status_t entries_init(const gantry_model_t *model, size_t replica,
 /* Adds the generators' states; there is room for one entry more. */
 static gantry_status_t add_draws(const gantry_model_t *model, entries_t *e) {
     gantry_array_t rows;
-    GANTRY__TRAIN_TRY(gantry__model_get_draws(model, &rows, &e->draws));
+    GANTRY__TRY(gantry__model_get_draws(model, &rows, &e->draws));
     if (rows.shape.dims[0] > 0)
         e->list[e->count++] =
             (gantry_checkpoint_entry_t){.name = GANTRY__DRAWS_NAME, .array = rows};
@@ -128,7 +127,7 @@ static gantry_status_t save_list_texts(const gantry_model_t *model, entries_t *e
 
 static gantry_status_t check_saved(const gantry_model_t *model, const char *path,
                                    const char *call) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, call));
+    GANTRY__TRY(gantry__model_check(model, call));
     if (!path || !*path)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: the path is %s; the name of a file is accepted", call,
@@ -161,7 +160,7 @@ static gantry_status_t save_to(gantry_model_t *model, const char *path) {
 
 gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_save"));
+    GANTRY__TRY(gantry__model_begin(model, "gantry_model_save"));
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
     if (status == GANTRY_OK && gantry__worker_writes(model->replicas.worker))
         status = save_to(model, path);
@@ -219,18 +218,18 @@ static gantry_status_t check_optimizer(const gantry_model_t *model, const char *
 gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics) {
     const parts_t parts = {model->program.optimizer && save_has_state(checkpoint), with_metrics};
-    GANTRY__TRAIN_TRY(check_processes(model, path, checkpoint));
-    if (parts.with_state) GANTRY__TRAIN_TRY(check_optimizer(model, path, checkpoint));
-    if (parts.with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
+    GANTRY__TRY(check_processes(model, path, checkpoint));
+    if (parts.with_state) GANTRY__TRY(check_optimizer(model, path, checkpoint));
+    if (parts.with_state) GANTRY__TRY(gantry__model_build_optimizer(model));
     for (size_t r = 0; r < model->replicas.count; ++r)
-        GANTRY__TRAIN_TRY(save_restore(model, checkpoint, r, parts));
+        GANTRY__TRY(save_restore(model, checkpoint, r, parts));
     return gantry__model_load_draws(model, checkpoint);
 }
 
 static gantry_status_t save_load_file(gantry_model_t *model, const char *path,
                                       bool *out_with_state) {
     gantry_checkpoint_t *checkpoint;
-    GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, &checkpoint));
+    GANTRY__TRY(gantry_checkpoint_open(path, &checkpoint));
     *out_with_state = model->program.optimizer && save_has_state(checkpoint);
     gantry_status_t status = gantry__model_load_from(model, path, checkpoint, false);
     gantry_checkpoint_release(checkpoint);
@@ -240,7 +239,7 @@ static gantry_status_t save_load_file(gantry_model_t *model, const char *path,
 gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     bool with_state = false;
-    GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_load"));
+    GANTRY__TRY(gantry__model_begin(model, "gantry_model_load"));
     gantry_status_t status = check_saved(model, path, "gantry_model_load");
     if (status == GANTRY_OK && gantry__worker_writes(model->replicas.worker))
         status = save_load_file(model, path, &with_state);

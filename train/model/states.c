@@ -48,18 +48,18 @@ gantry_status_t gantry__model_make_states(gantry_model_t *model) {
     for (size_t i = 0; i < model->net.member_count; ++i) {
         gantry_layer_t *layer = model->net.members[i]->layer;
         if (layer->states.count == 0) continue;
-        GANTRY__TRAIN_TRY(check_stateful(model, model->net.members[i]));
+        GANTRY__TRY(check_stateful(model, model->net.members[i]));
         if (layer->states.variables) continue; /* another model made them */
         const gantry_status_t status = make_states(model, layer);
         if (status != GANTRY_OK) gantry__layer_release_states(layer);
-        GANTRY__TRAIN_TRY(status);
+        GANTRY__TRY(status);
     }
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_model_reset_states(gantry_model_t *model) {
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_reset_states"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_reset_states"));
     for (size_t i = 0; i < model->net.member_count; ++i)
-        GANTRY__TRAIN_TRY(gantry_layer_reset_states(model->net.members[i]->layer));
+        GANTRY__TRY(gantry_layer_reset_states(model->net.members[i]->layer));
     return GANTRY_OK;
 }

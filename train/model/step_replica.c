@@ -117,7 +117,7 @@ void gantry__step_take_rows(gantry__step_call_t *c, gantry__replica_t *replica, 
 static gantry_status_t init_replica(gantry__step_call_t *c, size_t r, int64_t first) {
     gantry__replica_t *replica = &c->replicas[r];
     const size_t inputs = c->model->net.input_count, trained = c->trained_count;
-    GANTRY__TRAIN_TRY(gantry__run_init(&replica->run, c->model));
+    GANTRY__TRY(gantry__run_init(&replica->run, c->model));
     replica->inputs = gantry__train_alloc(inputs + 2 * trained, sizeof *replica->inputs);
     replica->slices = gantry__train_alloc(trained, sizeof *replica->slices);
     replica->sources = gantry__train_alloc(trained, sizeof *replica->sources);
@@ -135,7 +135,7 @@ static gantry_status_t init_replicas(gantry__step_call_t *c) {
         const int64_t first = gantry__replica_first_row(replicas, c->rows, r);
         if (r > 0 && first >= c->rows) break; /* a replica without rows does nothing */
         c->replica_count = r + 1;
-        GANTRY__TRAIN_TRY(init_replica(c, r, first));
+        GANTRY__TRY(init_replica(c, r, first));
     }
     return GANTRY_OK;
 }

@@ -81,7 +81,7 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t st
     if (model->program.steps[step] && model->program.bodies[step].spec_count != count)
         forget_step(model, step);
     const bool is_new = !model->program.steps[step];
-    if (is_new) GANTRY__TRAIN_TRY(trace_step(model, step, batch, count));
+    if (is_new) GANTRY__TRY(trace_step(model, step, batch, count));
     step_make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     const gantry_status_t status = gantry_function_call(
         scope, model->program.steps[step], inputs, count, out_results, output_count(model, step));

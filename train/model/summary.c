@@ -306,7 +306,7 @@ static gantry_status_t put_summary(text_t *out, const gantry_model_t *model) {
     summary_add_text(out, "Model: \"");
     summary_add_text(out, model->name);
     summary_add_text(out, "\"\n");
-    GANTRY__TRAIN_TRY(put_layers(out, model));
+    GANTRY__TRY(put_layers(out, model));
     put_total(out, model, " Total params: ", true, true);
     put_total(out, model, " Trainable params: ", true, false);
     put_total(out, model, " Non-trainable params: ", false, true);
@@ -317,7 +317,7 @@ gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, siz
                                      size_t *out_needed) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     text_t text = {.bytes = NULL};
-    GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_summary"));
+    GANTRY__TRY(gantry__model_check(model, "gantry_model_summary"));
     if (!model->net.is_built)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,

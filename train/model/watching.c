@@ -149,11 +149,10 @@ static gantry_status_t stop_early(gantry_model_t *model, int64_t epoch, const ga
     double value = 0;
     bool found;
     if (epoch < own->first_epoch) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry__callback_find_value(own, model, logs, &value, &found));
+    GANTRY__TRY(gantry__callback_find_value(own, model, logs, &value, &found));
     if (!found) return GANTRY_OK;
     const bool is_best = gantry__callback_improves(own, value);
-    if (own->restores && (is_best || !own->best_weights))
-        GANTRY__TRAIN_TRY(keep_weights(model, own));
+    if (own->restores && (is_best || !own->best_weights)) GANTRY__TRY(keep_weights(model, own));
     ++own->waited;
     if (is_best && (!own->has_baseline || is_better(own, value, own->baseline))) own->waited = 0;
     if (!is_best && own->waited >= own->patience && epoch > 0) *stop = true;
@@ -192,7 +191,7 @@ gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *
 static gantry_status_t lower_rate(gantry_model_t *model, gantry__own_callback_t *own) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     double rate;
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_learning_rate(model->program.optimizer, &rate));
+    GANTRY__TRY(gantry_optimizer_get_learning_rate(model->program.optimizer, &rate));
     if (!(rate > own->least_rate)) return GANTRY_OK;
     own->cooling = own->cooldown;
     own->waited = 0;
@@ -207,7 +206,7 @@ static gantry_status_t lower_on_plateau(gantry_model_t *model, int64_t epoch,
     bool found;
     (void)epoch;
     (void)stop;
-    GANTRY__TRAIN_TRY(gantry__callback_find_value(own, model, logs, &value, &found));
+    GANTRY__TRY(gantry__callback_find_value(own, model, logs, &value, &found));
     if (!found) return GANTRY_OK;
     if (own->cooling > 0) {
         --own->cooling;

@@ -202,8 +202,8 @@ static gantry_status_t tell_difference(gantry__worker_t *worker,
     const gantry_communicator_t *c = &worker->communicator;
     memset(worker->table, 0, c->size * ALIKE * sizeof *worker->table);
     list_alike(call, worker->table + c->rank * ALIKE);
-    GANTRY__TRAIN_TRY(gantry__worker_all_reduce(worker, worker->table, c->size * ALIKE,
-                                                GANTRY_UINT64, "the comparison of processes"));
+    GANTRY__TRY(gantry__worker_all_reduce(worker, worker->table, c->size * ALIKE, GANTRY_UINT64,
+                                          "the comparison of processes"));
     worker->is_told = true;
     return fail_at_difference(worker);
 }

@@ -163,7 +163,7 @@ static gantry_status_t trace_apply(gantry_model_t *model) {
 
 static gantry_status_t apply_flat(gantry_model_t *model) {
     gantry__worker_t *worker = model->replicas.worker;
-    GANTRY__TRAIN_TRY(trace_apply(model));
+    GANTRY__TRY(trace_apply(model));
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);
     tensor *flat =
@@ -219,7 +219,7 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
         call.values[2] = checksum(batch, inputs);
         call.values[3] = checksum(batch + inputs, count > inputs ? count - inputs : 0);
     }
-    GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
+    GANTRY__TRY(gantry__worker_agree(worker, &call));
     wishes->stops = call.sums[0] > 0;
     wishes->shows = call.sums[1] > 0;
     wishes->interrupts = call.sums[2] > 0;
@@ -243,7 +243,7 @@ static gantry_status_t compute_flat(gantry_model_t *model, const gantry_array_t 
 gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t *batch,
                                      size_t count, gantry__worker_wishes_t *wishes) {
     gantry__worker_t *worker = model->replicas.worker;
-    GANTRY__TRAIN_TRY(agree_on_step(model, batch, count, wishes));
+    GANTRY__TRY(agree_on_step(model, batch, count, wishes));
     if (wishes->stops || wishes->interrupts) return GANTRY_OK;
     const size_t elements = (size_t)worker->flat_elements;
     memset(worker->flat, 0, elements * gantry_dtype_size(model->dtype));
@@ -251,9 +251,8 @@ gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t
     if (status == GANTRY_OK) status = compute_flat(model, batch, count);
     gantry__worker_keep_text(worker, status);
     set_flat(model, worker->flat_elements - 1, status != GANTRY_OK);
-    GANTRY__TRAIN_TRY(
-        gantry__worker_all_reduce(worker, worker->flat, elements, model->dtype,
-                                  gantry__worker_say(worker, GANTRY__WORKER_STEP).text));
+    GANTRY__TRY(gantry__worker_all_reduce(worker, worker->flat, elements, model->dtype,
+                                          gantry__worker_say(worker, GANTRY__WORKER_STEP).text));
     if (get_flat(model, worker->flat_elements - 1)) return gantry__worker_tell(worker, status);
     return apply_flat(model);
 }

@@ -19,7 +19,7 @@ typedef struct listed_t {
 
 static gantry_status_t worker_values_list_state(const gantry_model_t *model, listed_t *out) {
     size_t count;
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &count));
+    GANTRY__TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &count));
     out->state = gantry__train_alloc(count, sizeof *out->state);
     if (!out->state) return GANTRY_RESOURCE_EXHAUSTED;
     out->each = count / model->replicas.count;
@@ -67,7 +67,7 @@ static gantry_status_t share_one(gantry_model_t *model, const listed_t *listed, 
     const bool is_source = worker->communicator.rank == 0;
     gantry_status_t status = is_source ? read_variable(model, first, data, bytes) : GANTRY_OK;
     gantry__worker_keep_text(worker, status);
-    GANTRY__TRAIN_TRY(gantry__worker_broadcast(worker, data, bytes, what));
+    GANTRY__TRY(gantry__worker_broadcast(worker, data, bytes, what));
     for (size_t r = 0; r < model->replicas.count && !is_source && status == GANTRY_OK; ++r)
         status = write_variable(model, r, variable_at(model, listed, index, r), data, bytes);
     if (status != GANTRY_OK && is_source) return gantry_fail(status, worker->own);
@@ -143,7 +143,7 @@ static gantry_status_t list_loaded(gantry_model_t *model, bool with_state, liste
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_load: rank 0 has an optimizer, and the model of this process has none; all processes compile the same model");
-    GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
+    GANTRY__TRY(gantry__model_build_optimizer(model));
     return worker_values_list_state(model, out);
 }
 
@@ -152,7 +152,7 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
     listed_t listed = {.state = NULL};
     gantry__worker_call_t found = {
         .kind = GANTRY__WORKER_LOAD, .sums = {with_state}, .status = status};
-    GANTRY__TRAIN_TRY(gantry__worker_agree(model->replicas.worker, &found));
+    GANTRY__TRY(gantry__worker_agree(model->replicas.worker, &found));
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_LOAD};
     call.status = list_loaded(model, found.sums[0] > 0, &listed);
     if (call.status == GANTRY_OK) call.values[0] = model->net.variable_count + listed.each;
@@ -167,7 +167,7 @@ gantry_status_t gantry__worker_share_draws(gantry_model_t *model) {
     gantry__worker_t *worker = model->replicas.worker;
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_LOAD};
     call.status = gantry__model_drawn_steps(model, &worker->drawn_steps);
-    GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
+    GANTRY__TRY(gantry__worker_agree(worker, &call));
     return gantry__worker_broadcast(worker, &worker->drawn_steps, sizeof worker->drawn_steps,
                                     gantry__worker_say(worker, call.kind).text);
 }

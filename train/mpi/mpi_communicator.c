@@ -47,7 +47,7 @@ static gantry_status_t start_mpi(bool *out_finalizes) {
             GANTRY_FAILED_PRECONDITION,
             "gantry_mpi_communicator: MPI is finalised already, which is for ever; a program that makes several communicators initialises MPI itself");
     if (is_initialized) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         check_mpi(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread"));
     *out_finalizes = true;
     return GANTRY_OK;
@@ -61,12 +61,11 @@ static gantry_status_t mpi_communicator_agree(const gantry__mpi_t *mpi, gantry_s
     const int rank = (int)mpi->communicator.rank, size = (int)mpi->communicator.size;
     int first = status == GANTRY_OK ? size : rank, code = (int)status;
     if (status != GANTRY_OK) (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-    GANTRY__TRAIN_TRY(check_mpi(
-        MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, mpi->world), "MPI_Allreduce"));
+    GANTRY__TRY(check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, mpi->world),
+                          "MPI_Allreduce"));
     if (first == size) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(check_mpi(MPI_Bcast(&code, 1, MPI_INT, first, mpi->world), "MPI_Bcast"));
-    GANTRY__TRAIN_TRY(
-        check_mpi(MPI_Bcast(text, sizeof text, MPI_BYTE, first, mpi->world), "MPI_Bcast"));
+    GANTRY__TRY(check_mpi(MPI_Bcast(&code, 1, MPI_INT, first, mpi->world), "MPI_Bcast"));
+    GANTRY__TRY(check_mpi(MPI_Bcast(text, sizeof text, MPI_BYTE, first, mpi->world), "MPI_Bcast"));
     if (first == rank) return gantry_fail(status, text);
     return gantry__train_fail((gantry_status_t)code, "rank %d failed: %s", first, text);
 }
@@ -75,10 +74,10 @@ static gantry_status_t mpi_communicator_agree(const gantry__mpi_t *mpi, gantry_s
 
 static gantry_status_t join_world(gantry__mpi_t *mpi) {
     int rank, size;
-    GANTRY__TRAIN_TRY(check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &mpi->world), "MPI_Comm_dup"));
+    GANTRY__TRY(check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &mpi->world), "MPI_Comm_dup"));
     (void)MPI_Comm_set_errhandler(mpi->world, MPI_ERRORS_RETURN);
-    GANTRY__TRAIN_TRY(check_mpi(MPI_Comm_rank(mpi->world, &rank), "MPI_Comm_rank"));
-    GANTRY__TRAIN_TRY(check_mpi(MPI_Comm_size(mpi->world, &size), "MPI_Comm_size"));
+    GANTRY__TRY(check_mpi(MPI_Comm_rank(mpi->world, &rank), "MPI_Comm_rank"));
+    GANTRY__TRY(check_mpi(MPI_Comm_size(mpi->world, &size), "MPI_Comm_size"));
     mpi->communicator = (gantry_communicator_t){.struct_size = sizeof mpi->communicator,
                                                 .user = mpi,
                                                 .rank = (size_t)rank,
@@ -93,8 +92,7 @@ static gantry_status_t name_ranks(gantry__mpi_t *mpi) {
     const size_t size = mpi->communicator.size;
     gantry__mpi_rank_t own = {.text = ""};
     mpi->ranks = gantry__train_alloc(size, sizeof *mpi->ranks);
-    GANTRY__TRAIN_TRY(
-        mpi_communicator_agree(mpi, mpi->ranks ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED));
+    GANTRY__TRY(mpi_communicator_agree(mpi, mpi->ranks ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED));
     (void)gethostname(own.host, sizeof own.host - 1);
     (void)snprintf(own.text, sizeof own.text, "%s, pid %ld", own.host, (long)getpid());
     return check_mpi(
@@ -124,7 +122,7 @@ static gantry_status_t share_memory(gantry__mpi_t *mpi, MPI_Comm machine) {
 
 static gantry_status_t join_leaders(gantry__mpi_t *mpi) {
     const int leads = mpi->machine.rank == 0, rank = (int)mpi->communicator.rank;
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         check_mpi(MPI_Comm_split(mpi->world, leads ? 0 : MPI_UNDEFINED, rank, &mpi->leaders),
                   "MPI_Comm_split"));
     if (mpi->leaders != MPI_COMM_NULL)
@@ -138,7 +136,7 @@ static gantry_status_t join_machine(gantry__mpi_t *mpi, size_t each) {
     const int rank = (int)mpi->communicator.rank;
     MPI_Comm machine = MPI_COMM_NULL;
     int local;
-    GANTRY__TRAIN_TRY(check_mpi(
+    GANTRY__TRY(check_mpi(
         each ? MPI_Comm_split(mpi->world, rank / (int)each, rank, &machine)
              : MPI_Comm_split_type(mpi->world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
         "MPI_Comm_split"));
@@ -171,9 +169,8 @@ static gantry_status_t start_watch(gantry__mpi_t *mpi) {
         gantry__watch_init(&mpi->watch, rank, mpi->communicator.size, mpi->timeout);
     if (status == GANTRY_OK && rank == 0)
         status = gantry__watch_open(&mpi->watch, is_one_host(mpi), &place);
-    GANTRY__TRAIN_TRY(mpi_communicator_agree(mpi, status));
-    GANTRY__TRAIN_TRY(
-        check_mpi(MPI_Bcast(&place, sizeof place, MPI_BYTE, 0, mpi->world), "MPI_Bcast"));
+    GANTRY__TRY(mpi_communicator_agree(mpi, status));
+    GANTRY__TRY(check_mpi(MPI_Bcast(&place, sizeof place, MPI_BYTE, 0, mpi->world), "MPI_Bcast"));
     return mpi_communicator_agree(mpi, gantry__watch_connect(&mpi->watch, &place));
 }
 
@@ -204,10 +201,10 @@ static gantry_status_t mpi_communicator_begin(gantry__mpi_t *mpi,
             NULL,
             "gantry_mpi_communicator: timeout_seconds is NaN; seconds, 0 for %g, and negative numbers for no end are accepted",
             DEFAULT_TIMEOUT_SECONDS);
-    GANTRY__TRAIN_TRY(mpi_communicator_agree(mpi, status));
+    GANTRY__TRY(mpi_communicator_agree(mpi, status));
     mpi->timeout = timeout_of(&o);
-    GANTRY__TRAIN_TRY(name_ranks(mpi));
-    GANTRY__TRAIN_TRY(split_machines(mpi, o.ranks_per_machine));
+    GANTRY__TRY(name_ranks(mpi));
+    GANTRY__TRY(split_machines(mpi, o.ranks_per_machine));
     return o.is_unwatched ? GANTRY_OK : start_watch(mpi);
 }
 

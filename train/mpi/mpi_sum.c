@@ -117,7 +117,7 @@ static gantry_status_t mpi_sum_wait_for(gantry__mpi_t *mpi, int error, MPI_Reque
     while (error == MPI_SUCCESS) {
         error = MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
         if (is_done) break;
-        GANTRY__TRAIN_TRY(keep_waiting(mpi, &waiting, what));
+        GANTRY__TRY(keep_waiting(mpi, &waiting, what));
     }
     gantry__watch_wait(&mpi->watch, 0);
     if (error == MPI_SUCCESS) return GANTRY_OK;
@@ -129,7 +129,7 @@ static gantry_status_t pass_barrier(gantry__mpi_t *mpi, const char *what) {
     gantry__watch_begin_call(&mpi->watch);
     gantry__machine_arrive(&mpi->machine);
     while (!gantry__machine_is_complete(&mpi->machine))
-        GANTRY__TRAIN_TRY(keep_waiting(mpi, &waiting, what));
+        GANTRY__TRY(keep_waiting(mpi, &waiting, what));
     gantry__watch_wait(&mpi->watch, 0);
     return GANTRY_OK;
 }
@@ -148,7 +148,7 @@ static gantry_status_t sum_between_machines(gantry__mpi_t *mpi, size_t count, ga
         const int error =
             MPI_Iallreduce(MPI_IN_PLACE, gantry__machine_sum(&mpi->machine), (int)count,
                            mpi_sum_type_of(dtype), MPI_SUM, mpi->leaders, &request);
-        GANTRY__TRAIN_TRY(mpi_sum_wait_for(mpi, error, &request, what));
+        GANTRY__TRY(mpi_sum_wait_for(mpi, error, &request, what));
     }
     return pass_barrier(mpi, what);
 }
@@ -157,10 +157,10 @@ static gantry_status_t sum_chunk(gantry__mpi_t *mpi, void *elements, size_t coun
                                  gantry_dtype_t dtype, const char *what) {
     const size_t bytes = count * gantry_dtype_size(dtype);
     memcpy(gantry__machine_slot(&mpi->machine), elements, bytes);
-    GANTRY__TRAIN_TRY(pass_barrier(mpi, what));
+    GANTRY__TRY(pass_barrier(mpi, what));
     gantry__machine_add(&mpi->machine, count, dtype);
-    GANTRY__TRAIN_TRY(pass_barrier(mpi, what));
-    if (mpi->machine_count > 1) GANTRY__TRAIN_TRY(sum_between_machines(mpi, count, dtype, what));
+    GANTRY__TRY(pass_barrier(mpi, what));
+    if (mpi->machine_count > 1) GANTRY__TRY(sum_between_machines(mpi, count, dtype, what));
     memcpy(elements, gantry__machine_sum(&mpi->machine), bytes);
     return GANTRY_OK;
 }
@@ -180,11 +180,11 @@ gantry_status_t gantry__mpi_all_reduce(void *user, void *elements, size_t count,
             NULL, "gantry_mpi_communicator: a sum of %s; float32, float64 and uint64 are accepted",
             gantry_dtype_name(dtype));
     if (mpi->communicator.size == 1) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(check_whole(mpi));
+    GANTRY__TRY(check_whole(mpi));
     const size_t most = GANTRY__MACHINE_CHUNK / each;
     for (size_t done = 0; done < count; done += most) {
         const size_t some = count - done < most ? count - done : most;
-        GANTRY__TRAIN_TRY(sum_chunk(mpi, at, some, dtype, what));
+        GANTRY__TRY(sum_chunk(mpi, at, some, dtype, what));
         at += some * each;
     }
     return GANTRY_OK;
@@ -197,7 +197,7 @@ gantry_status_t gantry__mpi_broadcast(void *user, void *data, size_t bytes, size
     gantry__mpi_t *mpi = user;
     unsigned char *at = data;
     if (mpi->communicator.size == 1) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(check_whole(mpi));
+    GANTRY__TRY(check_whole(mpi));
     const size_t most = GANTRY__MACHINE_CHUNK;
     for (size_t done = 0; done < bytes; done += most) {
         const size_t some = bytes - done < most ? bytes - done : most;
@@ -205,7 +205,7 @@ gantry_status_t gantry__mpi_broadcast(void *user, void *data, size_t bytes, size
         memcpy(mpi->staging, at, some);
         const int error =
             MPI_Ibcast(mpi->staging, (int)some, MPI_BYTE, (int)root, mpi->world, &request);
-        GANTRY__TRAIN_TRY(mpi_sum_wait_for(mpi, error, &request, what));
+        GANTRY__TRY(mpi_sum_wait_for(mpi, error, &request, what));
         memcpy(at, mpi->staging, some);
         at += some;
     }

@@ -122,12 +122,12 @@ gantry_status_t gantry__watch_open(gantry__watch_t *watch, bool local,
     socklen_t bytes = sizeof bound;
     memset(out_place, 0, sizeof *out_place);
     if (local) {
-        GANTRY__TRAIN_TRY(open_local(watch));
+        GANTRY__TRY(open_local(watch));
         (void)snprintf(out_place->addresses[0], GANTRY__WATCH_ADDRESS_BYTES, "127.0.0.1");
         out_place->count = 1;
     } else {
-        GANTRY__TRAIN_TRY(open_wide(watch));
-        GANTRY__TRAIN_TRY(list_addresses(out_place));
+        GANTRY__TRY(open_wide(watch));
+        GANTRY__TRY(list_addresses(out_place));
     }
     if (listen(watch->listener, 128) != 0) return fail_with("listen");
     if (getsockname(watch->listener, (struct sockaddr *)&bound, &bytes) != 0)
@@ -367,7 +367,7 @@ static void *watch_others(void *user) {
 }
 
 gantry_status_t gantry__watch_connect(gantry__watch_t *watch, const gantry__watch_place_t *place) {
-    GANTRY__TRAIN_TRY(watch->rank == 0 ? accept_all(watch, place) : connect_out(watch, place));
+    GANTRY__TRY(watch->rank == 0 ? accept_all(watch, place) : connect_out(watch, place));
     const int error = pthread_create(&watch->thread, NULL, watch_others, watch);
     if (error != 0)
         return gantry__train_fail(GANTRY_RESOURCE_EXHAUSTED,

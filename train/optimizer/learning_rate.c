@@ -57,7 +57,7 @@ static bool is_scalar(const gantry_tensor_t *tensor, gantry_dtype_t dtype) {
 static gantry_status_t learning_rate_check_call(gantry_scope_t *scope,
                                                 const gantry_schedule_t *schedule,
                                                 const gantry_tensor_t *step, gantry_dtype_t dtype) {
-    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
+    GANTRY__TRY(gantry__train_check_scope(scope));
     if (!schedule) return gantry__train_fail_null(scope, "gantry_schedule_rate", "schedule", "one");
     if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
         return gantry__train_refuse(
@@ -115,7 +115,7 @@ static gantry_status_t check_growth(const char *function, double t_mul) {
 }
 
 static gantry_status_t check_begin(const char *function, double initial, int64_t steps) {
-    GANTRY__TRAIN_TRY(check_number(function, "initial_learning_rate", initial, POSITIVE));
+    GANTRY__TRY(check_number(function, "initial_learning_rate", initial, POSITIVE));
     return check_number(function, "decay_steps", (double)steps, POSITIVE);
 }
 
@@ -171,12 +171,12 @@ gantry_schedule_t *gantry_polynomial_decay(const gantry_polynomial_decay_options
 static gantry_status_t check_cosine(const gantry_cosine_decay_options_t *read) {
     const char *name = "gantry_cosine_decay";
     const bool warms_up = read->warmup_target > 0 && read->warmup_steps > 0;
-    GANTRY__TRAIN_TRY(check_number(name, "initial_learning_rate", read->initial_learning_rate,
-                                   warms_up ? NOT_NEGATIVE : POSITIVE));
-    GANTRY__TRAIN_TRY(check_number(name, "decay_steps", (double)read->decay_steps, POSITIVE));
-    GANTRY__TRAIN_TRY(check_number(name, "alpha", read->alpha, NOT_NEGATIVE));
-    GANTRY__TRAIN_TRY(check_number(name, "warmup_target", read->warmup_target, NOT_NEGATIVE));
-    GANTRY__TRAIN_TRY(check_number(name, "warmup_steps", (double)read->warmup_steps, NOT_NEGATIVE));
+    GANTRY__TRY(check_number(name, "initial_learning_rate", read->initial_learning_rate,
+                             warms_up ? NOT_NEGATIVE : POSITIVE));
+    GANTRY__TRY(check_number(name, "decay_steps", (double)read->decay_steps, POSITIVE));
+    GANTRY__TRY(check_number(name, "alpha", read->alpha, NOT_NEGATIVE));
+    GANTRY__TRY(check_number(name, "warmup_target", read->warmup_target, NOT_NEGATIVE));
+    GANTRY__TRY(check_number(name, "warmup_steps", (double)read->warmup_steps, NOT_NEGATIVE));
     if (read->warmup_steps > 0 && !warms_up)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -233,7 +233,7 @@ static gantry_status_t check_pieces(const gantry_piecewise_constant_decay_option
             "%s: boundaries, values or boundary_count is missing; one boundary or more are accepted, with one value more",
             name);
     for (size_t i = 0; i <= read->boundary_count; ++i)
-        GANTRY__TRAIN_TRY(check_number(name, "a value", read->values[i], NOT_NEGATIVE));
+        GANTRY__TRY(check_number(name, "a value", read->values[i], NOT_NEGATIVE));
     for (size_t i = 1; i < read->boundary_count; ++i) {
         if (read->boundaries[i] > read->boundaries[i - 1]) continue;
         return gantry__train_fail(

@@ -19,7 +19,7 @@ void gantry_optimizer_release(gantry_optimizer_t *optimizer) {
 gantry_status_t gantry__train_check_lists(const gantry_optimizer_t *optimizer,
                                           gantry_scope_t *scope, const void *list, size_t count,
                                           const char *function) {
-    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
+    GANTRY__TRY(gantry__train_check_scope(scope));
     if (!optimizer) return gantry__train_fail_null(scope, function, "optimizer", "one");
     if (!list && count > 0)
         return gantry__train_refuse(
@@ -69,13 +69,13 @@ static void assign_rate(const gantry__train_home_t *home, gantry_scope_t *outer,
 gantry_status_t gantry_optimizer_set_learning_rate(gantry_optimizer_t *optimizer,
                                                    double learning_rate) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(optimizer_check_rate(optimizer, learning_rate));
+    GANTRY__TRY(optimizer_check_rate(optimizer, learning_rate));
     if (optimizer->runtime) {
         gantry_scope_t *scope = gantry_scope_begin(optimizer->runtime, NULL);
         if (!scope) return gantry__train_no_scope(optimizer->runtime);
         for (size_t i = 0; i < optimizer->home_count; ++i)
             assign_rate(&optimizer->homes[i], scope, learning_rate);
-        GANTRY__TRAIN_TRY(gantry_scope_end(scope));
+        GANTRY__TRY(gantry_scope_end(scope));
     }
     optimizer->settings.learning_rate = learning_rate;
     return GANTRY_OK;
@@ -85,7 +85,7 @@ static gantry_status_t read_scalar(const gantry_tensor_t *tensor, double *out_va
     if (gantry_tensor_dtype(tensor) == GANTRY_FLOAT64)
         return gantry_tensor_read(tensor, out_value, sizeof *out_value);
     float value;
-    GANTRY__TRAIN_TRY(gantry_tensor_read(tensor, &value, sizeof value));
+    GANTRY__TRY(gantry_tensor_read(tensor, &value, sizeof value));
     *out_value = (double)value;
     return GANTRY_OK;
 }
@@ -121,7 +121,7 @@ gantry_status_t gantry_optimizer_get_learning_rate(gantry_optimizer_t *optimizer
     if (!scope) return gantry__train_no_scope(optimizer->runtime);
     double rate = 0;
     gantry_status_t read = read_rate(optimizer, scope, &rate);
-    GANTRY__TRAIN_TRY(gantry_scope_end(scope));
+    GANTRY__TRY(gantry_scope_end(scope));
     if (read == GANTRY_OK) *out_learning_rate = rate;
     return read;
 }

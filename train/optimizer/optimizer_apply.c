@@ -49,7 +49,7 @@ static gantry_status_t optimizer_apply_check_gradient(gantry_scope_t *scope,
         char what[GANTRY__TRAIN_MESSAGE_BYTES / 2];
         (void)snprintf(what, sizeof what, "%s: the gradient of variable %s", call,
                        gantry_variable_name(variable));
-        GANTRY__TRAIN_TRY(gantry__slices_check(scope, gradient, what));
+        GANTRY__TRY(gantry__slices_check(scope, gradient, what));
     }
     if (!typed || (gantry_tensor_dtype(typed) == gantry_variable_dtype(variable) &&
                    gantry_shape_equal(&gradient->shape, gantry_variable_shape(variable))))
@@ -80,7 +80,7 @@ static gantry_status_t give_gradient(const gantry_optimizer_t *optimizer, gantry
     if (member->is_given)
         return gantry__train_refuse(scope, "%s: variable %s is given twice; each is accepted once",
                                     call, gantry_variable_name(variable));
-    GANTRY__TRAIN_TRY(optimizer_apply_check_gradient(scope, variable, gradient, call));
+    GANTRY__TRY(optimizer_apply_check_gradient(scope, variable, gradient, call));
     member->is_given = true;
     member->gradient = gradient->dense;
     member->values = gradient->values;
@@ -111,7 +111,7 @@ static gantry_status_t give_gradients(gantry_optimizer_t *optimizer, gantry_scop
     }
     for (size_t i = 0; i < count; ++i) {
         const gantry_gradient_t gradient = gradient_at(given, i);
-        GANTRY__TRAIN_TRY(give_gradient(optimizer, scope, variables[i], &gradient, given->call));
+        GANTRY__TRY(give_gradient(optimizer, scope, variables[i], &gradient, given->call));
         has_gradient |= gradient.dense || gradient.values;
     }
     use_homes(optimizer);
@@ -375,12 +375,12 @@ static gantry_status_t apply(gantry_optimizer_t *optimizer, gantry_scope_t *scop
                              gantry_variable_t *const *variables, const given_t *given,
                              size_t count) {
     const void *gradients = given->any ? (const void *)given->any : (const void *)given->dense;
-    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, variables, count, given->call));
-    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, gradients, count, given->call));
+    GANTRY__TRY(gantry__train_check_lists(optimizer, scope, variables, count, given->call));
+    GANTRY__TRY(gantry__train_check_lists(optimizer, scope, gradients, count, given->call));
     if (count == 0) return GANTRY_OK;
     if (!optimizer->runtime)
-        GANTRY__TRAIN_TRY(build_first(optimizer, scope, variables, count, given->call));
-    GANTRY__TRAIN_TRY(give_gradients(optimizer, scope, variables, given, count));
+        GANTRY__TRY(build_first(optimizer, scope, variables, count, given->call));
+    GANTRY__TRY(give_gradients(optimizer, scope, variables, given, count));
     gantry_scope_t *outer = gantry_scope_begin_unobserved(scope);
     if (!outer) return gantry__train_no_inner(scope);
     optimizer_apply_run_step(optimizer, outer);

@@ -207,7 +207,7 @@ gantry_status_t gantry_optimizer_finalize_variable_values(gantry_optimizer_t *op
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const char call[] = "gantry_optimizer_finalize_variable_values";
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    GANTRY__TRAIN_TRY(gantry__train_check_lists(optimizer, scope, NULL, 0, call));
+    GANTRY__TRY(gantry__train_check_lists(optimizer, scope, NULL, 0, call));
     if (!optimizer->settings.use_ema) return GANTRY_OK;
     if (!optimizer->runtime) {
         (void)snprintf(text, sizeof text,

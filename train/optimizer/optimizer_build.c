@@ -201,16 +201,15 @@ static gantry_status_t make_all(gantry_optimizer_t *optimizer, gantry_scope_t *s
 gantry_status_t gantry_optimizer_build(gantry_optimizer_t *optimizer, gantry_scope_t *scope,
                                        gantry_variable_t *const *variables, size_t count) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    GANTRY__TRAIN_TRY(
+    GANTRY__TRY(
         gantry__train_check_lists(optimizer, scope, variables, count, "gantry_optimizer_build"));
     if (count == 0)
         return gantry__train_refuse(
             scope, "gantry_optimizer_build: count is 0; one variable or more are accepted");
     for (size_t i = 0; i < count; ++i)
-        GANTRY__TRAIN_TRY(optimizer_build_check_variable(scope, variables, i));
+        GANTRY__TRY(optimizer_build_check_variable(scope, variables, i));
     if (optimizer->runtime) {
-        for (size_t i = 0; i < count; ++i)
-            GANTRY__TRAIN_TRY(check_known(optimizer, scope, variables[i]));
+        for (size_t i = 0; i < count; ++i) GANTRY__TRY(check_known(optimizer, scope, variables[i]));
         return GANTRY_OK;
     }
     gantry_status_t status = make_all(optimizer, scope, variables, count);

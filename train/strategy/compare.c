@@ -136,7 +136,7 @@ static gantry_status_t find_first(const gantry_communicator_t *c, bool is_one, c
     for (size_t r = 0; r < c->size && !mark; ++r) {
         mark = c->rank == r && is_one;
         *out_rank = r;
-        GANTRY__TRAIN_TRY(c->broadcast(c->user, &mark, sizeof mark, r, what));
+        GANTRY__TRY(c->broadcast(c->user, &mark, sizeof mark, r, what));
     }
     return GANTRY_OK;
 }
@@ -151,7 +151,7 @@ static gantry_status_t compare_tell_failure(const gantry_communicator_t *c,
     if (status == GANTRY_OK) status = c->broadcast(c->user, &code, sizeof code, first, what);
     if (status == GANTRY_OK) status = c->broadcast(c->user, text, sizeof text, first, what);
     if (lines->status != GANTRY_OK) return gantry_fail(lines->status, lines->message);
-    GANTRY__TRAIN_TRY(status);
+    GANTRY__TRY(status);
     return gantry__train_fail((gantry_status_t)code, "%s failed: %s",
                               gantry__name_rank(c, first).text, text);
 }
@@ -168,13 +168,13 @@ static gantry_status_t compare_tell_difference(const gantry_communicator_t *c,
                                                const char *what) {
     size_t rank, at = 0;
     char own[GANTRY__LINE_BYTES], line[GANTRY__LINE_BYTES], root[GANTRY__LINE_BYTES];
-    GANTRY__TRAIN_TRY(find_first(c, differs, what, &rank));
+    GANTRY__TRY(find_first(c, differs, what, &rank));
     do {
         compare_take_line(lines, &at, own);
         memcpy(root, own, sizeof root);
         memcpy(line, own, sizeof line);
-        GANTRY__TRAIN_TRY(c->broadcast(c->user, root, sizeof root, 0, what));
-        GANTRY__TRAIN_TRY(c->broadcast(c->user, line, sizeof line, rank, what));
+        GANTRY__TRY(c->broadcast(c->user, root, sizeof root, 0, what));
+        GANTRY__TRY(c->broadcast(c->user, line, sizeof line, rank, what));
         if (strcmp(line, root) != 0) return fail_at_line(c, rank, line, root);
     } while (*root);
     return gantry__train_fail(
@@ -187,10 +187,10 @@ gantry_status_t gantry__compare(const gantry_communicator_t *c, gantry__lines_t 
     GANTRY__TRAIN_PROGRAM_FP_MODE(program);
     const uint64_t own = gantry__bytes_checksum(0, lines->text, lines->used);
     uint64_t root = own, counts[2];
-    GANTRY__TRAIN_TRY(c->broadcast(c->user, &root, sizeof root, 0, what));
+    GANTRY__TRY(c->broadcast(c->user, &root, sizeof root, 0, what));
     counts[0] = lines->status != GANTRY_OK;
     counts[1] = own != root;
-    GANTRY__TRAIN_TRY(c->all_reduce(c->user, counts, 2, GANTRY_UINT64, what));
+    GANTRY__TRY(c->all_reduce(c->user, counts, 2, GANTRY_UINT64, what));
     if (counts[0] > 0) return compare_tell_failure(c, lines, what);
     return counts[1] > 0 ? compare_tell_difference(c, lines, own != root, what) : GANTRY_OK;
 }

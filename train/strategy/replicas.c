@@ -22,7 +22,7 @@ static gantry_status_t check_strategy(const gantry_strategy_t *strategy, gantry_
 
 gantry_status_t gantry_strategy_run(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                     gantry_replica_fn run, void *user) {
-    GANTRY__TRAIN_TRY(check_strategy(strategy, scope, "gantry_strategy_run"));
+    GANTRY__TRY(check_strategy(strategy, scope, "gantry_strategy_run"));
     if (!run)
         return gantry__train_refuse(
             scope, "gantry_strategy_run: the function is NULL; a function is accepted");
@@ -33,7 +33,7 @@ gantry_status_t gantry_strategy_run(const gantry_strategy_t *strategy, gantry_sc
             run(own, r, user);
             gantry_scope_take_back(own);
         }
-        GANTRY__TRAIN_TRY(gantry__train_hand_on(scope, gantry_scope_end(own)));
+        GANTRY__TRY(gantry__train_hand_on(scope, gantry_scope_end(own)));
     }
     return gantry_scope_status(scope);
 }
@@ -68,7 +68,7 @@ static gantry_status_t replicas_check_values(const gantry_strategy_t *strategy,
 
 static gantry_status_t check_reduce(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                     gantry_reduce_op_t op, tensor *const *values, tensor **out) {
-    GANTRY__TRAIN_TRY(check_strategy(strategy, scope, "gantry_strategy_reduce"));
+    GANTRY__TRY(check_strategy(strategy, scope, "gantry_strategy_reduce"));
     if (strategy->communicator.size > 1)
         return gantry__train_hand_on(
             scope,
@@ -80,7 +80,7 @@ static gantry_status_t check_reduce(const gantry_strategy_t *strategy, gantry_sc
         return gantry__train_refuse(
             scope, "`reduce_op` must be Reduce.SUM or Reduce.MEAN. It is %d", (int)op);
     if (!out) return gantry__train_refuse(scope, "destinations can not be empty");
-    GANTRY__TRAIN_TRY(replicas_check_values(strategy, scope, values));
+    GANTRY__TRY(replicas_check_values(strategy, scope, values));
     if (op == GANTRY_REDUCE_MEAN && !gantry__train_is_float(gantry_tensor_dtype(values[0])))
         return gantry__train_refuse(
             scope, "gantry_strategy_reduce: a mean of %s; floating types are accepted",
@@ -136,7 +136,7 @@ gantry_status_t gantry_strategy_reduce(const gantry_strategy_t *strategy, gantry
                                        const gantry_tensor_t **out_values) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     for (size_t r = 0; strategy && out_values && r < strategy->count; ++r) out_values[r] = NULL;
-    GANTRY__TRAIN_TRY(check_reduce(strategy, scope, op, values, out_values));
+    GANTRY__TRY(check_reduce(strategy, scope, op, values, out_values));
     gantry_scope_t *inner = gantry__train_begin(scope, "gantry_strategy_reduce");
     if (!inner) return gantry_scope_status(scope);
     reduce_in(strategy, inner, op, values, out_values);

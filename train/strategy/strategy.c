@@ -82,20 +82,20 @@ static gantry_status_t strategy_add_all(gantry_strategy_t *strategy, gantry_runt
                                         const char *type) {
     const gantry_logical_device_t *devices[256];
     size_t count = 0;
-    GANTRY__TRAIN_TRY(gantry_list_logical_devices(runtime, type, 256, devices, &count));
+    GANTRY__TRY(gantry_list_logical_devices(runtime, type, 256, devices, &count));
     if (count > 256) count = 256;
     strategy->devices = gantry__train_alloc(count, sizeof *strategy->devices);
     if (!strategy->devices) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < count; ++i) GANTRY__TRAIN_TRY(strategy_add_device(strategy, devices[i]));
+    for (size_t i = 0; i < count; ++i) GANTRY__TRY(strategy_add_device(strategy, devices[i]));
     return GANTRY_OK;
 }
 
 static gantry_status_t add_default(gantry_strategy_t *strategy, gantry_runtime_t *runtime) {
-    GANTRY__TRAIN_TRY(strategy_add_all(strategy, runtime, "GPU"));
+    GANTRY__TRY(strategy_add_all(strategy, runtime, "GPU"));
     if (strategy->count > 0) return GANTRY_OK;
     gantry__train_free((void *)strategy->devices);
     strategy->devices = NULL;
-    GANTRY__TRAIN_TRY(strategy_add_all(strategy, runtime, "CPU"));
+    GANTRY__TRY(strategy_add_all(strategy, runtime, "CPU"));
     if (strategy->count > 0) return GANTRY_OK;
     return gantry__train_refuse(
         NULL, "Got an empty `devices` list and unable to recognize any local devices.");
@@ -125,9 +125,9 @@ static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *
         const gantry_logical_device_t *device;
         if (!names[i])
             return gantry__train_refuse(NULL, "gantry_mirrored_strategy: device %zu is NULL", i);
-        GANTRY__TRAIN_TRY(strategy_check_type(names[i]));
-        GANTRY__TRAIN_TRY(gantry_find_logical_device(runtime, names[i], &device));
-        GANTRY__TRAIN_TRY(strategy_add_device(strategy, device));
+        GANTRY__TRY(strategy_check_type(names[i]));
+        GANTRY__TRY(gantry_find_logical_device(runtime, names[i], &device));
+        GANTRY__TRY(strategy_add_device(strategy, device));
     }
     return GANTRY_OK;
 }
@@ -166,8 +166,8 @@ static gantry_status_t copy_communicator(const gantry_communicator_t *given,
                                          gantry_communicator_t *c) {
     if (!given)
         return gantry__train_fail_null(NULL, "gantry_multi_worker_strategy", "communicator", "one");
-    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *c, c, sizeof *c,
-                                          "gantry_multi_worker_strategy: the communicator"));
+    GANTRY__TRY(gantry__struct_read(given, sizeof *c, c, sizeof *c,
+                                    "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)
         return gantry__train_refuse(
             NULL,
@@ -188,7 +188,7 @@ static gantry_status_t fill_worker(gantry_strategy_t *strategy, gantry_runtime_t
     char name[32];
     const char *const list[] = {name};
     if (devices || !runtime) return strategy_fill(strategy, runtime, devices, count);
-    GANTRY__TRAIN_TRY(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &gpus));
+    GANTRY__TRY(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &gpus));
     (void)snprintf(name, sizeof name, gpus ? "GPU:%zu" : "CPU:0",
                    gpus ? strategy->communicator.local_rank % gpus : 0);
     return add_named(strategy, runtime, list, 1);

@@ -198,11 +198,10 @@ static gantry_status_t keep_slices(backprop_t *b, uint32_t number,
 static gantry_status_t take_gradients(backprop_t *b, gantry_scope_t *scope,
                                       const gantry__record_t *record) {
     for (size_t i = 0; i < record->input_count; ++i) {
-        if (b->slices[i].values)
-            GANTRY__TRAIN_TRY(keep_slices(b, record->numbers[i], &b->slices[i]));
+        if (b->slices[i].values) GANTRY__TRY(keep_slices(b, record->numbers[i], &b->slices[i]));
         if (!b->wants[i] || !b->dx[i]) continue;
-        GANTRY__TRAIN_TRY(backprop_check_gradient(record, i, b->dx[i]));
-        GANTRY__TRAIN_TRY(add_gradient(b, scope, record->numbers[i], b->dx[i]));
+        GANTRY__TRY(backprop_check_gradient(record, i, b->dx[i]));
+        GANTRY__TRY(add_gradient(b, scope, record->numbers[i], b->dx[i]));
     }
     return GANTRY_OK;
 }
@@ -380,7 +379,7 @@ static gantry_status_t backprop_hand_over(backprop_t *b, const gantry_source_t *
     gantry_scope_t *scope = b->tape->scope;
     for (size_t i = 0; i < count; ++i) {
         if (out->any)
-            GANTRY__TRAIN_TRY(hand_over_any(b, &sources[i], zeros, &out->any[i]));
+            GANTRY__TRY(hand_over_any(b, &sources[i], zeros, &out->any[i]));
         else
             out->dense[i] = backprop_hand_out(scope, dense_of(b, &sources[i]), &sources[i], zeros);
     }
@@ -391,10 +390,9 @@ static gantry_status_t backprop_run(backprop_t *b, const goal_t *goal) {
     for (size_t i = 0; i < goal->source_count; ++i) need_source(b, &goal->sources[i]);
     need_all(b);
     for (size_t i = 0; i < goal->target_count; ++i)
-        GANTRY__TRAIN_TRY(seed(b, goal->targets[i], goal->target_gradients[i], goal->is_ones));
+        GANTRY__TRY(seed(b, goal->targets[i], goal->target_gradients[i], goal->is_ones));
     const size_t recorded = b->tape->record_count;
-    for (size_t i = recorded; i-- > 0;)
-        GANTRY__TRAIN_TRY(backprop_step_back(b, &b->tape->records[i]));
+    for (size_t i = recorded; i-- > 0;) GANTRY__TRY(backprop_step_back(b, &b->tape->records[i]));
     return backprop_hand_over(b, goal->sources, goal->source_count, goal->is_zeros, &goal->out);
 }
 
@@ -413,7 +411,7 @@ static gantry_status_t add_uses(gantry_tape_t *tape, gantry__record_t *record) {
 static gantry_status_t backprop_find_uses(gantry_tape_t *tape) {
     for (size_t i = 0; i < tape->record_count; ++i) {
         gantry__record_t *record = &tape->records[i];
-        if (record->function && !record->has_uses) GANTRY__TRAIN_TRY(add_uses(tape, record));
+        if (record->function && !record->has_uses) GANTRY__TRY(add_uses(tape, record));
     }
     return GANTRY_OK;
 }
@@ -500,7 +498,7 @@ static gantry_status_t check_sources(const gantry_tape_t *tape, const gantry_sou
 }
 
 gantry_status_t gantry__tape_check(const gantry_tape_t *tape, const char *call) {
-    GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, call));
+    GANTRY__TRY(gantry__tape_check_scope(tape, call));
     if (tape->is_computing)
         return gantry__train_hand_on(
             tape->scope,
@@ -523,11 +521,10 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, tensor *target,
                                          const results_t *out, const char *call) {
     gantry_gradient_options_t chosen;
     char what[64];
-    GANTRY__TRAIN_TRY(gantry__tape_check(tape, call));
-    GANTRY__TRAIN_TRY(check_target(tape, target, target_gradient, call));
-    GANTRY__TRAIN_TRY(check_sources(tape, sources, source_count,
-                                    out->any ? (const void *)out->any : (const void *)out->dense,
-                                    call));
+    GANTRY__TRY(gantry__tape_check(tape, call));
+    GANTRY__TRY(check_target(tape, target, target_gradient, call));
+    GANTRY__TRY(check_sources(tape, sources, source_count,
+                              out->any ? (const void *)out->any : (const void *)out->dense, call));
     (void)snprintf(what, sizeof what, "%s: options", call);
     gantry_scope_t *scope = tape->scope;
     gantry_status_t status =
@@ -620,11 +617,11 @@ static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t
 }
 
 static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape, tensor *target) {
-    GANTRY__TRAIN_TRY(backprop_find_uses(tape));
-    GANTRY__TRAIN_TRY(backprop_init(&steps->pass, tape, false));
+    GANTRY__TRY(backprop_find_uses(tape));
+    GANTRY__TRY(backprop_init(&steps->pass, tape, false));
     steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
     if (!steps->ready_at) return GANTRY_RESOURCE_EXHAUSTED;
-    GANTRY__TRAIN_TRY(find_ready(steps, tape));
+    GANTRY__TRY(find_ready(steps, tape));
     for (size_t i = 0; i < steps->count; ++i) need_source(&steps->pass, &steps->sources[i]);
     need_all(&steps->pass);
     steps->done = tape->record_count;
@@ -673,7 +670,7 @@ gantry_status_t gantry__backprop_until(gantry__backprop_t *backprop, size_t sour
     backprop_t *pass = &backprop->pass;
     *out_gradient = NULL;
     while (backprop->done > backprop->ready_at[source])
-        GANTRY__TRAIN_TRY(backprop_step_back(pass, &pass->tape->records[--backprop->done]));
+        GANTRY__TRY(backprop_step_back(pass, &pass->tape->records[--backprop->done]));
     return backprop_hand_over(pass, &backprop->sources[source], 1, false,
                               &(results_t){.dense = out_gradient});
 }

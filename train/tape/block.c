@@ -113,7 +113,7 @@ gantry_status_t gantry__block_call(gantry__gradient_block_t *block, size_t body,
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         block->bodies[body](scope, inputs, outputs, block->user);
     }
-    GANTRY__TRAIN_TRY(gantry_scope_status(scope));
+    GANTRY__TRY(gantry_scope_status(scope));
     for (size_t i = 0; i < output_count; ++i) {
         if (!outputs[i])
             return gantry__train_refuse(
@@ -157,8 +157,8 @@ static gantry_status_t watch_sources(const gantry__body_run_t *run, size_t count
                                      gantry_tape_t *tape) {
     for (size_t i = 0; i < count; ++i) {
         const gantry_source_t *source = &run->sources[i];
-        GANTRY__TRAIN_TRY(source->tensor ? gantry_tape_watch(tape, source->tensor)
-                                         : gantry_tape_watch_variable(tape, source->variable));
+        GANTRY__TRY(source->tensor ? gantry_tape_watch(tape, source->tensor)
+                                   : gantry_tape_watch_variable(tape, source->variable));
     }
     return GANTRY_OK;
 }
@@ -173,15 +173,15 @@ static gantry_status_t run_under(gantry__body_run_t *run, gantry__gradient_block
                                  size_t body, gantry_scope_t *scope, tensor *const *x,
                                  gantry_tape_t *tape) {
     const size_t count = list_sources(run, block, x);
-    GANTRY__TRAIN_TRY(watch_sources(run, count, tape));
-    GANTRY__TRAIN_TRY(gantry__block_call(block, body, scope, x, run->y, block->output_count));
+    GANTRY__TRY(watch_sources(run, count, tape));
+    GANTRY__TRY(gantry__block_call(block, body, scope, x, run->y, block->output_count));
     for (size_t i = 0; i < block->output_count; ++i) {
         run->depends[i] =
             gantry__pointer_map_find(&tape->numbers, run->y[i]) != GANTRY__POINTER_MAP_NONE;
         if (block->is_probing) run->dy[i] = run->depends[i] ? run->y[i] : NULL;
     }
-    GANTRY__TRAIN_TRY(gantry__tape_gradients(tape, run->y, run->dy, block->output_count,
-                                             run->sources, count, run->gradients));
+    GANTRY__TRY(gantry__tape_gradients(tape, run->y, run->dy, block->output_count, run->sources,
+                                       count, run->gradients));
     spread_gradients(run, block, count);
     return GANTRY_OK;
 }

@@ -18,7 +18,7 @@ const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_
 static gantry_status_t custom_run_forward(gantry_scope_t *inner, gantry_function_body_fn forward,
                                           void *user, const gantry_tensor_t *const *inputs,
                                           const gantry_tensor_t **outputs, size_t output_count) {
-    GANTRY__TRAIN_TRY(gantry_scope_lend(inner));
+    GANTRY__TRY(gantry_scope_lend(inner));
     {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         forward(inner, inputs, outputs, user);
@@ -59,9 +59,8 @@ gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t
                                         const gantry_tensor_t *const *inputs, size_t input_count,
                                         const gantry_tensor_t **outputs, size_t output_count) {
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
-    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
-    GANTRY__TRAIN_TRY(
-        check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
+    GANTRY__TRY(gantry__train_check_scope(scope));
+    GANTRY__TRY(check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
     if (!inner) return gantry__train_no_inner(scope);
     if (!inside || gantry_scope_observe(inner, inside) == GANTRY_OK)

@@ -51,8 +51,8 @@ static tensor *row_of(const jacobian_t *j, tensor *gradient) {
 }
 
 static gantry_status_t jacobian_run_pass(jacobian_t *j, int64_t at) {
-    GANTRY__TRAIN_TRY(gantry__tape_gradient_as(j->tape, j->target, seed_of(j, at), j->sources,
-                                               j->source_count, j->options, j->gradients, j->call));
+    GANTRY__TRY(gantry__tape_gradient_as(j->tape, j->target, seed_of(j, at), j->sources,
+                                         j->source_count, j->options, j->gradients, j->call));
     for (size_t i = 0; i < j->source_count; ++i)
         j->rows[i * (size_t)j->passes + (size_t)at] =
             j->gradients[i] ? row_of(j, j->gradients[i]) : NULL;
@@ -108,7 +108,7 @@ static tensor *join_rows(const jacobian_t *j, size_t i) {
 }
 
 static gantry_status_t run_passes(jacobian_t *j, tensor **out_jacobians) {
-    for (int64_t at = 0; at < j->passes; ++at) GANTRY__TRAIN_TRY(jacobian_run_pass(j, at));
+    for (int64_t at = 0; at < j->passes; ++at) GANTRY__TRY(jacobian_run_pass(j, at));
     for (size_t i = 0; i < j->source_count; ++i) {
         tensor *joined = join_rows(j, i);
         if (joined) out_jacobians[i] = gantry_scope_keep(j->scope, joined);
@@ -172,7 +172,7 @@ static gantry_status_t jacobian_check_sources(const jacobian_t *j) {
             return gantry__train_refuse(
                 NULL, "%s: source %zu has %s; a tensor or a variable is accepted", j->call, i,
                 source->tensor ? "both a tensor and a variable" : "neither tensor nor variable");
-        GANTRY__TRAIN_TRY(jacobian_check_result(j, i));
+        GANTRY__TRY(jacobian_check_result(j, i));
     }
     return GANTRY_OK;
 }
@@ -210,7 +210,7 @@ static gantry_status_t jacobian_compute(jacobian_t *j, tensor **out_jacobians) {
 
 static gantry_status_t jacobian_check_call(jacobian_t *j, bool is_batch, tensor **out_jacobians) {
     static const char what[] = "a tensor is accepted";
-    GANTRY__TRAIN_TRY(gantry__tape_check(j->tape, j->call));
+    GANTRY__TRY(gantry__tape_check(j->tape, j->call));
     j->outer = j->tape->scope;
     j->was_persistent = j->tape->is_persistent;
     gantry_status_t status = GANTRY_OK;
@@ -236,7 +236,7 @@ gantry_status_t gantry_tape_jacobian(gantry_tape_t *tape, tensor *target,
                     .options = options,
                     .call = "gantry_tape_jacobian"};
     for (size_t i = 0; out_jacobians && i < source_count; ++i) out_jacobians[i] = NULL;
-    GANTRY__TRAIN_TRY(jacobian_check_call(&j, false, out_jacobians));
+    GANTRY__TRY(jacobian_check_call(&j, false, out_jacobians));
     return jacobian_compute(&j, out_jacobians);
 }
 

@@ -29,7 +29,7 @@ static gantry_status_t record_copy_attrs(gantry__record_t *record,
     if (!record->attrs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < given->attr_count; ++i) {
         record->attr_count = i + 1;
-        GANTRY__TRAIN_TRY(copy_attr(&record->attrs[i], &given->attrs[i]));
+        GANTRY__TRY(copy_attr(&record->attrs[i], &given->attrs[i]));
     }
     return GANTRY_OK;
 }

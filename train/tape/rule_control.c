@@ -117,7 +117,7 @@ static gantry_status_t probe_branch(gantry__gradient_block_t *block, const gantr
 
 static gantry_status_t differentiate_branch(gantry__gradient_block_t *block,
                                             const gantry__rule_call_t *c) {
-    GANTRY__TRAIN_TRY(probe_branch(block, c));
+    GANTRY__TRY(probe_branch(block, c));
     const size_t count = gantry__block_count_given(block);
     if (count == 0) return GANTRY_OK;
     if (count > GANTRY_MAX_FUNCTION_VALUES)

@@ -132,7 +132,7 @@ static gantry_status_t rule_function_note_uses(gantry_scope_t *scope,
         return add_use(uses, &(gantry__use_t){.variable = observation->variable});
     for (size_t i = 0; i < observation->input_count; ++i) {
         if (gantry_tensor_device(observation->inputs[i]))
-            GANTRY__TRAIN_TRY(add_use(uses, &(gantry__use_t){.tensor = observation->inputs[i]}));
+            GANTRY__TRY(add_use(uses, &(gantry__use_t){.tensor = observation->inputs[i]}));
     }
     return GANTRY_OK;
 }
@@ -219,7 +219,7 @@ static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantr
         gantry__use_t use = all->uses[i];
         if (use.variable) {
             if (!gantry__tape_is_watched(tape, use.variable)) continue;
-            GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
+            GANTRY__TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
             use.assignments = gantry_variable_assignments(tape->scope, use.variable);
         } else {
             use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);
@@ -234,8 +234,7 @@ static gantry_status_t number_uses(gantry_tape_t *tape, const uses_t *all, gantr
 static gantry_status_t copy_uses(kept_t *kept, gantry_tape_t *tape, const gantry__callee_t *callee,
                                  gantry__use_t **out_uses, size_t *out_count) {
     const uses_t *all;
-    GANTRY__TRAIN_TRY(
-        rule_function_find_uses(kept, gantry_scope_runtime(tape->scope), callee, &all));
+    GANTRY__TRY(rule_function_find_uses(kept, gantry_scope_runtime(tape->scope), callee, &all));
     *out_uses = gantry__train_alloc(all->count, sizeof **out_uses);
     return *out_uses ? number_uses(tape, all, *out_uses, out_count) : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -288,9 +287,9 @@ static gantry_status_t trace_backward(backward_t *backward, gantry_runtime_t *ru
     (void)gantry_fail(GANTRY_OK, "");
     const size_t count = gantry__block_count_given(block);
     if (count == 0) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry_function_trace(runtime, name, gantry__branch_backward, block,
-                                            backward->signature.inputs, backward->signature.count,
-                                            count, &options, &backward->function));
+    GANTRY__TRY(gantry_function_trace(runtime, name, gantry__branch_backward, block,
+                                      backward->signature.inputs, backward->signature.count, count,
+                                      &options, &backward->function));
     if (gantry__origin_keep(backward->function, function, block) == GANTRY_OK) return GANTRY_OK;
     gantry_function_release(backward->function);
     backward->function = NULL;
@@ -359,7 +358,7 @@ static gantry_status_t find_backward(kept_t *kept, gantry_runtime_t *runtime,
     if (backward)
         gantry__block_release(block);
     else
-        GANTRY__TRAIN_TRY(make_backward(kept, runtime, block, signature, &backward));
+        GANTRY__TRY(make_backward(kept, runtime, block, signature, &backward));
     *out_oldest = rule_function_put_first(kept, backward);
     *out_found = (found_t){gantry_function_retain(backward->function), backward->block};
     return GANTRY_OK;

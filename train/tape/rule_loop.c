@@ -301,7 +301,7 @@ static gantry_status_t find_ways(gantry__gradient_block_t *block, gantry__body_r
                                  gantry_scope_t *scope, tensor *const *inputs) {
     for (bool is_known = false; !is_known;) {
         is_known = true;
-        GANTRY__TRAIN_TRY(gantry__run_body(run, block, 1, scope, inputs));
+        GANTRY__TRY(gantry__run_body(run, block, 1, scope, inputs));
         for (size_t i = 0; i < block->input_count; ++i) {
             if (!run->depends[i] || block->wants[i]) continue;
             block->wants[i] = true;

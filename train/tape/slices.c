@@ -53,7 +53,7 @@ static gantry_status_t slices_check(gantry_scope_t *scope, const gantry_gradient
 
 gantry_status_t gantry__slices_check(gantry_scope_t *scope, const gantry_gradient_t *gradient,
                                      const char *what) {
-    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
+    GANTRY__TRY(gantry__train_check_scope(scope));
     if (!gantry__is_sparse(gradient)) return GANTRY_OK;
     if (gradient->dense)
         return gantry__train_refuse(
@@ -110,7 +110,7 @@ static void slices_sum_rows(gantry_scope_t *scope, gantry_gradient_t *gradient) 
 
 static gantry_status_t slices_check_call(gantry_scope_t *scope, const gantry_gradient_t *gradient,
                                          const char *call) {
-    GANTRY__TRAIN_TRY(gantry__train_check_scope(scope));
+    GANTRY__TRY(gantry__train_check_scope(scope));
     if (!gradient)
         return gantry__train_refuse(scope, "%s: the gradient is NULL; a pointer to one is accepted",
                                     call);
@@ -133,7 +133,7 @@ tensor *gantry_gradient_to_dense(gantry_scope_t *scope, const gantry_gradient_t 
 gantry_status_t gantry_gradient_sum_rows(gantry_scope_t *scope, const gantry_gradient_t *gradient,
                                          gantry_gradient_t *out_gradient) {
     const char *call = "gantry_gradient_sum_rows";
-    GANTRY__TRAIN_TRY(slices_check_call(scope, gradient, call));
+    GANTRY__TRY(slices_check_call(scope, gradient, call));
     if (!out_gradient)
         return gantry__train_refuse(scope, "%s: out_gradient is NULL; a pointer to one is accepted",
                                     call);

@@ -52,7 +52,7 @@ static gantry_status_t number_tensors(gantry_tape_t *tape, gantry__record_t *rec
         if (i < record->input_count)
             record->numbers[i] = gantry__pointer_map_find(&tape->numbers, tensor);
         else if (gantry__train_is_float(gantry_tensor_dtype(tensor)))
-            GANTRY__TRAIN_TRY(track(tape, tensor, &record->numbers[i]));
+            GANTRY__TRY(track(tape, tensor, &record->numbers[i]));
     }
     return GANTRY_OK;
 }
@@ -63,7 +63,7 @@ static gantry_status_t keep_record(gantry_tape_t *tape, const gantry_observation
                             sizeof *tape->records))
         return GANTRY_RESOURCE_EXHAUSTED;
     gantry__record_t *record = &tape->records[tape->record_count];
-    GANTRY__TRAIN_TRY(gantry__record_init(record, observation));
+    GANTRY__TRY(gantry__record_init(record, observation));
     record->rule = rule;
     ++tape->record_count;
     return number_tensors(tape, record);
@@ -89,7 +89,7 @@ static gantry_status_t tape_add_read(gantry_tape_t *tape, gantry_variable_t *var
 static gantry_status_t keep_read(gantry_tape_t *tape, const gantry_observation_t *observation) {
     uint32_t number;
     if (!gantry__tape_is_watched(tape, observation->variable)) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(track(tape, observation->outputs[0], &number));
+    GANTRY__TRY(track(tape, observation->outputs[0], &number));
     return tape_add_read(tape, observation->variable, number);
 }
 
@@ -105,7 +105,7 @@ gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variabl
                             sizeof *tape->tensors))
         return GANTRY_RESOURCE_EXHAUSTED;
     *out_number = (uint32_t)tape->tensor_count;
-    GANTRY__TRAIN_TRY(tape_add_read(tape, variable, *out_number));
+    GANTRY__TRY(tape_add_read(tape, variable, *out_number));
     tape->tensors[tape->tensor_count++] = NULL;
     return GANTRY_OK;
 }
@@ -127,13 +127,13 @@ static gantry_status_t note_inside(gantry_tape_t *tape, const gantry_observation
     gantry__use_t use = {.variable = observation->variable};
     if (use.variable) {
         if (!gantry__tape_is_watched(tape, use.variable)) return GANTRY_OK;
-        GANTRY__TRAIN_TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
+        GANTRY__TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
         return tape_note_use(tape, use);
     }
     for (size_t i = 0; i < observation->input_count; ++i) {
         use.tensor = observation->inputs[i];
         use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);
-        if (use.number != GANTRY__POINTER_MAP_NONE) GANTRY__TRAIN_TRY(tape_note_use(tape, use));
+        if (use.number != GANTRY__POINTER_MAP_NONE) GANTRY__TRY(tape_note_use(tape, use));
     }
     return GANTRY_OK;
 }
@@ -144,16 +144,14 @@ static gantry_status_t keep_block(gantry_tape_t *tape, const gantry_observation_
     tape->inside.count = 0;
     if ((count == 0 && !is_any_tracked(tape, observation)) || !is_any_floating(observation))
         return GANTRY_OK;
-    GANTRY__TRAIN_TRY(
-        keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
+    GANTRY__TRY(keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
     return gantry__record_add_uses(&tape->records[tape->record_count - 1], tape->inside.uses,
                                    count);
 }
 
 static gantry_status_t keep_call(gantry_tape_t *tape, const gantry_observation_t *observation,
                                  const gantry__use_t *uses, size_t count, bool is_found) {
-    GANTRY__TRAIN_TRY(
-        keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
+    GANTRY__TRY(keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
     gantry__record_t *record = &tape->records[tape->record_count - 1];
     record->has_uses = is_found;
     return gantry__record_add_uses(record, uses, count);
@@ -197,7 +195,7 @@ static gantry_status_t hold_symbolic(gantry_tape_t *tape, const gantry_observati
     const bool is_traced =
         observation->output_count > 0 && !gantry_tensor_device(observation->outputs[0]);
     if (!is_inside && !is_traced) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(tape_hold(tape, observation->inputs, observation->input_count));
+    GANTRY__TRY(tape_hold(tape, observation->inputs, observation->input_count));
     return tape_hold(tape, observation->outputs, observation->output_count);
 }
 
@@ -206,7 +204,7 @@ static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observat
     gantry_tape_t *tape = user;
     if (tape->is_paused || tape->is_spent || tape->is_computing) return GANTRY_OK;
     const bool is_inside = gantry_scope_body_depth(scope) > tape->inside.depth;
-    GANTRY__TRAIN_TRY(hold_symbolic(tape, observation, is_inside));
+    GANTRY__TRY(hold_symbolic(tape, observation, is_inside));
     if (is_inside) return note_inside(tape, observation);
     if (observation->variable) return keep_read(tape, observation);
     if (is_block(observation)) return keep_block(tape, observation);
@@ -233,8 +231,8 @@ static bool tape_takes_whole(const char *op, void *user) {
 static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_options_t *options,
                                  gantry_tape_t **out_tape) {
     gantry_tape_options_t chosen;
-    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof chosen, &chosen, sizeof chosen,
-                                          "gantry_tape_begin: options"));
+    GANTRY__TRY(gantry__struct_read(options, sizeof chosen, &chosen, sizeof chosen,
+                                    "gantry_tape_begin: options"));
     gantry_tape_t *tape = gantry__train_alloc(1, sizeof *tape);
     if (!tape) return GANTRY_RESOURCE_EXHAUSTED;
     tape->scope = scope;
@@ -308,7 +306,7 @@ gantry_status_t gantry__tape_check_scope(const gantry_tape_t *tape, const char *
 
 gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *tensor) {
     uint32_t number;
-    GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, "gantry_tape_watch"));
+    GANTRY__TRY(gantry__tape_check_scope(tape, "gantry_tape_watch"));
     if (!tensor || !gantry__train_is_float(gantry_tensor_dtype(tensor)))
         return gantry__train_refuse(
             tape->scope, "gantry_tape_watch: the tensor is %s; one of a floating type is accepted",
@@ -317,7 +315,7 @@ gantry_status_t gantry_tape_watch(gantry_tape_t *tape, const gantry_tensor_t *te
 }
 
 gantry_status_t gantry_tape_watch_variable(gantry_tape_t *tape, gantry_variable_t *variable) {
-    GANTRY__TRAIN_TRY(gantry__tape_check_scope(tape, "gantry_tape_watch_variable"));
+    GANTRY__TRY(gantry__tape_check_scope(tape, "gantry_tape_watch_variable"));
     if (!variable || !gantry__train_is_float(gantry_variable_dtype(variable)))
         return gantry__train_refuse(
             tape->scope,
