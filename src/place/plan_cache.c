@@ -44,14 +44,16 @@ static gantry__kept_plan_t *find_in(gantry__kept_plan_t *kept, const gantry__pla
     return kept;
 }
 
-gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache,
-                                             const gantry__plan_key_t *key) {
+/* Finds the kept plan of the key; NULL: there is none. */
+static gantry__kept_plan_t *find_plan(gantry__plan_cache_t *cache, const gantry__plan_key_t *key) {
     return find_in(atomic_load_explicit(&cache->buckets[bucket_of(key)], memory_order_acquire),
                    key);
 }
 
-gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
-                                       const gantry__plan_t *plan, gantry__kept_plan_t **out_kept) {
+/* Adds a plan, and returns the kept plan of the key: this one, or the one that another thread added
+ * first. */
+static gantry_status_t add_plan(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
+                                const gantry__plan_t *plan, gantry__kept_plan_t **out_kept) {
     gantry__kept_plan_t *kept = gantry__heap_zalloc(cache->heap, sizeof *kept);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
     kept->key = *key;
@@ -119,7 +121,7 @@ static GANTRY__NOINLINE gantry_status_t place_now(gantry__plan_cache_t *cache,
     gantry_status_t status = gantry__place(request, &plan);
     if (*out_kept) return status; /* refused before; now refused again, with a fresh message */
     if (depends_on_more(request)) key.variant = variant_of(&plan);
-    gantry_status_t added = gantry__plan_cache_add(cache, &key, &plan, out_kept);
+    gantry_status_t added = add_plan(cache, &key, &plan, out_kept);
     if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
     /* refused, and not kept because memory was out: the same message again */
     return gantry__place(request, &plan);
@@ -129,7 +131,7 @@ gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
                                          const gantry__place_request_t *request,
                                          gantry__kept_plan_t **out_kept) {
     const gantry__plan_key_t key = plan_key_of(request);
-    *out_kept = depends_on_more(request) ? NULL : gantry__plan_cache_find(cache, &key);
+    *out_kept = depends_on_more(request) ? NULL : find_plan(cache, &key);
     if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
     return place_now(cache, request, key, out_kept);
 }
@@ -139,7 +141,7 @@ gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,
     gantry__kept_plan_t *kept = NULL;
     if (!request->call && !request->allowed) {
         const gantry__plan_key_t key = plan_key_of(request);
-        kept = gantry__plan_cache_find(cache, &key);
+        kept = find_plan(cache, &key);
     }
     if (kept) return kept;
     const uint32_t before = gantry__failures();

@@ -50,12 +50,5 @@ gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,
                                             const gantry__place_request_t *request);
 /* Whether to warn: true once for each (op, reason), however many plans share it. */
 bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept);
-/* Finds the kept plan of the key; NULL: there is none. */
-gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache,
-                                             const gantry__plan_key_t *key);
-/* Adds a plan, and returns the kept plan of the key: this one, or the one that another thread added
- * first. */
-gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
-                                       const gantry__plan_t *plan, gantry__kept_plan_t **out_kept);
 
 #endif

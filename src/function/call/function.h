@@ -71,6 +71,14 @@ gantry_status_t gantry__function_find(gantry_function_t *function, const gantry_
 gantry_status_t gantry__function_newest(gantry_function_t *function,
                                         gantry__specialization_t **out_specialization);
 void gantry__function_leave(gantry_function_t *function, gantry__specialization_t *specialization);
+/* Runs the passes and makes the schedule. */
+gantry_status_t gantry__specialization_plan(const gantry_function_t *function,
+                                            gantry__specialization_t *specialization);
+/* Whether the plan of a new trace may wait for the first use: where soft placement gives each node
+ * a device by the registry of kernels, and there is no budget, planning refuses nothing. A program
+ * that logs placements, is warned of them or has a callback for them gets them with the trace. */
+bool gantry__specialization_may_wait(const gantry_function_t *function,
+                                     const gantry__specialization_t *specialization);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);
 

@@ -16,10 +16,7 @@
 static gantry_status_t check_body_output(const gantry_function_t *function,
                                          const gantry_scope_t *scope, const gantry_tensor_t *output,
                                          uint32_t i, uint32_t failures) {
-    if (!output) {
-        GANTRY__TRY(gantry__scope_ignored(scope));
-        return gantry__body_lacks_output("the body", i, failures);
-    }
+    if (!output) return gantry__body_lacks_output(scope, "the body", i, failures);
     if (output->runtime != function->runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the body sets output %u to a tensor of another runtime", i);
@@ -36,15 +33,8 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
                                           const gantry_tensor_t *const *inputs,
                                           const gantry_tensor_t **outputs) {
     const uint32_t failures = gantry__failures();
-    for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
-    GANTRY__TRY(gantry__scope_lend(scope));
-    {
-        GANTRY__PROGRAM_FP_MODE(program);
-        function->body(scope, inputs, outputs, function->user);
-    }
-    gantry_scope_take_back(scope);
-    if (scope->status != GANTRY_OK)
-        return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+    GANTRY__TRY(gantry__body_call(function->body, function->user, scope, inputs, outputs,
+                                  function->output_count));
     for (uint32_t i = 0; i < function->output_count; ++i)
         GANTRY__TRY(check_body_output(function, scope, outputs[i], i, failures));
     return GANTRY_OK;

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The traces of a function: found by the sizes of the inputs, made by running the body, evicted
- * when there are too many. */
+ * when there are too many. specialization_plan.c plans them. */
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "device/logical_device.h"
 #include "function/call/function.h"
-#include "function/pass/pass.h"
-#include "function/place/place_graph.h"
 #include "function/trace/trace.h"
-#include "run/dispatch.h"
-
-#define MOST_ROUNDS 8 /* of recomputing, for a memory budget */
 
 /* ---- life ---- */
 
@@ -205,114 +199,6 @@ static gantry__specialization_t *put_first(gantry_function_t *function,
     return evicted;
 }
 
-/* The bytes that a call takes on the device that needs most. */
-typedef struct needed_bytes_t {
-    uint64_t first, best;
-    uint32_t recomputed; /* nodes */
-    const gantry_logical_device_t *device;
-} needed_bytes_t;
-
-static gantry_status_t fail_budget(const gantry_function_t *function,
-                                   const needed_bytes_t *needed) {
-    char again[64] = "";
-    if (needed->recomputed > 0 && needed->best < needed->first)
-        (void)snprintf(again, sizeof again, ", with %u node%s computed again", needed->recomputed,
-                       needed->recomputed == 1 ? "" : "s");
-    return gantry__fail(
-        GANTRY_RESOURCE_EXHAUSTED,
-        "a call takes %llu bytes on %s in the body's order, and %llu in the best order that was found%s; memory_budget_bytes is %llu",
-        (unsigned long long)needed->first, needed->device->full_name,
-        (unsigned long long)needed->best, again, (unsigned long long)function->memory_budget_bytes);
-}
-
-static gantry_status_t plan_again(const gantry_function_t *function,
-                                  gantry__specialization_t *specialization,
-                                  needed_bytes_t *needed) {
-    gantry__schedule_deinit(&specialization->schedule);
-    GANTRY__TRY(gantry__schedule_init(&specialization->schedule, function->runtime,
-                                      &specialization->graph, function->inter_op_threads));
-    return gantry__schedule_most_bytes(&specialization->schedule, &needed->best, &needed->device);
-}
-
-/* Orders the nodes: the better one of the pass's order and the body's. */
-static gantry_status_t order_nodes(const gantry_function_t *function,
-                                   gantry__specialization_t *specialization,
-                                   needed_bytes_t *needed) {
-    gantry__graph_t *graph = &specialization->graph;
-    const size_t count = graph->node_count, bytes = (count + 1) * sizeof(uint32_t);
-    uint32_t *places = gantry__heap_zalloc(graph->heap, bytes);
-    if (!places) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__pass_order(graph, places);
-    if (status == GANTRY_OK) status = plan_again(function, specialization, needed);
-    if (status == GANTRY_OK && needed->best > needed->first) {
-        status = gantry__graph_rebuild(graph, places, count);
-        if (status == GANTRY_OK) status = plan_again(function, specialization, needed);
-    }
-    gantry__heap_free(graph->heap, places, bytes);
-    return status;
-}
-
-/* The pass does not know what blocks and devices add: each round requests what is still missing.
- * All rounds together make at most as many nodes again as there are. */
-static gantry_status_t recompute_nodes(const gantry_function_t *function,
-                                       gantry__specialization_t *specialization,
-                                       needed_bytes_t *needed) {
-    const size_t most_nodes = 2 * specialization->graph.node_count + 1;
-    for (int round = 0; round < MOST_ROUNDS && needed->best > function->memory_budget_bytes;
-         ++round) {
-        uint32_t made;
-        GANTRY__TRY(gantry__pass_recompute(&specialization->graph,
-                                           needed->best - function->memory_budget_bytes, most_nodes,
-                                           &made));
-        if (made == 0) return GANTRY_OK;
-        needed->recomputed += made;
-        GANTRY__TRY(plan_again(function, specialization, needed));
-    }
-    return GANTRY_OK;
-}
-
-/* Plans within the budget, if there is one: in the body's order, in one that takes less, or with
- * cheap nodes computed again. */
-static gantry_status_t plan_specialization(const gantry_function_t *function,
-                                           gantry__specialization_t *specialization) {
-    const uint64_t budget = function->memory_budget_bytes;
-    needed_bytes_t needed = {0};
-    GANTRY__TRY(gantry__schedule_init(&specialization->schedule, function->runtime,
-                                      &specialization->graph, function->inter_op_threads));
-    if (budget == 0) return GANTRY_OK;
-    GANTRY__TRY(
-        gantry__schedule_most_bytes(&specialization->schedule, &needed.first, &needed.device));
-    if (needed.first <= budget) return GANTRY_OK;
-    GANTRY__TRY(order_nodes(function, specialization, &needed));
-    if (needed.best > budget) GANTRY__TRY(recompute_nodes(function, specialization, &needed));
-    return needed.best <= budget ? GANTRY_OK : fail_budget(function, &needed);
-}
-
-static gantry_status_t pass_and_plan(const gantry_function_t *function,
-                                     gantry__specialization_t *specialization) {
-    GANTRY__TRY(gantry__passes_run(function->runtime, &specialization->graph));
-    GANTRY__TRY(plan_specialization(function, specialization));
-    atomic_store_explicit(&specialization->is_planned, true, memory_order_release);
-    return GANTRY_OK;
-}
-
-/* Whether the plan of a new trace may wait for the first use: where soft placement gives each node
- * a device by the registry of kernels, and there is no budget, planning refuses nothing. A program
- * that logs placements, is warned of them or has a callback for them gets them with the trace. */
-static bool may_wait(const gantry_function_t *function,
-                     const gantry__specialization_t *specialization) {
-    gantry_runtime_t *runtime = function->runtime;
-    const gantry__graph_place_t request = {
-        .graph = &specialization->graph,
-        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
-        .plans = &runtime->plans};
-    const bool is_read = atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) ||
-                         atomic_load_explicit(&runtime->has_callback, memory_order_relaxed) ||
-                         atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
-                             GANTRY_PLACEMENT_WARN_ONCE;
-    return !is_read && function->memory_budget_bytes == 0 && gantry__place_is_sure(&request);
-}
-
 static gantry_status_t make_specialization(gantry_function_t *function, const gantry__wish_t *wish,
                                            const gantry_tensor_t *const *inputs, bool waits,
                                            gantry__specialization_t **out_specialization) {
@@ -331,8 +217,9 @@ static gantry_status_t make_specialization(gantry_function_t *function, const ga
     specialization->graph.is_never_replayed = function->is_never_replayed;
     if (status == GANTRY_OK) status = record(function, specialization);
     if (status == GANTRY_OK) note_output_shapes(function, specialization);
-    if (status == GANTRY_OK && !(waits && may_wait(function, specialization)))
-        status = pass_and_plan(function, specialization);
+    if (status == GANTRY_OK &&
+        !(waits && gantry__specialization_may_wait(function, specialization)))
+        status = gantry__specialization_plan(function, specialization);
     if (status != GANTRY_OK) {
         specialization_destroy(function, specialization);
         return gantry__function_fail(function, status);
@@ -407,7 +294,7 @@ static void forget_traced(gantry_function_t *function, gantry__specialization_t 
 static gantry_status_t plan_now(gantry_function_t *function,
                                 gantry__specialization_t **specialization) {
     if (is_planned(*specialization)) return GANTRY_OK;
-    const gantry_status_t status = pass_and_plan(function, *specialization);
+    const gantry_status_t status = gantry__specialization_plan(function, *specialization);
     if (status == GANTRY_OK) return GANTRY_OK;
     forget_traced(function, *specialization);
     gantry__function_leave(function, *specialization);

@@ -96,8 +96,8 @@ static gantry_status_t explain_all(gantry__explained_t *explained, const char *n
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__explained_init(gantry__explained_t *explained, const char *name,
-                                       const gantry__schedule_t *schedule) {
+static gantry_status_t explain_init(gantry__explained_t *explained, const char *name,
+                                    const gantry__schedule_t *schedule) {
     const size_t all_count = schedule->runtime->devices.logical_count;
     GANTRY__TRY(explain_all(explained, name, schedule));
     explained->devices =
@@ -293,7 +293,7 @@ static gantry_status_t explain_call(gantry_function_t *function, const char *cal
                                     gantry__explained_t *out_explained) {
     GANTRY__TRY(take_newest(function, call, out_specialization));
     gantry_status_t status =
-        gantry__explained_init(out_explained, function->name, &(*out_specialization)->schedule);
+        explain_init(out_explained, function->name, &(*out_specialization)->schedule);
     if (status != GANTRY_OK) gantry__function_leave(function, *out_specialization);
     return status;
 }

@@ -33,8 +33,6 @@ typedef struct gantry__explained_t {
     uint64_t copied_bytes; /* bytes that each call copies */
 } gantry__explained_t;
 
-gantry_status_t gantry__explained_init(gantry__explained_t *explained, const char *name,
-                                       const gantry__schedule_t *schedule);
 /* The body of a branch or a loop. Lives no longer than outer. */
 gantry_status_t gantry__explained_init_body(gantry__explained_t *explained,
                                             const gantry__explained_t *outer,

@@ -26,7 +26,24 @@ gantry__body_name_t gantry__body_name(const gantry__op_def_t *op, uint32_t body)
     return name;
 }
 
-gantry_status_t gantry__body_lacks_output(const char *body, uint32_t output, uint32_t failures) {
+gantry_status_t gantry__body_call(gantry_function_body_fn body, void *user, gantry_scope_t *scope,
+                                  const gantry_tensor_t *const *inputs,
+                                  const gantry_tensor_t **outputs, uint32_t output_count) {
+    for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
+    GANTRY__TRY(gantry__scope_lend(scope));
+    {
+        GANTRY__PROGRAM_FP_MODE(program);
+        body(scope, inputs, outputs, user);
+    }
+    gantry_scope_take_back(scope);
+    return scope->status == GANTRY_OK
+               ? GANTRY_OK
+               : gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+}
+
+gantry_status_t gantry__body_lacks_output(const gantry_scope_t *scope, const char *body,
+                                          uint32_t output, uint32_t failures) {
+    GANTRY__TRY(gantry__scope_ignored(scope));
     char cause[GANTRY__MESSAGE_BYTES] = "";
     if (gantry__failures() != failures)
         (void)snprintf(cause, sizeof cause, "; a call in it failed: %s", gantry__message());
@@ -39,20 +56,12 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
                                        gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                        const gantry_tensor_t **outputs, uint32_t output_count) {
     const uint32_t failures = gantry__failures();
-    for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
-    GANTRY__TRY(gantry__scope_lend(scope));
-    {
-        GANTRY__PROGRAM_FP_MODE(program);
-        call->bodies[body](scope, inputs, outputs, call->user);
-    }
-    gantry_scope_take_back(scope);
-    if (scope->status != GANTRY_OK)
-        return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+    GANTRY__TRY(
+        gantry__body_call(call->bodies[body], call->user, scope, inputs, outputs, output_count));
     for (uint32_t i = 0; i < output_count; ++i) {
-        if (!outputs[i]) {
-            GANTRY__TRY(gantry__scope_ignored(scope));
-            return gantry__body_lacks_output(gantry__body_name(call->op, body).text, i, failures);
-        }
+        if (!outputs[i])
+            return gantry__body_lacks_output(scope, gantry__body_name(call->op, body).text, i,
+                                             failures);
         if (outputs[i]->runtime != scope->runtime)
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT,

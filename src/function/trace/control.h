@@ -30,9 +30,16 @@ typedef struct gantry__body_name_t {
 } gantry__body_name_t;
 gantry__body_name_t gantry__body_name(const gantry__op_def_t *op, uint32_t body);
 
-/* InvalidArgument for an output that `body` leaves out, with the last error of a call in it: in a
- * scope from outside. failures: the thread's count when the body began. */
-gantry_status_t gantry__body_lacks_output(const char *body, uint32_t output, uint32_t failures);
+/* Calls a body in a scope, which is lent to it; an error if the scope failed. Outputs that the body
+ * does not set are NULL. */
+gantry_status_t gantry__body_call(gantry_function_body_fn body, void *user, gantry_scope_t *scope,
+                                  const gantry_tensor_t *const *inputs,
+                                  const gantry_tensor_t **outputs, uint32_t output_count);
+/* InvalidArgument for an output that `body` leaves out, with the first error of a scope in it, or
+ * the last error of a call in it: in a scope from outside. failures: the thread's count when the
+ * body began. */
+gantry_status_t gantry__body_lacks_output(const gantry_scope_t *scope, const char *body,
+                                          uint32_t output, uint32_t failures);
 /* Calls a body in a scope; an error if the scope failed or an output is not set. */
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
                                        gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
