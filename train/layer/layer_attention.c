@@ -278,12 +278,8 @@ static bool check_numbers(const attention_t *a) {
 
 gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                             const gantry_attention_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "MultiHeadAttention",
-                                             .build = attention_build,
-                                             .call = attention_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__MASKED_LAYER_KIND("MultiHeadAttention", attention);
     gantry_attention_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
         GANTRY_OK)

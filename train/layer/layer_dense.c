@@ -38,12 +38,7 @@ static tensor *dense_call(const gantry_layer_call_t *call, void *user) {
 
 gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
                              const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Dense",
-                                             .build = dense_build,
-                                             .call = dense_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("Dense", dense);
     return gantry__kernel_layer(&kind, 0, units, 1, activation, options);
 }
 
@@ -82,11 +77,7 @@ static tensor *embedding_call(const gantry_layer_call_t *call, void *user) {
 static gantry_layer_t *make_embedding(const char *constructor, int64_t input_dim,
                                       int64_t output_dim, bool masks_zero,
                                       const gantry_initializer_t *initializer, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Embedding",
-                                             .build = embedding_build,
-                                             .call = embedding_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Embedding", embedding);
     embedding_t e = {.input_dim = input_dim, .output_dim = output_dim, .masks_zero = masks_zero};
     if (input_dim <= 0 || output_dim <= 0) {
         (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,

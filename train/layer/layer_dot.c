@@ -85,11 +85,7 @@ static tensor *dot_call(const gantry_layer_call_t *call, void *user) {
 
 gantry_layer_t *gantry_dot_layer(int32_t first_axis, int32_t second_axis, bool normalize,
                                  const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Dot",
-                                             .build = dot_build,
-                                             .call = dot_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Dot", dot);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(dot_t), name);
     if (layer)
         *(dot_t *)layer->user = (dot_t){.axes = {first_axis, second_axis}, .normalizes = normalize};

@@ -192,12 +192,7 @@ static tensor *batch_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "BatchNormalization",
-                                             .build = batch_build,
-                                             .call = batch_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("BatchNormalization", batch);
     return gantry__norm_layer(&kind, 1, 0.001, options);
 }
 
@@ -228,11 +223,6 @@ static tensor *layer_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "LayerNormalization",
-                                             .build = layer_build,
-                                             .call = layer_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("LayerNormalization", layer);
     return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 0.001, options);
 }

@@ -54,12 +54,7 @@ static tensor *group_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_group_normalization(int64_t groups, const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "GroupNormalization",
-                                             .build = group_build,
-                                             .call = group_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("GroupNormalization", group);
     if (groups < -1) {
         (void)gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

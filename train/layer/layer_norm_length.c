@@ -45,11 +45,7 @@ static tensor *rms_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_rms_normalization(const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "RMSNormalization",
-                                             .build = rms_build,
-                                             .call = rms_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("RMSNormalization", rms);
     return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 1e-6, options);
 }
 
@@ -68,11 +64,6 @@ static tensor *unit_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_unit_normalization(const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "UnitNormalization",
-                                             .build = unit_build,
-                                             .call = unit_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("UnitNormalization", unit);
     return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 1e-12, options);
 }

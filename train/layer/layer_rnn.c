@@ -92,8 +92,8 @@ gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
 
 void gantry__rnn_add_states(gantry_layer_t *layer, const recurrent_t *k) {
     if (!k->is_stateful) return;
-    layer->state_count += gantry__rnn_states(k);
-    layer->state_width = k->units;
+    layer->states.count += gantry__rnn_states(k);
+    layer->states.width = k->units;
 }
 
 static gantry_status_t rnn_build(gantry_layer_t *layer, const gantry_shape_t *inputs,

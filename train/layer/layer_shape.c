@@ -85,11 +85,7 @@ static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t
 }
 
 gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Reshape",
-                                             .build = reshape_build,
-                                             .call = reshape_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Reshape", reshape);
     if (shape.rank < 0 || shape.rank >= GANTRY_MAX_RANK) {
         (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                  "gantry_reshape_layer: the rank is %d; 0 to %d are accepted",
@@ -174,12 +170,7 @@ static tensor *shaped_dropout_call(const gantry_layer_call_t *call, void *user) 
 
 gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape_t noise_shape,
                                             const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Dropout",
-                                             .build = shaped_dropout_build,
-                                             .call = shaped_dropout_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("Dropout", shaped_dropout);
     if (!check_rate("gantry_shaped_dropout_layer", rate)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(shaped_dropout_t), name);
     if (!layer) return NULL;
@@ -244,11 +235,7 @@ static tensor *masking_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_masking_layer(double mask_value, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Masking",
-                                             .build = masking_build,
-                                             .call = masking_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND("Masking", masking);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof mask_value, name);
     if (layer) *(double *)layer->user = mask_value;
     return layer;

@@ -85,12 +85,7 @@ static gantry_status_t take_shared(const int32_t *axes, size_t count, prelu_t *p
 gantry_layer_t *gantry_prelu_layer(const gantry_initializer_t *initializer,
                                    const int32_t *shared_axes, size_t axis_count,
                                    const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "PReLU",
-                                             .build = prelu_build,
-                                             .call = prelu_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("PReLU", prelu);
     prelu_t p = {.last_shared = 0};
     if (take_shared(shared_axes, axis_count, &p) != GANTRY_OK ||
         !gantry__layer_initializer(initializer, GANTRY_INIT_ZEROS, &p.initializer))

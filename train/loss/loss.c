@@ -161,8 +161,8 @@ static const gantry_tensor_t *loss_compute(gantry_scope_t *scope, gantry_loss_t 
     if (!loss_check_tensors(scope, name, labels, predictions)) return NULL;
     gantry__train_fit_ranks(scope, &labels, &predictions, true);
     if (!labels || !predictions) return NULL;
-    const gantry_tensor_t *losses =
-        loss_rows[loss].formula(scope, name, labels, predictions, options);
+    const gantry__loss_call_t call = {name, labels, predictions, options};
+    const gantry_tensor_t *losses = loss_rows[loss].formula(scope, &call);
     losses = loss_weigh(scope, name, losses, &weights);
     return loss_reduce(scope, losses, weights, options->reduction);
 }

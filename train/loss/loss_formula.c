@@ -37,11 +37,9 @@ static const gantry_tensor_t *clip_probabilities(gantry_scope_t *scope, const ga
 }
 
 /* Labels of the predictions' shape, in their type; NULL after a refusal. */
-static const gantry_tensor_t *dense_labels(gantry_scope_t *scope, const char *name,
-                                           const gantry_tensor_t *labels,
-                                           const gantry_tensor_t *predictions) {
-    if (!gantry__train_same_shape(scope, name, labels, predictions)) return NULL;
-    return gantry__train_cast(scope, labels, gantry_tensor_dtype(predictions));
+static const gantry_tensor_t *dense_labels(gantry_scope_t *scope, const gantry__loss_call_t *c) {
+    if (!gantry__train_same_shape(scope, c->name, c->labels, c->predictions)) return NULL;
+    return gantry__train_cast(scope, c->labels, gantry_tensor_dtype(c->predictions));
 }
 
 /* labels (1 - smoothing) + share. */
@@ -73,15 +71,14 @@ static const gantry_tensor_t *class_numbers(gantry_scope_t *scope, const gantry_
     return dtype == GANTRY_INT32 ? labels : gantry__train_cast(scope, labels, GANTRY_INT64);
 }
 
-const gantry_tensor_t *gantry__train_sparse_crossentropy(gantry_scope_t *scope, const char *name,
-                                                         const gantry_tensor_t *labels,
-                                                         const gantry_tensor_t *predictions,
-                                                         const gantry_loss_options_t *options) {
-    labels = gantry__train_row_labels(scope, name, labels, predictions);
-    labels = class_numbers(scope, labels);
+const gantry_tensor_t *gantry__train_sparse_crossentropy(gantry_scope_t *scope,
+                                                         const gantry__loss_call_t *c) {
+    const gantry_tensor_t *predictions = c->predictions;
+    const gantry_tensor_t *labels =
+        class_numbers(scope, gantry__train_row_labels(scope, c->name, c->labels, predictions));
     if (!labels) return NULL;
     const gantry_tensor_t *logits = gantry__train_rows(scope, predictions), *losses = NULL;
-    if (!options->from_logits && logits)
+    if (!c->options->from_logits && logits)
         logits = gantry_log(scope, clip_probabilities(scope, logits));
     if (gantry_tensor_shape(labels)->rank != 1)
         labels = gantry_reshape(scope, labels, GANTRY_SHAPE(-1));
@@ -98,17 +95,16 @@ static const gantry_tensor_t *crossentropy_of_logits(gantry_scope_t *scope,
     return losses ? losses_of_rows(scope, losses, logits) : NULL;
 }
 
-const gantry_tensor_t *gantry__train_categorical_crossentropy(
-    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
-    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
-    const double smoothing = options->label_smoothing;
+const gantry_tensor_t *gantry__train_categorical_crossentropy(gantry_scope_t *scope,
+                                                              const gantry__loss_call_t *c) {
+    const double smoothing = c->options->label_smoothing;
     const gantry_reduce_options_t kept = over_last(true), gone = over_last(false);
-    labels = dense_labels(scope, name, labels, predictions);
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (labels)
         labels = smooth_labels(scope, labels, smoothing,
                                smoothing / (double)gantry__train_last_dim(predictions));
     if (!labels) return NULL;
-    if (options->from_logits) return crossentropy_of_logits(scope, labels, predictions);
+    if (c->options->from_logits) return crossentropy_of_logits(scope, labels, predictions);
     const gantry_tensor_t *total = gantry_sum(scope, predictions, &kept);
     const gantry_tensor_t *shares = gantry_div(scope, predictions, total);
     if (!shares) return NULL;
@@ -139,47 +135,36 @@ static const gantry_tensor_t *binary_of_probabilities(gantry_scope_t *scope,
     return gantry_neg(scope, gantry_add(scope, yes, no));
 }
 
-const gantry_tensor_t *gantry__train_binary_crossentropy(gantry_scope_t *scope, const char *name,
-                                                         const gantry_tensor_t *labels,
-                                                         const gantry_tensor_t *predictions,
-                                                         const gantry_loss_options_t *options) {
-    const double smoothing = options->label_smoothing;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_binary_crossentropy(gantry_scope_t *scope,
+                                                         const gantry__loss_call_t *c) {
+    const double smoothing = c->options->label_smoothing;
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (labels) labels = smooth_labels(scope, labels, smoothing, 0.5 * smoothing);
     if (!labels) return NULL;
-    return mean_of_last(scope, options->from_logits
+    return mean_of_last(scope, c->options->from_logits
                                    ? binary_of_logits(scope, labels, predictions)
                                    : binary_of_probabilities(scope, labels, predictions));
 }
 
 /* ---- regression ---- */
 
-const gantry_tensor_t *gantry__train_squared_error(gantry_scope_t *scope, const char *name,
-                                                   const gantry_tensor_t *labels,
-                                                   const gantry_tensor_t *predictions,
-                                                   const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_squared_error(gantry_scope_t *scope,
+                                                   const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     return mean_of_last(scope, gantry_squared_difference(scope, labels, predictions));
 }
 
-const gantry_tensor_t *gantry__train_absolute_error(gantry_scope_t *scope, const char *name,
-                                                    const gantry_tensor_t *labels,
-                                                    const gantry_tensor_t *predictions,
-                                                    const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_absolute_error(gantry_scope_t *scope,
+                                                    const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     return mean_of_last(scope, gantry_abs(scope, gantry_sub(scope, labels, predictions)));
 }
 
-const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const char *name,
-                                           const gantry_tensor_t *labels,
-                                           const gantry_tensor_t *predictions,
-                                           const gantry_loss_options_t *options) {
-    const double delta = options->delta;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_huber(gantry_scope_t *scope, const gantry__loss_call_t *c) {
+    const double delta = c->options->delta;
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     const gantry_tensor_t *bound = number_like(scope, predictions, delta);
     const gantry_tensor_t *half = number_like(scope, predictions, 0.5);
@@ -205,23 +190,16 @@ static const gantry_tensor_t *clip_to_one(gantry_scope_t *scope, const gantry_te
                                 number_like(scope, x, 1));
 }
 
-const gantry_tensor_t *gantry__train_kl_divergence(gantry_scope_t *scope, const char *name,
-                                                   const gantry_tensor_t *labels,
-                                                   const gantry_tensor_t *predictions,
-                                                   const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_kl_divergence(gantry_scope_t *scope,
+                                                   const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     const gantry_tensor_t *y = clip_to_one(scope, labels), *p = clip_to_one(scope, predictions);
     return sum_of_last(scope, gantry_mul(scope, y, gantry_log(scope, gantry_div(scope, y, p))));
 }
 
-const gantry_tensor_t *gantry__train_poisson(gantry_scope_t *scope, const char *name,
-                                             const gantry_tensor_t *labels,
-                                             const gantry_tensor_t *predictions,
-                                             const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_poisson(gantry_scope_t *scope, const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     const gantry_tensor_t *p =
         gantry_add(scope, predictions, number_like(scope, predictions, GANTRY__KERAS_EPSILON));
@@ -230,12 +208,8 @@ const gantry_tensor_t *gantry__train_poisson(gantry_scope_t *scope, const char *
 }
 
 /* x + log(1 + exp(-2 x)) - log(2). */
-const gantry_tensor_t *gantry__train_log_cosh(gantry_scope_t *scope, const char *name,
-                                              const gantry_tensor_t *labels,
-                                              const gantry_tensor_t *predictions,
-                                              const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_log_cosh(gantry_scope_t *scope, const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     const gantry_tensor_t *error = gantry_sub(scope, predictions, labels);
     const gantry_tensor_t *doubled = gantry_mul(scope, error, number_like(scope, predictions, -2));
@@ -243,11 +217,9 @@ const gantry_tensor_t *gantry__train_log_cosh(gantry_scope_t *scope, const char 
     return mean_of_last(scope, gantry_sub(scope, sum, number_like(scope, predictions, LOSS_LOG_2)));
 }
 
-const gantry_tensor_t *gantry__train_absolute_percentage_error(
-    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
-    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_absolute_percentage_error(gantry_scope_t *scope,
+                                                               const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     const gantry_tensor_t *size = gantry_maximum(scope, gantry_abs(scope, labels),
                                                  number_like(scope, labels, GANTRY__KERAS_EPSILON));
@@ -261,11 +233,9 @@ static const gantry_tensor_t *log_of_more(gantry_scope_t *scope, const gantry_te
     return x ? gantry_log(scope, gantry_add(scope, x, number_like(scope, x, 1))) : NULL;
 }
 
-const gantry_tensor_t *gantry__train_squared_logarithmic_error(
-    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
-    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_squared_logarithmic_error(gantry_scope_t *scope,
+                                                               const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     return mean_of_last(scope, gantry_squared_difference(scope, log_of_more(scope, predictions),
                                                          log_of_more(scope, labels)));
@@ -279,12 +249,9 @@ static const gantry_tensor_t *direction_of(gantry_scope_t *scope, const gantry_t
         scope, x, gantry_minimum(scope, norm, number_like(scope, x, 1 / GANTRY__KERAS_EPSILON)));
 }
 
-const gantry_tensor_t *gantry__train_cosine_similarity(gantry_scope_t *scope, const char *name,
-                                                       const gantry_tensor_t *labels,
-                                                       const gantry_tensor_t *predictions,
-                                                       const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_cosine_similarity(gantry_scope_t *scope,
+                                                       const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     const gantry_tensor_t *product =
         gantry_mul(scope, direction_of(scope, labels), direction_of(scope, predictions));
@@ -311,32 +278,22 @@ static const gantry_tensor_t *hinges_of(gantry_scope_t *scope, const gantry_tens
                           number_like(scope, predictions, 0));
 }
 
-const gantry_tensor_t *gantry__train_hinge(gantry_scope_t *scope, const char *name,
-                                           const gantry_tensor_t *labels,
-                                           const gantry_tensor_t *predictions,
-                                           const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_hinge(gantry_scope_t *scope, const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     return mean_of_last(scope, hinges_of(scope, labels, predictions));
 }
 
-const gantry_tensor_t *gantry__train_squared_hinge(gantry_scope_t *scope, const char *name,
-                                                   const gantry_tensor_t *labels,
-                                                   const gantry_tensor_t *predictions,
-                                                   const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_squared_hinge(gantry_scope_t *scope,
+                                                   const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     return mean_of_last(scope, gantry_square(scope, hinges_of(scope, labels, predictions)));
 }
 
-const gantry_tensor_t *gantry__train_categorical_hinge(gantry_scope_t *scope, const char *name,
-                                                       const gantry_tensor_t *labels,
-                                                       const gantry_tensor_t *predictions,
-                                                       const gantry_loss_options_t *options) {
-    (void)options;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_categorical_hinge(gantry_scope_t *scope,
+                                                       const gantry__loss_call_t *c) {
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (!labels) return NULL;
     const gantry_reduce_options_t gone = over_last(false);
     const gantry_tensor_t *one = number_like(scope, predictions, 1);
@@ -364,70 +321,63 @@ static const gantry_tensor_t *mix_by(gantry_scope_t *scope, const gantry_tensor_
     return gantry_add(scope, gantry_mul(scope, labels, a), gantry_mul(scope, others, b));
 }
 
-const gantry_tensor_t *gantry__train_binary_focal_crossentropy(
-    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
-    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
-    const double smoothing = options->label_smoothing;
-    labels = dense_labels(scope, name, labels, predictions);
+const gantry_tensor_t *gantry__train_binary_focal_crossentropy(gantry_scope_t *scope,
+                                                               const gantry__loss_call_t *c) {
+    const double smoothing = c->options->label_smoothing;
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (labels) labels = smooth_labels(scope, labels, smoothing, 0.5 * smoothing);
     if (!labels) return NULL;
     const gantry_tensor_t *p =
-        options->from_logits ? gantry_sigmoid(scope, predictions) : predictions;
-    const gantry_tensor_t *losses = options->from_logits
+        c->options->from_logits ? gantry_sigmoid(scope, predictions) : predictions;
+    const gantry_tensor_t *losses = c->options->from_logits
                                         ? binary_of_logits(scope, labels, predictions)
                                         : binary_of_probabilities(scope, labels, predictions);
     const gantry_tensor_t *other = gantry_sub(scope, number_like(scope, predictions, 1), p);
-    losses =
-        gantry_mul(scope, losses, focus_of(scope, mix_by(scope, labels, p, other), options->gamma));
-    if (options->balances_classes)
+    losses = gantry_mul(scope, losses,
+                        focus_of(scope, mix_by(scope, labels, p, other), c->options->gamma));
+    if (c->options->balances_classes)
         losses = gantry_mul(scope, losses,
-                            mix_by(scope, labels, number_like(scope, labels, options->alpha),
-                                   number_like(scope, labels, 1 - options->alpha)));
+                            mix_by(scope, labels, number_like(scope, labels, c->options->alpha),
+                                   number_like(scope, labels, 1 - c->options->alpha)));
     return mean_of_last(scope, losses);
 }
 
-const gantry_tensor_t *gantry__train_categorical_focal_crossentropy(
-    gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels,
-    const gantry_tensor_t *predictions, const gantry_loss_options_t *options) {
-    const double smoothing = options->label_smoothing;
+const gantry_tensor_t *gantry__train_categorical_focal_crossentropy(gantry_scope_t *scope,
+                                                                    const gantry__loss_call_t *c) {
+    const double smoothing = c->options->label_smoothing;
     const gantry_reduce_options_t kept = over_last(true);
-    labels = dense_labels(scope, name, labels, predictions);
+    const gantry_tensor_t *labels = dense_labels(scope, c), *predictions = c->predictions;
     if (labels)
         labels = smooth_labels(scope, labels, smoothing,
                                smoothing / (double)gantry__train_last_dim(predictions));
     if (!labels) return NULL;
     const gantry_tensor_t *p =
-        options->from_logits ? gantry_softmax(scope, predictions) : predictions;
+        c->options->from_logits ? gantry_softmax(scope, predictions) : predictions;
     const gantry_tensor_t *shares = gantry_div(scope, p, gantry_sum(scope, p, &kept));
     if (!shares) return NULL;
     shares = clip_probabilities(scope, shares);
-    const gantry_tensor_t *weights = gantry_mul(scope, focus_of(scope, shares, options->gamma),
-                                                number_like(scope, labels, options->alpha));
+    const gantry_tensor_t *weights = gantry_mul(scope, focus_of(scope, shares, c->options->gamma),
+                                                number_like(scope, labels, c->options->alpha));
     const gantry_tensor_t *losses = gantry_mul(scope, labels, gantry_log(scope, shares));
     return gantry_neg(scope, sum_of_last(scope, gantry_mul(scope, weights, losses)));
 }
 
 /* ---- of the program ---- */
 
-static const gantry_tensor_t *call_own(gantry_scope_t *scope, const gantry_tensor_t *labels,
-                                       const gantry_tensor_t *predictions,
-                                       const gantry_loss_options_t *options) {
+static const gantry_tensor_t *call_own(gantry_scope_t *scope, const gantry__loss_call_t *c) {
     GANTRY__TRAIN_PROGRAM_FP_MODE(program);
-    return options->function(scope, labels, predictions, options->user);
+    return c->options->function(scope, c->labels, c->predictions, c->options->user);
 }
 
-const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const char *name,
-                                              const gantry_tensor_t *labels,
-                                              const gantry_tensor_t *predictions,
-                                              const gantry_loss_options_t *options) {
+const gantry_tensor_t *gantry__train_own_loss(gantry_scope_t *scope, const gantry__loss_call_t *c) {
     if (gantry_scope_lend(scope) != GANTRY_OK) return NULL;
-    const gantry_tensor_t *losses = call_own(scope, labels, predictions, options);
+    const gantry_tensor_t *losses = call_own(scope, c);
     gantry_scope_take_back(scope);
     if (losses && gantry__train_is_float(gantry_tensor_dtype(losses)))
-        return gantry__train_cast(scope, losses, gantry_tensor_dtype(predictions));
+        return gantry__train_cast(scope, losses, gantry_tensor_dtype(c->predictions));
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
     (void)gantry__train_refuse(
         scope, "%s: the program's function returns %s; a tensor of a floating type is accepted",
-        name, losses ? gantry_dtype_name(gantry_tensor_dtype(losses)) : "NULL");
+        c->name, losses ? gantry_dtype_name(gantry_tensor_dtype(losses)) : "NULL");
     return NULL;
 }

@@ -8,17 +8,20 @@
 
 #include <gantry_train/loss.h>
 
-/* A formula; `name` is that of the loss, for errors. */
-typedef const gantry_tensor_t *(*gantry__train_formula_fn)(gantry_scope_t *scope, const char *name,
-                                                           const gantry_tensor_t *labels,
-                                                           const gantry_tensor_t *predictions,
-                                                           const gantry_loss_options_t *options);
+/* What a formula gets. */
+typedef struct gantry__loss_call_t {
+    const char *name; /* of the loss, for errors */
+    const gantry_tensor_t *labels, *predictions;
+    const gantry_loss_options_t *options;
+} gantry__loss_call_t;
+
+typedef const gantry_tensor_t *(*gantry__train_formula_fn)(gantry_scope_t *scope,
+                                                           const gantry__loss_call_t *c);
 
 /* The formula of each loss; own_loss calls the program's function. */
-#define GANTRY__TRAIN_LOSS(loss, text, function)                                \
-    const gantry_tensor_t *gantry__train_##function(                            \
-        gantry_scope_t *scope, const char *name, const gantry_tensor_t *labels, \
-        const gantry_tensor_t *predictions, const gantry_loss_options_t *options);
+#define GANTRY__TRAIN_LOSS(loss, text, function)                           \
+    const gantry_tensor_t *gantry__train_##function(gantry_scope_t *scope, \
+                                                    const gantry__loss_call_t *c);
 #include "train/loss/losses.def"
 #undef GANTRY__TRAIN_LOSS
 

@@ -212,7 +212,7 @@ static void parts_of_a_gpu_have_these_losses_too(void **state) {
 
 static char *explain(gantry_model_t *model) {
     size_t needed;
-    gantry_function_t *function = model->steps[GANTRY__STEP_TRAIN];
+    gantry_function_t *function = model->program.steps[GANTRY__STEP_TRAIN];
     must(gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, NULL, 0, &needed));
     char *text = malloc(needed + 1);
     assert_non_null(text);
