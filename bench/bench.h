@@ -10,8 +10,8 @@
 
 #include <gantry/gantry.h>
 
-#include "bench_report.h"
-#include "bench_timer.h"
+#include "report.h"
+#include "timer.h"
 
 #define BENCH_MAX_DEVICES 8
 

@@ -216,6 +216,11 @@ class Block:
             self.constant(f"{name}_{index}", value)
         self.report.append(f"{self.tag} {name}: {len(coefficients)} coefficients, 2^{mp.nstr(log(error, 2), 4)}")
 
+    def append(self, other):
+        """Puts the constants of another format after these."""
+        self.lines += other.lines[1:]
+        self.report += other.report
+
     def text(self):
         return "\n".join(self.lines + [END])
 

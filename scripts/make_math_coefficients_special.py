@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Make the constants of kernels/math/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
-and of math_float64_special.cl and math_float64_erf.cl.
+and of math_float64_special.cl and math_erf.cl.
 
 make_math_coefficients.py describes the fits and the options; this script does the same for functions without a closed
 form. Constants kept as a sum of two floats end in _HIGH and _LOW. Needs only mpmath.
@@ -78,11 +78,17 @@ ERFC_SHIFT, GELU_SHIFT = mpf("2.375"), mpf("4.1875")
 ERF_NEAR = mpf("1.0625")
 
 
-def special_block():
+def erf_block():
     block = Block(FLOAT, "F32")
     block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, ERF_NEAR**2, 7, FLOAT))
     block.polynomial("ERF_FAR", fit(lambda t: sqrt(sqrt(erfc(1 + t))), lambda t: 4 * sqrt(sqrt(erfc(1 + t))) ** 3,
                                     ERF_NEAR - 1, mpf(3), 8, FLOAT))
+    block.append(erf64_block())
+    return block
+
+
+def special_block():
+    block = Block(FLOAT, "F32")
     block.constant("ERFC_SHIFT", ERFC_SHIFT)
     block.polynomial("ERFC", scaled_tail(ERFC_SHIFT, mpf("10.25"), lambda z: erfc(z) * exp(z * z)))
     return block
@@ -203,7 +209,7 @@ def erf64_block():
 
 FILES = (("math_float32_pair.cl", pair_block), ("math_float32_special.cl", special_block),
          ("math_float32_activation.cl", activation_block), ("math_float32_gamma.cl", gamma_block),
-         ("math_float64_special.cl", special64_block), ("math_float64_erf.cl", erf64_block))
+         ("math_float64_special.cl", special64_block), ("math_erf.cl", erf_block))
 
 
 if __name__ == "__main__":

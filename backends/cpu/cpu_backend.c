@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "kernels/common/cpu_kernels.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 
 /* ---- cores, memory and options of the process ---- */
 

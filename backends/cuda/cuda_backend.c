@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cuda/cublas/cuda_cublas.h"
 #include "driver/backend_query.h"
 #include "driver/library_open.h"
 #include "driver/process_mark.h"
@@ -123,6 +124,17 @@ const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
     return &instance->nvml;
 }
 
+bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
+                             size_t reason_bytes) {
+    gantry__cublas_t *cublas = &instance->cublas;
+    pthread_mutex_lock(&instance->lock);
+    if (!cublas->is_tried)
+        gantry__cublas_open(instance->host, &instance->cu, instance->wants_12, cublas);
+    pthread_mutex_unlock(&instance->lock);
+    (void)snprintf(reason, reason_bytes, "%s", cublas->is_usable ? "" : cublas->reason);
+    return cublas->is_usable;
+}
+
 static void cuda_backend_add(gantry_backend_instance_t *instance, const char *before,
                              const char *name, bool is_usable, const char *found,
                              const char *reason) {
@@ -149,7 +161,7 @@ static void cuda_backend_write_line(gantry_backend_instance_t *instance) {
 static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instance) {
     char reason[8];
 
-    gantry__cublas_load(instance, reason, sizeof reason);
+    (void)gantry__cuda_has_cublas(instance, reason, sizeof reason);
     gantry__cuda_nvml(instance);
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {

@@ -18,8 +18,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "cuda/cublas/cuda_cublas_plan.h"
-#include "cuda/cublas/cuda_cublas_tuned.h"
+#include "cuda/cublas/cuda_cublas_table.h"
 #include "cuda/cuda_cudnn.h"
 #include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
@@ -85,9 +84,9 @@ struct gantry_backend_device_t {
     atomic_bool is_library_new;
     uint64_t library_free;
     uint64_t library_regions;
-    atomic_uint captures;       /* open captures */
-    atomic_ullong region_bytes; /* taken through us and not given back */
-    gantry__cublas_tuned_t tuned;
+    atomic_uint captures;                  /* open captures */
+    atomic_ullong region_bytes;            /* taken through us and not given back */
+    uint8_t tuned[GANTRY__CUBLAS_CLASSES]; /* tuned choices: cuda_cublas_tuned.h */
     gantry__cublas_table_t plans;
     gantry__cublas_table_t answers; /* the library's answers: whether it has a way for a form */
 };
@@ -209,6 +208,9 @@ int gantry__cuda_arch_choose(const int *archs, int count, int capability);
 
 /* NVML, which the first call opens. */
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
+/* Opens cuBLASLt on the first call. Returns whether it can be used; if not, reason says why. */
+bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
+                             size_t reason_bytes);
 
 /* ---- cuda_graph.c ---- */
 

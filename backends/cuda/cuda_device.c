@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/cublas/cuda_cublas_plan.h"
 #include "driver/process_limit.h"
 
 #define REASON_BYTES 384

@@ -11,7 +11,7 @@
 #define GANTRY_DRIVER_DRIVER_CHECK_H
 
 #include "driver/native_error.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 
 /* (host, code, native, format, ...): gives the text unchanged to the host; returns code. */
 #define gantry__driver_fail(host, ...) \

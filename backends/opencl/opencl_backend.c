@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "opencl/matmul/opencl_clblast_parameters.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/pocl/opencl_loader.h"
 #include "driver/backend_query.h"
@@ -124,9 +125,19 @@ static const char *add_failure(gantry_backend_instance_t *instance) {
     return line;
 }
 
+bool gantry__opencl_has_clblast(gantry_backend_instance_t *instance, char *reason,
+                                size_t reason_bytes) {
+    gantry__opencl_clblast_t *clblast = &instance->clblast;
+    pthread_mutex_lock(&instance->lock);
+    bool is_usable = gantry__opencl_clblast_load(clblast, &instance->cl);
+    pthread_mutex_unlock(&instance->lock);
+    (void)snprintf(reason, reason_bytes, "%s", is_usable ? "" : clblast->reason);
+    return is_usable;
+}
+
 static const char *opencl_backend_list_libraries(gantry_backend_instance_t *instance) {
     char reason[256];
-    bool has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
+    bool has_clblast = gantry__opencl_has_clblast(instance, reason, sizeof reason);
     const char *notes = instance->notes.text;
     const char *before = notes[0] != '\0' ? "; " : "";
 

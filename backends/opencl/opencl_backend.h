@@ -17,7 +17,6 @@
 #include <stdbool.h>
 
 #include "opencl/matmul/opencl_clblast.h"
-#include "opencl/matmul/opencl_clblast_parameters.h"
 #include "opencl/processor/opencl_cpu_blocks.h"
 #include "opencl/opencl_compile.h"
 #include "opencl/opencl_drivers.h"
@@ -64,7 +63,7 @@ struct gantry_backend_instance_t {
     int32_t matmul;          /* as requested */
     pthread_mutex_t lock; /* orders the first opening of CLBlast, guards the lines of libraries */
     gantry__opencl_clblast_t clblast;
-    gantry__clblast_rows_t *clblast_rows; /* the rows of the option's file; NULL: none */
+    struct gantry__clblast_rows_t *clblast_rows; /* the rows of the option's file; NULL: none */
     gantry__opencl_notes_t notes;
     bool has_platforms; /* a driver was called, and now lives as long as the process */
     gantry__opencl_compiler_t compiler;
@@ -119,6 +118,12 @@ extern const gantry_stream_ops_t gantry__opencl_stream_ops;
 extern const gantry_event_ops_t gantry__opencl_event_ops;
 extern const gantry_transfer_ops_t gantry__opencl_transfer_ops;
 extern const gantry_program_ops_t gantry__opencl_program_ops;
+
+/* ---- opencl_backend.c ---- */
+
+/* Opens CLBlast on the first call. Returns whether it can be used; if not, reason says why. */
+bool gantry__opencl_has_clblast(gantry_backend_instance_t *instance, char *reason,
+                                size_t reason_bytes);
 
 /* ---- opencl_device.c ---- */
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opencl/matmul/opencl_clblast_parameters.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "opencl/opencl_all_devices.h"
 #include "opencl/pocl/opencl_linker.h"
@@ -291,7 +292,7 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance,
     }
     char reason[256];
     if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST &&
-         !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
+         !gantry__opencl_has_clblast(instance, reason, sizeof reason)) ||
         !gantry__opencl_tensor_fits(&record->info, choice, reason, sizeof reason)) {
         gantry__host_log(instance->host,
                          instance->matmul == choice ? GANTRY_LEVEL_WARNING : GANTRY_LEVEL_INFO,
@@ -347,7 +348,9 @@ static void choose_matmul(gantry_backend_device_t *device) {
     const gantry_device_info_t *info = &device->record->info;
     device->matmul = resolve_matmul(device->instance, device->record);
     if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
-        gantry__clblast_rows_apply(device);
+        gantry__clblast_rows_apply(
+            &(gantry__clblast_target_t){device->host, device->instance->clblast_rows,
+                                        &device->instance->clblast, device->record->device, info});
     } else if (device->matmul == GANTRY__OPENCL_MATMUL_CPU) {
         device->cpu_blocks[0] = gantry__opencl_cpu_blocks_find(device->host, info, GANTRY_FLOAT32);
         device->cpu_blocks[1] = gantry__opencl_cpu_blocks_find(device->host, info, GANTRY_FLOAT64);
@@ -381,7 +384,8 @@ int32_t gantry__opencl_set_wait_policy(gantry_backend_instance_t *instance, uint
 
 void gantry__opencl_device_close(gantry_backend_device_t *device) {
     gantry__opencl_pinned_release_all(device);
-    if (atomic_load(&device->used_clblast)) gantry__opencl_clblast_forget(device->instance);
+    if (atomic_load(&device->used_clblast))
+        gantry__opencl_clblast_forget(&device->instance->clblast);
     if (device->host_queue) device->cl->clReleaseCommandQueue(device->host_queue);
     if (device->context) device->cl->clReleaseContext(device->context);
     pthread_mutex_destroy(&device->lock);

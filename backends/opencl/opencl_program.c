@@ -136,7 +136,7 @@ static bool is_own_text(const gantry_program_source_t *source) {
     return source->part_count == 1 && strncmp(source->parts[0], begin, sizeof begin - 1) == 0;
 }
 
-static bool calls_more(const char *text) {
+static bool calls_rare(const char *text) {
     static const char *const names[] = {"vload", "vstore", "select(", "convert_",
                                         "GANTRY_LIBRARY_"};
     bool calls = false;
@@ -149,8 +149,8 @@ static bool calls_more(const char *text) {
 static int32_t opencl_program_build_short(gantry_backend_program_t *program,
                                           const gantry_program_source_t *source,
                                           const char *options, bool *out_is_built) {
-    const void *const texts[] = {gantry__text_pocl_builtins, gantry__text_pocl_builtins_more};
-    const gantry__k_texts_t key = {texts, calls_more(source->parts[0]) ? 2 : 1};
+    const void *const texts[] = {gantry__text_pocl_builtins, gantry__text_pocl_builtins_rare};
+    const gantry__k_texts_t key = {texts, calls_rare(source->parts[0]) ? 2 : 1};
     gantry_backend_device_t *device = program->head.device;
     const size_t bytes = (size_t)gantry__k_texts_make(&key, NULL, 0) + 1;
     char all[GANTRY__BUILD_OPTIONS_BYTES];

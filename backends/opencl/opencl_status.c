@@ -2,7 +2,8 @@
 /* The list of OpenCL's error numbers (opencl_status.h). */
 #include "opencl/opencl_status.h"
 
-#include "opencl/opencl_symbols.h"
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 
 #define ERROR(number, code) \
     { number, code, #number }

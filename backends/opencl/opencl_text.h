@@ -19,7 +19,7 @@ extern const unsigned char gantry__text_opencl_cpu_dots[];
 extern const unsigned char gantry__text_opencl_cpu_rows[];
 extern const unsigned char gantry__text_opencl_tensor_matmul[];
 extern const unsigned char gantry__text_pocl_builtins[];
-extern const unsigned char gantry__text_pocl_builtins_more[];
+extern const unsigned char gantry__text_pocl_builtins_rare[];
 
 /* Defines a program of these parts after the constants of abi_types.h, only for OpenCL. */
 #define GANTRY__OPENCL_PROGRAM(variable, label_, ...)              \

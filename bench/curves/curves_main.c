@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_list.h"
-#include "bench_timer.h"
+#include "list.h"
+#include "timer.h"
 
 #define SAMPLES 1024
 #define SHORT_NS 20000.0

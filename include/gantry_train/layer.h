@@ -398,7 +398,7 @@ typedef struct gantry_layer_call_t {
     const gantry_tensor_t **mask;
     /** Places of the outputs after the first one, output_count - 1 of the kind. */
     const gantry_tensor_t **more_outputs;
-    struct gantry__model_run_t *run; /**< The library's own. */
+    struct gantry__layer_run_t *run; /**< The library's own. */
     bool is_frozen; /**< The layer's weights are not trained: gantry_layer_set_trainable. */
 } gantry_layer_call_t;
 

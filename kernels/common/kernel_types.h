@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/common/try.h"
+#include "host/try.h"
 
 /* Short names of element types, by which the preprocessor makes code per type (types.cl); their
  * numbers, GANTRY_ID_name; and sets of types as lists: GANTRY_SET(ROW) is ROW(short name) for each

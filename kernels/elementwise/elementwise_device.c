@@ -208,9 +208,7 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 #define PARTS_HYPERBOLIC                                                                          \
     LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_hyperbolic, \
         END_IF,
-#define PARTS_ERROR                                                                      \
-    IF_FLOAT64, gantry__text_math_float64, gantry__text_math_float64_erf, PAIRS_FLOAT32, \
-        gantry__text_math_float32_special, END_IF,
+#define PARTS_ERROR PARTS_FUNCTIONS gantry__text_math_erf,
 #define PARTS_SPECIAL LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, END_IF,
 #define PARTS_ACTIVATION                                               \
     LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32, \

@@ -69,7 +69,7 @@ enum {
     MATH_GAMMA = 1 << 8,
     MATH_POWER = 1 << 9,
     MATH_FLOATS = 0x3fc, /* all of them from FUNCTIONS on */
-    MATH_PAIRS = MATH_SPECIAL | MATH_ERROR | MATH_ACTIVATION | MATH_GAMMA | MATH_POWER,
+    MATH_PAIRS = MATH_SPECIAL | MATH_ACTIVATION | MATH_GAMMA | MATH_POWER,
     MATH_LIBRARY = MATH_FLOATS & ~(MATH_FUNCTIONS | MATH_ERROR)
 };
 
@@ -89,8 +89,8 @@ static const struct {
     {gantry__text_math_float64, OF_FLOAT64, MATH_FLOATS},
     {gantry__text_math_float64_library, OF_FLOAT64, MATH_LIBRARY | MATH_MODULO},
     {gantry__text_math_float64_trig, OF_FLOAT64, MATH_TRIGONOMETRY},
-    {gantry__text_math_float64_erf, OF_FLOAT64, MATH_ERROR},
     {gantry__text_math_float64_special, OF_FLOAT64, MATH_ACTIVATION | MATH_GAMMA},
+    {gantry__text_math_erf, OF_FLOAT32 | OF_FLOAT64, MATH_ERROR},
     {gantry__text_math_integer, OF_INTEGER, MATH_POWER},
     {gantry__text_math_modulo, OF_ANY, MATH_MODULO},
     {gantry__text_math_rounding, OF_ANY, MATH_ROUNDING},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * expm1, log1p, erf and erfc of float32, with the same bits on every device. It must come after
+ * expm1, log1p and erfc of float32, with the same bits on every device. It must come after
  * math_float32_pair.cl; the rules are those of math_float32.cl.
  *
  * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
@@ -9,7 +9,6 @@
  *     function   largest error   at
  *     expm1      0.9906 ulp      0.349078655      every 37th input
  *     log1p      0.8769 ulp      0.449530035      every 37th input
- *     erf        1.3282 ulp      1.06292856
  *     erfc       3.8194 ulp      0.00188123959    every 37th input
  *
  * expm1: with exp(x) = 2^n (1 + h + l) as in math_float32.cl, the result is 2^n ((1 - 2^-n) + h +
@@ -20,28 +19,9 @@
  * comes last, in two steps of which only the second can round. erfc of a negative z is 2 minus
  * that. With v, P and the exponential as pairs of floats the error would be a third of this and the
  * time five times as long.
- *   erf: x + x P(x^2) below 1.0625. Beyond, 1 - Q(x - 1)^4: the fourth root of erfc needs 8 terms
- * up to 4, where erf is 1, and what Q loses counts little, because erfc is below 1/7 there. An
- * exponential in its place halves the error and takes twice the time: its steps wait for one
- * another.
  */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
-#define GANTRY_ERF_0_F32 1.28379166e-1f
-#define GANTRY_ERF_1_F32 -3.76126200e-1f
-#define GANTRY_ERF_2_F32 1.12834878e-1f
-#define GANTRY_ERF_3_F32 -2.68489234e-2f
-#define GANTRY_ERF_4_F32 5.17789694e-3f
-#define GANTRY_ERF_5_F32 -7.91073719e-4f
-#define GANTRY_ERF_6_F32 7.50489053e-5f
-#define GANTRY_ERF_FAR_0_F32 6.29769862e-1f
-#define GANTRY_ERF_FAR_1_F32 -4.15495157e-1f
-#define GANTRY_ERF_FAR_2_F32 4.41239448e-3f
-#define GANTRY_ERF_FAR_3_F32 5.04468903e-2f
-#define GANTRY_ERF_FAR_4_F32 -2.95288651e-3f
-#define GANTRY_ERF_FAR_5_F32 -6.40161149e-3f
-#define GANTRY_ERF_FAR_6_F32 1.91294111e-3f
-#define GANTRY_ERF_FAR_7_F32 -1.70228930e-4f
 #define GANTRY_ERFC_SHIFT_F32 2.37500000e0f
 #define GANTRY_ERFC_0_F32 4.74020317e-2f
 #define GANTRY_ERFC_1_F32 -1.55928886e0f
@@ -175,40 +155,5 @@ GANTRY_FN GANTRY_F32 gantry__erfc_f32(GANTRY_F32 x) {
     GANTRY_F32 below = 2.0f - above;
     GANTRY_F32 y = x < 0.0f ? below : above;
 
-    return x == x ? y : GANTRY_NAN_F32;
-}
-
-/* The fourth root of erfc(a); a must be in [1.0625, 4]. */
-GANTRY_FN GANTRY_F32 gantry__erfc_root_f32(GANTRY_F32 a) {
-    GANTRY_F32 t = a - 1.0f;
-    GANTRY_F32 p = GANTRY_FMA_F32(t, GANTRY_ERF_FAR_7_F32, GANTRY_ERF_FAR_6_F32);
-
-    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_5_F32);
-    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_4_F32);
-    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_3_F32);
-    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_2_F32);
-    p = GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_1_F32);
-    return GANTRY_FMA_F32(p, t, GANTRY_ERF_FAR_0_F32);
-}
-
-GANTRY_FN GANTRY_F32 gantry__erf_f32(GANTRY_F32 x) {
-    GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
-    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    GANTRY_F32 bounded = a > 4.0f ? 4.0f : a;
-    GANTRY_F32 u = bounded * bounded;
-    GANTRY_F32 p = GANTRY_FMA_F32(u, GANTRY_ERF_6_F32, GANTRY_ERF_5_F32);
-    GANTRY_F32 root = gantry__erfc_root_f32(bounded);
-    GANTRY_F32 half_way = root * root;
-    GANTRY_F32 far = GANTRY_FMA_F32(-half_way, half_way, 1.0f);
-    GANTRY_F32 y;
-
-    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_4_F32);
-    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_3_F32);
-    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_2_F32);
-    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_1_F32);
-    p = GANTRY_FMA_F32(p, u, GANTRY_ERF_0_F32);
-    y = GANTRY_FMA_F32(bounded, p, bounded);
-    y = a < 1.0625f ? y : far;
-    y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
 }

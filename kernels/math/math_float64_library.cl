@@ -2,7 +2,7 @@
 /*
  * Functions of float64 that are the language's own: the C library's, OpenCL's or CUDA's. It must
  * come after dialect.cl and is empty if GANTRY_HAS_FLOAT64 is 0. Sine and cosine are in
- * math_float64_trig.cl, erf in math_float64_erf.cl.
+ * math_float64_trig.cl, erf in math_erf.cl.
  *
  * Unlike those of math_float64.cl, their last bits differ between devices. OpenCL's allow 16 ulp
  * for pow, 6 for atan2, 5 for tan, asinh, acosh, atanh and the inverses, 4 for the others, gives no

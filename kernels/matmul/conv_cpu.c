@@ -12,7 +12,7 @@
 #include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/common/cpu_prefetch.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/matmul/matmul_shape.h"
 
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* so many multiplications pay for a thread */

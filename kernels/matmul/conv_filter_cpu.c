@@ -3,7 +3,7 @@
  * float64: conv_filter.cl with the panels and the loops of matmul_cpu_simd.c. */
 #include <string.h>
 
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/matmul/conv_filter_shape.h"
 #include "kernels/matmul/matmul_cpu.h"
 

@@ -25,7 +25,7 @@
 
 #include <string.h>
 
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/matmul/cpu_blas.h"
 #include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"

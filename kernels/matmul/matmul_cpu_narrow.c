@@ -6,7 +6,7 @@
  * Cost: the 32-bit product, one pass over each tensor, and 4 bytes of scratch for each element. */
 #include <string.h>
 
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "kernels/matmul/matmul_cpu.h"
 

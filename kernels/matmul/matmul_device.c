@@ -5,7 +5,7 @@
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 #include "kernels/common/device_kernel.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 
 /* Must have the same fields as the struct of kernels/matmul/matmul.cl. */
 typedef struct {

@@ -3,7 +3,7 @@
  * three forms of move_shape.h. A dense copy uses the device's own copy if both sides have its
  * alignment. Programs are built for each element size. */
 #include "kernels/common/device_kernel.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/common/work.h"
 
 #include "kernels/move/move_shape.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/common/device_kernel.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/reduce/reduce_device.h"
 
 /* Work-groups for each core of a CPU. */

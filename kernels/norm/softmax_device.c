@@ -5,7 +5,7 @@
 
 #include "kernels/common/device_kernel.h"
 #include "kernels/reduce/reduce_device.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/common/work.h"
 
 /* A CPU computes rows of up to this length, so many at a time. */

@@ -2,7 +2,7 @@
 /* Random ops whose values take a variable number of words, and the ops that give key and
  * counter. */
 #include "kernels/common/item_kernel.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/random/draw.cl"
 #include "kernels/random/draw_items.h"
 #include "kernels/random/random_seed.h"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/random/random_cpu.h"
 
 #define GRAIN_GROUPS 2048

@@ -2,7 +2,7 @@
 /* Random values that take a fixed number of words, on every device that builds programs. The host
  * makes key and counter, and the device makes one group of values for each counter step. */
 #include "kernels/common/device_kernel.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/common/work.h"
 #include "kernels/random/random_seed.h"
 

@@ -3,7 +3,7 @@
  * for short sequences, and on processors for all but the longest. */
 #include "kernels/common/item_kernel.h"
 #include "kernels/common/program_options.h"
-#include "kernels/common/try.h"
+#include "host/try.h"
 #include "kernels/scan/scan.cl"
 #include "kernels/scan/scan_items.h"
 

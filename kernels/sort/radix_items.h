@@ -6,7 +6,7 @@
 #ifndef GANTRY_KERNELS_RADIX_ITEMS_H
 #define GANTRY_KERNELS_RADIX_ITEMS_H
 
-#include "kernels/sort/sort_items.h"
+#include "kernels/sort/sort_call.h"
 #include "kernels/sort/radix.cl"
 #include "kernels/sort/sort_network_rows.cl"
 #include "kernels/sort/sort_network.cl"

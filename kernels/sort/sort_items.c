@@ -15,14 +15,6 @@ static int32_t sort_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch)
 
 /* ---- the sort ---- */
 
-gantry__order_t gantry__sort_order(int32_t dtype, bool descending) {
-    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
-
-    return (gantry__order_t){.sign = GANTRY__TYPE_IS(dtype, SIGNED_NUMERIC) ? sign : 0,
-                             .infinity = gantry__type_infinity(dtype),
-                             .descending = descending};
-}
-
 /* Keys and positions that one launch leaves for the next. */
 typedef struct pairs_t {
     gantry_span_t keys, positions;

@@ -5,7 +5,7 @@
 #ifndef GANTRY_API_API_H
 #define GANTRY_API_API_H
 
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "run/runtime_state.h"
 
 /* Checks a list of structs to be filled: if its capacity is not 0, the list must not be NULL, and

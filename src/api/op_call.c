@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "device/logical_device.h"
 #include "run/eager.h"
 
@@ -27,22 +27,15 @@ static gantry_status_t find_op(const char *name, const char *call,
     return GANTRY_OK;
 }
 
-/* The op of a call, and the lists that the caller gives it. */
-typedef struct op_call_t {
-    const gantry__op_def_t *op;
-    const gantry_tensor_t *const *inputs;
-    size_t input_count;
-    const gantry_attr_value_t *attrs;
-    size_t attr_count;
-} op_call_t;
-
-static gantry_status_t check_call_lists(const op_call_t *call, bool has_outputs) {
+static gantry_status_t check_call_lists(const gantry__op_request_t *call,
+                                        const size_t *output_count) {
     const char *name = call->op->name;
     if (call->input_count > 0 && !call->inputs)
         return gantry__refuse("op %s: %zu inputs are given at NULL", name, call->input_count);
     if (call->attr_count > 0 && !call->attrs)
         return gantry__refuse("op %s: %zu attributes are given at NULL", name, call->attr_count);
-    if (!has_outputs) return gantry__refuse("op %s: outputs or output_count is NULL", name);
+    if (!call->outputs || !output_count)
+        return gantry__refuse("op %s: outputs or output_count is NULL", name);
     return GANTRY_OK;
 }
 
@@ -54,25 +47,27 @@ static size_t empty_outputs(const gantry_tensor_t **outputs, size_t *output_coun
     return room;
 }
 
-static gantry_status_t run_call(gantry_scope_t *scope, const op_call_t *call, size_t room,
-                                const gantry_tensor_t **outputs, size_t *output_count) {
-    gantry_status_t status = check_call_lists(call, outputs && output_count);
+static gantry_status_t run_call(gantry_scope_t *scope, const gantry__op_request_t *call,
+                                size_t *output_count) {
+    gantry_status_t status = check_call_lists(call, output_count);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    *output_count = room;
-    return gantry__run_op_into(scope, call->op, call->inputs, call->input_count, call->attrs,
-                               call->attr_count, NULL, outputs, output_count);
+    return gantry__run_op(scope, call, output_count);
 }
 
 gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name,
                                const gantry_tensor_t *const *inputs, size_t input_count,
                                const gantry_attr_value_t *attrs, size_t attr_count,
                                const gantry_tensor_t **outputs, size_t *output_count) {
-    const size_t room = empty_outputs(outputs, output_count);
-    op_call_t call = {NULL, inputs, input_count, attrs, attr_count};
+    gantry__op_request_t call = {.inputs = inputs,
+                                 .input_count = input_count,
+                                 .attrs = attrs,
+                                 .attr_count = attr_count,
+                                 .outputs = outputs,
+                                 .room = empty_outputs(outputs, output_count)};
     GANTRY__TRY(gantry__scope_check(scope));
     gantry_status_t status = find_op(name, "gantry_op_call", &call.op);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    return run_call(scope, &call, room, outputs, output_count);
+    return run_call(scope, &call, output_count);
 }
 
 gantry_status_t gantry_op_call_parts(gantry_scope_t *scope, const char *name,
@@ -196,10 +191,15 @@ gantry_status_t gantry_op_call_prepared(gantry_scope_t *scope, const gantry_prep
             gantry__refuse(
                 "gantry_op_call_prepared: prepared %s; one of the scope's runtime is accepted",
                 prepared ? "belongs to another runtime" : "is NULL"));
-    const op_call_t call = {prepared->op, inputs, input_count, prepared->attrs,
-                            prepared->attr_count};
+    const gantry__op_request_t call = {.op = prepared->op,
+                                       .inputs = inputs,
+                                       .input_count = input_count,
+                                       .attrs = prepared->attrs,
+                                       .attr_count = prepared->attr_count,
+                                       .outputs = outputs,
+                                       .room = room};
     scope->own_draws = prepared->draws;
-    const gantry_status_t status = run_call(scope, &call, room, outputs, output_count);
+    const gantry_status_t status = run_call(scope, &call, output_count);
     scope->own_draws = NULL;
     return status;
 }

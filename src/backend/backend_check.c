@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The slots that a backend's table must have before any of them is called. */
-#include "backend/backend_set.h"
+#include "backend/backend_check.h"
 
 #include "base/ascii.h"
+#include "base/failure.h"
 
 static bool is_name_good(const char *name) {
     if (!name || !gantry__ascii_is_lower(*name)) return false;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend_check.h"
 #include "backend/builtin.h"
 #include "backend/module.h"
 #include "backend/slot_failure.h"

@@ -51,7 +51,4 @@ void gantry__backend_set_deinit(gantry__backend_set_t *set);
 const char *gantry__backend_untried(const gantry__backend_set_t *set,
                                     const gantry__backend_t *item);
 
-/* Checks a backend's table: OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
-gantry_status_t gantry__backend_table_check(const gantry_backend_t *table);
-
 #endif

@@ -18,7 +18,7 @@
 #include <link.h>
 #endif
 
-#include "backend/backend_set.h"
+#include "backend/backend_check.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/trust.h"

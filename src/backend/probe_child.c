@@ -22,6 +22,7 @@
 
 #include "base/files.h"
 #include "base/trust.h"
+#include "shared/thread.h"
 
 #define MOST_SECONDS 65 /* the command ends itself by an alarm after 60 */
 #define POLL_NS 2000000L
@@ -175,15 +176,13 @@ typedef enum child_wait_t { CHILD_ENDED, CHILD_LATE, CHILD_COLLECTED } child_wai
 /* COLLECTED: other code, such as a program's handler of SIGCHLD, took the child's end. */
 static child_wait_t wait_for_child(pid_t child, int *out_state) {
     const struct timespec pause = {0, POLL_NS};
-    struct timespec begin, now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    const uint64_t until_ns = gantry__now_ns() + MOST_SECONDS * UINT64_C(1000000000);
     do {
         pid_t ended = waitpid(child, out_state, WNOHANG);
         if (ended == child) return CHILD_ENDED;
         if (ended < 0 && errno != EINTR) return CHILD_COLLECTED;
         (void)nanosleep(&pause, NULL);
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - begin.tv_sec < MOST_SECONDS);
+    } while (gantry__now_ns() < until_ns);
     return CHILD_LATE;
 }
 

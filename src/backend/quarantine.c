@@ -27,7 +27,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/new_file.h"
-#include "base/printable.h"
+#include "shared/printable.h"
 #include "base/trust.h"
 #include "base/user_folder.h"
 
@@ -149,7 +149,7 @@ typedef struct record_t {
 /* A line of a file, for a message. */
 static void quarantine_copy_line(char *out, size_t out_bytes, const char *line) {
     (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
-    gantry__make_printable(out);
+    gantry__make_printable(out, '\0');
 }
 
 static void read_record(const gantry__quarantine_t *quarantine, const char *path,

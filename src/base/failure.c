@@ -5,31 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "shared/c_locale.h"
 
 static _Thread_local char last_message[GANTRY__MESSAGE_BYTES];
 static _Thread_local uint32_t failures;
-
-gantry_status_t(gantry__fail)(gantry_status_t code, const char *format, ...) {
-    char text[GANTRY__MESSAGE_BYTES]; /* the arguments may point into the old message */
-    va_list args;
-    va_start(args, format);
-    const gantry__c_locale_t locale = gantry__c_locale_begin();
-    (void)vsnprintf(text, sizeof text, format, args);
-    gantry__c_locale_end(&locale);
-    va_end(args);
-    memcpy(last_message, text, strlen(text) + 1);
-    ++failures;
-    return code;
-}
 
 gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ...) {
     char text[GANTRY__MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
-    const gantry__c_locale_t locale = gantry__c_locale_begin();
-    int length = vsnprintf(text, sizeof text, format, args);
-    gantry__c_locale_end(&locale);
+    int length = gantry__format(text, sizeof text, format, args);
     va_end(args);
     size_t used = length < 0 ? 0 : (size_t)length;
     if (used < sizeof text) (void)snprintf(text + used, sizeof text - used, "%s", last_message);
@@ -55,7 +40,12 @@ void gantry__failure_restore(uint32_t before, const char *text) {
 const char *gantry_last_message(void) { return last_message; }
 
 gantry_status_t gantry_fail(gantry_status_t status, const char *text) {
-    return gantry__fail(status, "%s", text ? text : "");
+    size_t length = 0; /* the text may be the old message */
+    while (text && text[length] && length + 1 < sizeof last_message) ++length;
+    if (length > 0) memmove(last_message, text, length);
+    last_message[length] = '\0';
+    ++failures;
+    return status;
 }
 
 const char *gantry_status_name(gantry_status_t status) {

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/failure.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 
 #define FIRST_READ_BYTES ((size_t)1 << 16)
 #define LOCK_PAUSE_NS 2000000

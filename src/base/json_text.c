@@ -3,21 +3,7 @@
 
 #include <inttypes.h>
 
-size_t gantry__utf8_bytes(const char *text) {
-    const unsigned char *bytes = (const unsigned char *)text, c = bytes[0];
-    if (c < 0x80) return 1;
-    size_t length = c >= 0xc2 && c < 0xe0   ? 2
-                    : c >= 0xe0 && c < 0xf0 ? 3
-                    : c >= 0xf0 && c < 0xf5 ? 4
-                                            : 0;
-    for (size_t i = 1; i < length; ++i) {
-        if ((bytes[i] & 0xc0) != 0x80) return 0;
-    }
-    if ((c == 0xe0 && bytes[1] < 0xa0) || (c == 0xed && bytes[1] >= 0xa0) ||
-        (c == 0xf0 && bytes[1] < 0x90) || (c == 0xf4 && bytes[1] >= 0x90))
-        return 0; /* an overlong form, a surrogate, or beyond Unicode */
-    return length;
-}
+#include "shared/printable.h"
 
 void gantry__json_string(const char *text, gantry__text_t *out) {
     gantry__text_append_bytes(out, "\"", 1);

@@ -7,9 +7,6 @@
 
 #include "base/text.h"
 
-/* Bytes of the well-formed UTF-8 character at text; 0 if it is malformed. */
-size_t gantry__utf8_bytes(const char *text);
-
 /* Appends the text in quotes, with its special characters escaped; a malformed byte becomes
  * U+FFFD. */
 void gantry__json_string(const char *text, gantry__text_t *out);

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/amount.h"
-#include "base/c_locale.h"
+#include "shared/c_locale.h"
 #include "base/fp_mode.h"
-#include "base/printable.h"
+#include "shared/printable.h"
 
 #define LOG_NAME "GANTRY_LOG"
 #define LEVEL_NAME "GANTRY_LOG_LEVEL"
@@ -89,7 +89,7 @@ static void write_line(const gantry__log_t *log, gantry_log_level_t level, const
                                                    : (int)level - GANTRY_LEVEL_DEBUG;
     if (snprintf(line, sizeof line, "gantry[%ld] %s: %s", (long)getpid(), levels[place], text) < 0)
         return;
-    gantry__make_printable(line);
+    gantry__make_printable(line, '\0');
     const size_t length = strlen(line);
     line[length] = '\n'; /* in place of the end */
     const int error = gantry__log_file_put(log->file, line, length + 1);
@@ -104,9 +104,7 @@ typedef struct readers_t {
 static void log_write(const gantry__log_t *log, readers_t readers, gantry_log_level_t level,
                       const char *format, va_list args) {
     char text[GANTRY__MESSAGE_BYTES];
-    const gantry__c_locale_t locale = gantry__c_locale_begin();
-    (void)vsnprintf(text, sizeof text, format, args);
-    gantry__c_locale_end(&locale);
+    (void)gantry__format(text, sizeof text, format, args);
     if (readers.file) write_line(log, level, text);
     if (readers.callback) call_program(log, level, text);
 }

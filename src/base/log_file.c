@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 
 #define NOTE_BYTES 256
 

@@ -2,10 +2,9 @@
 #include "base/text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "shared/c_locale.h"
 
 void gantry__text_init(gantry__text_t *text, const gantry__heap_t *heap) {
     *text = (gantry__text_t){.heap = heap};
@@ -44,14 +43,12 @@ void gantry__text_append(gantry__text_t *text, const char *format, ...) {
     va_start(args, format);
     va_list again;
     va_copy(again, args);
-    const gantry__c_locale_t locale = gantry__c_locale_begin();
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = gantry__format(NULL, 0, format, args);
     va_end(args);
     if (length >= 0 && text_reserve(text, (size_t)length)) {
-        (void)vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+        (void)gantry__format(text->bytes + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
-    gantry__c_locale_end(&locale);
     va_end(again);
 }
 

@@ -13,7 +13,7 @@
 
 #include "base/heap.h"
 #include "base/log.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "base/timeline_event.h"
 
 #define GANTRY__TIMELINE_SLOTS 8

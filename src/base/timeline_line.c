@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "shared/printable.h"
 
 /* ---- numbers and texts ---- */
 

@@ -17,7 +17,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "base/tuning_text.h"
 
 /* Texts belong to the store. */

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "base/failure.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "claim/claim_record.h"
 
 enum { TURN = 0, FIRST_PLACE = 1 };

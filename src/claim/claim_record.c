@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/printable.h"
+#include "shared/printable.h"
 
 #define RECORD_BYTES 1024
 #if defined(CLOCK_BOOTTIME)
@@ -50,7 +50,7 @@ void gantry__claim_record_write(int file, const char *command) {
     (void)gethostname(host, sizeof host - 1);
     if (command) (void)snprintf(line, sizeof line, "%s", command);
     if (!command) own_command(line);
-    gantry__make_printable(line);
+    gantry__make_printable(line, '\0');
     int length =
         snprintf(text, sizeof text,
                  "process %ld\nuser %ld\nhost %s\nsince %s\nboot %" PRIu64 "\ncommand %s\n",
@@ -67,7 +67,7 @@ static void record_field(const char *text, const char *key, char *out, size_t ou
     if (!line || (line != text && line[-1] != '\n')) return;
     line += strlen(key);
     (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
-    gantry__make_printable(out);
+    gantry__make_printable(out, '\0');
 }
 
 static int64_t record_number(const char *text, const char *key, int64_t fallback) {

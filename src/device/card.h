@@ -13,7 +13,7 @@
 
 #include <gantry/backend_abi.h>
 
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "device/device_settings.h"
 
 enum { GANTRY__NOT_LOST = 0, GANTRY__BEING_LOST = 1, GANTRY__LOST = 2 };

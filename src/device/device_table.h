@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/profile_frame.h"
 #include "base/settings.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "base/timeline.h"
 #include "device/device_name.h"
 #include "device/device_settings.h"

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "device/physical_device.h"
+#include "base/event_clock.h"
 
 enum { RING = 128 }; /* unread submissions of a stream */
 #define RESAMPLE_NS 1000000000

@@ -15,7 +15,6 @@
 
 #include "device/buffer.h"
 #include "device/device_table.h"
-#include "device/fault_text.h"
 #include "device/loss.h"
 #include "device/transfer.h"
 

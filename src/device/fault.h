@@ -19,7 +19,7 @@
 
 #include "base/failure.h"
 #include "base/heap.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "device/point.h"
 
 #define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions each, for the search of the first bad one */
@@ -30,6 +30,7 @@
 #define GANTRY__FAULT_MOST_KEPT 32
 
 #define GANTRY__FAULT_PLACE_BYTES 640 /* of the text in front of an error's words, with its end */
+#define GANTRY__FAULT_NUMBERS 8       /* the interface's limit for ranks and counts */
 
 struct gantry_logical_device_t;
 
@@ -108,5 +109,21 @@ gantry_status_t gantry__fault_settle_all(struct gantry_logical_device_t *device,
 /* Waits for the launch and reads its slot, unless a thread has read it. InvalidArgument with op,
  * sequence and position if the data was bad. */
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault);
+
+/* ---- fault_text.c: the text of bad data, in the words that the CPU backend would use at the call,
+ * with the op's name and number, because the error is reported later ---- */
+
+/* The values at a place. */
+typedef struct gantry__fault_values_t {
+    int64_t numbers[GANTRY__FAULT_NUMBERS];
+    int32_t count;   /* 0: unknown */
+    char cause[160]; /* why they cannot be fetched; "" if none were kept */
+} gantry__fault_values_t;
+
+/* Reads the values at the position. The launch must have ended. */
+gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, int64_t position);
+/* Completes fault->text, which has a place in front, or the op's number in it. */
+void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position,
+                            const gantry__fault_values_t *values);
 
 #endif

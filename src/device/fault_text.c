@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of faults, in this order: the words of a kernel and their limits, fetching the values at
  * a place, the texts for codes without words, and the whole sentence with op and number. */
-#include "device/fault_text.h"
+#include "device/fault.h"
 
 #include <inttypes.h>
 #include <stdio.h>

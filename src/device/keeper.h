@@ -12,7 +12,7 @@
 
 #include <gantry/device.h>
 
-#include "base/thread.h"
+#include "shared/thread.h"
 
 typedef struct gantry__keeper_t {
     /* Frees what the object keeps on the device, and no call uses; NULL: on all devices. Returns

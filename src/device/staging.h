@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "base/failure.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "device/point.h"
 
 struct gantry_logical_device_t;

@@ -17,7 +17,7 @@
 
 #include "base/failure.h"
 #include "base/heap.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "device/point.h"
 
 /* Failures that a stream keeps apart; beyond that the two nearest are merged. */

@@ -9,7 +9,7 @@
  *
  * The key covers program text, options, device, driver and backend (see program_cache.c), so that a
  * file never matches anything else. The label says the same in words, for `gantry cache`
- * (tools/gantry/gantry_cache_files.c reads files, too): backend, hardware, driver and program, each
+ * (tools/cache/files.c reads files, too): backend, hardware, driver and program, each
  * ended by a line feed. */
 #include "kernel/binary_store.h"
 

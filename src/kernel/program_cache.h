@@ -12,7 +12,7 @@
 
 #include <gantry/backend_abi.h>
 
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "kernel/binary_store.h"
 
 typedef struct gantry__program_counters_t {

@@ -21,7 +21,7 @@
  * rotations: Tarjan, Levy, Timmel, "Zip trees", 2021. */
 #include "memory/bfc_bins.h"
 
-#include "memory/bfc.h"
+#include <stddef.h>
 
 typedef gantry__bfc_chunk_t chunk_t;
 

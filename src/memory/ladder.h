@@ -7,7 +7,7 @@
 #ifndef GANTRY_MEMORY_LADDER_H
 #define GANTRY_MEMORY_LADDER_H
 
-#include "memory/allocator.h"
+#include "memory/allocator_state.h"
 
 /* Extends, waits and gives back memory; *out_chunk or ResourceExhausted, with the report kept. */
 gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator,

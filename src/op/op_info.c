@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public list of ops. Its texts are constants, made from the same definitions as the table. */
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "op/op_def.h"
 #include "ops/type_sets.inc"
 

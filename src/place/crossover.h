@@ -4,7 +4,7 @@
  *     run     launch + bytes read and written / bandwidth + operations of a product / their rate
  *     copy    from the source to host memory, and from there to the target
  *
- * It chooses nothing itself: function/place_crossover.c and run/dispatch.c compare the costs.
+ * It chooses nothing itself: function/place/place_crossover.c and run/dispatch.c compare the costs.
  * Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_PLACE_CROSSOVER_H
 #define GANTRY_PLACE_CROSSOVER_H

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "base/text.h"
 #include "device/logical_device.h"
 

@@ -12,8 +12,8 @@
  * Crossover (place/crossover.h) chooses among the devices that the last rule leaves free. Its
  * choice comes as a pinned device, and the device that it passes over as a refusal.
  *
- * Two callers share them: the eager path for each op, and function/place_graph.c for each node. A
- * graph adds only which devices a node's colocation group allows, and who pinned a node. */
+ * Two callers share them: the eager path for each op, and function/place/place_graph.c for each
+ * node. A graph adds only which devices a node's colocation group allows, and who pinned a node. */
 #include "place/placer.h"
 
 #include "device/device_table.h"

@@ -2,7 +2,7 @@
 #include "run/call_op.h"
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 
 static gantry_status_t make_host(gantry_scope_t *scope, gantry_logical_device_t *device,
                                  gantry_dtype_t dtype, const gantry_shape_t *shape,
@@ -115,8 +115,15 @@ gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id,
                                      const gantry_attr_value_t *attrs, size_t attr_count,
                                      gantry__extras_t *extras, const gantry_tensor_t **outputs,
                                      size_t *output_count) {
-    gantry_status_t status = gantry__run_op_into(scope, gantry__op_get(id), inputs, input_count,
-                                                 attrs, attr_count, NULL, outputs, output_count);
+    gantry_status_t status = gantry__run_op(scope,
+                                            &(gantry__op_request_t){.op = gantry__op_get(id),
+                                                                    .inputs = inputs,
+                                                                    .input_count = input_count,
+                                                                    .attrs = attrs,
+                                                                    .attr_count = attr_count,
+                                                                    .outputs = outputs,
+                                                                    .room = *output_count},
+                                            output_count);
     for (uint32_t i = 0; extras && i < extras->count; ++i)
         gantry_tensor_release(extras->tensors[i]);
     return status;

@@ -92,8 +92,8 @@ const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_attr_value_t *attrs, size_t attr_count,
                                        gantry__extras_t *extras);
-/* The same for any number of outputs; *output_count as in gantry__run_op_into. Returns the
- * scope's status. */
+/* The same for any number of outputs; *output_count on entry the room in outputs, on
+ * return the number of tensors. Returns the scope's status. */
 gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id,
                                      const gantry_tensor_t *const *inputs, size_t input_count,
                                      const gantry_attr_value_t *attrs, size_t attr_count,

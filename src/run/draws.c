@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "base/thread.h"
+#include "shared/thread.h"
 
 struct gantry__draws_t {
     atomic_uint references;

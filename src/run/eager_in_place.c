@@ -9,7 +9,7 @@
 
 static bool has_room_in(const gantry__eager_t *eager, uint32_t input, uint32_t output) {
     const gantry_tensor_t *tensor = eager->inputs[input];
-    const gantry_arg_t *out = eager->output_args[output];
+    const gantry_arg_t *out = &eager->results[output];
     const uint64_t bytes =
         (uint64_t)out->element_count * gantry_dtype_size((gantry_dtype_t)out->dtype);
     return eager->used[input] == tensor && tensor->elements == out->element_count &&

@@ -6,7 +6,7 @@
 #define GANTRY_RUN_EAGER_STATE_H
 
 #include "kernel/call.h"
-#include "op/op_def.h"
+#include "run/op_request.h"
 #include "run/scope_state.h"
 
 /* A host copy of an input that is on a device. */
@@ -19,13 +19,10 @@ typedef struct gantry__owned_t {
 typedef struct gantry__eager_t {
     gantry_scope_t *scope;
     gantry_runtime_t *runtime;
+    const gantry__op_request_t *request;
+    /* those of the request; in a trace some inputs are replaced by the constants that they are */
     const gantry__op_def_t *op;
     const gantry_tensor_t *const *inputs;
-    const gantry_attr_value_t *attrs;
-    size_t attr_count;
-    const gantry_logical_device_t *pinned;
-    const gantry_tensor_t **outputs; /* the caller's */
-    size_t room;                     /* the room in outputs */
     uint32_t input_count;
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     gantry__kept_plan_t *kept;
@@ -36,7 +33,7 @@ typedef struct gantry__eager_t {
     bool in_place;
     bool has_faults; /* an input whose work may still fail */
     uint64_t bytes_copied;
-    gantry_status_t host_status; /* the reason when host_value returns NULL */
+    gantry_status_t host_status; /* the reason when gantry__eager_host_value returns NULL */
     uint32_t copy_count;         /* entries of copies */
     uint32_t owned_count;        /* entries of owned */
     uint32_t made_count;         /* entries of made */
@@ -44,8 +41,7 @@ typedef struct gantry__eager_t {
     gantry__infer_t infer;
     gantry__call_t call;
     const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
-    /* arrays of the frame that runs the call, as those that infer points to: GIVE_ROOM in
-     * eager.c */
+    /* arrays in the frame that runs the call, as those that infer points to: USE_ROOM in eager.c */
     gantry_tensor_t **copies; /* inputs brought to the device */
     gantry__owned_t *owned;   /* host copies of device tensors */
     /* inputs that the kernel reads on the device; NULL for host inputs */
@@ -57,6 +53,25 @@ typedef struct gantry__eager_t {
     gantry_arg_t *results;  /* one for each output */
     gantry_arg_t **output_args;
 } gantry__eager_t;
+
+/* ---- the steps after inference, each in its file ---- */
+
+/* Describes the call in eager->call.abi, and chooses device and kernel: eager_plan.c. After a
+ * failure eager->kept is the refused plan or NULL. */
+gantry_status_t gantry__eager_plan(gantry__eager_t *eager);
+
+/* Makes the results that need no kernel, or gathers the inputs of the kernel and allocates its
+ * results: eager_memory.c. *out_computes: a kernel computes them. */
+gantry_status_t gantry__eager_make_results(gantry__eager_t *eager, bool *out_computes);
+/* The elements of an input on the host; waits if it is on a device. NULL after a failure. */
+const void *gantry__eager_host_value(void *eager, uint32_t input);
+/* Allocates an output of known shape, or puts it into the memory of an input. */
+gantry_status_t gantry__eager_allocate_output(gantry__eager_t *eager, uint32_t i);
+/* Makes the results depend on the faults of inputs, and on the call's own; NULL: it has none. */
+gantry_status_t gantry__eager_inherit_faults(gantry__eager_t *eager, struct gantry__fault_t *fault);
+
+/* Calls the kernel, and submits its work after that of the inputs: eager_compute.c. */
+gantry_status_t gantry__eager_compute(gantry__eager_t *eager);
 
 static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
     return (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
@@ -101,7 +116,7 @@ GANTRY__RECORDING void gantry__eager_keep_profile(const gantry__eager_t *eager);
 static inline gantry_status_t gantry__eager_wish(const gantry__eager_t *eager,
                                                  const gantry__wish_t **out_wish) {
     *out_wish = eager->scope->wish;
-    if (!eager->scope->chooser || eager->pinned || eager->exhausted) return GANTRY_OK;
+    if (!eager->scope->chooser || eager->request->pinned || eager->exhausted) return GANTRY_OK;
     return gantry__scope_choose_op(eager->scope, eager->op->name, eager->infer.out_dtypes[0],
                                    eager->infer.output_count, out_wish);
 }

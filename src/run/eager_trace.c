@@ -29,7 +29,7 @@ gantry_status_t gantry__eager_infer_in_trace(gantry__eager_t *eager) {
         call->is_open |= eager->used[i]->elements < 0;
     }
     eager->inputs = eager->used;
-    return gantry__op_infer(call, eager->attrs, eager->attr_count);
+    return gantry__op_infer(call, eager->request->attrs, eager->request->attr_count);
 }
 
 bool gantry__eager_is_whole(const gantry__eager_t *eager) {

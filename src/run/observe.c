@@ -4,7 +4,7 @@
 #include "run/observe.h"
 
 #include "base/fp_mode.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 
 /* ---- the list ---- */
 
@@ -111,7 +111,7 @@ static bool is_told(const gantry__eager_t *eager) {
            gantry__observes_parts(eager->scope, eager->op);
 }
 
-gantry_status_t gantry__observe_op(const gantry__eager_t *eager, size_t *output_count) {
+gantry_status_t gantry__observe_op(const gantry__eager_t *eager) {
     if (is_told(eager)) return GANTRY_OK;
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
     for (uint32_t i = 0; i < eager->op->attr_count; ++i) {
@@ -123,17 +123,15 @@ gantry_status_t gantry__observe_op(const gantry__eager_t *eager, size_t *output_
                                          .s = attr->s,
                                          .list = attr->list};
     }
-    gantry_status_t status = gantry__observe(
-        eager->scope, &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
-                                              .op = eager->op->name,
-                                              .inputs = eager->inputs,
-                                              .input_count = eager->input_count,
-                                              .outputs = eager->outputs,
-                                              .output_count = eager->infer.output_count,
-                                              .attrs = attrs,
-                                              .attr_count = eager->op->attr_count});
-    if (status != GANTRY_OK) *output_count = 0;
-    return status;
+    return gantry__observe(eager->scope,
+                           &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
+                                                   .op = eager->op->name,
+                                                   .inputs = eager->inputs,
+                                                   .input_count = eager->input_count,
+                                                   .outputs = eager->request->outputs,
+                                                   .output_count = eager->infer.output_count,
+                                                   .attrs = attrs,
+                                                   .attr_count = eager->op->attr_count});
 }
 
 gantry_status_t gantry__observe_alias(gantry_scope_t *scope, const gantry_tensor_t *input,

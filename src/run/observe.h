@@ -13,9 +13,8 @@
 /* Reports an observation to all observers of the scope. */
 GANTRY__COLD gantry_status_t gantry__observe(gantry_scope_t *scope,
                                              const gantry_observation_t *observation);
-/* Reports an op of the eager path, unless its parts were reported. After a failure *output_count is
- * 0. */
-GANTRY__COLD gantry_status_t gantry__observe_op(const gantry__eager_t *eager, size_t *output_count);
+/* Reports an op of the eager path, unless its parts were reported. */
+GANTRY__COLD gantry_status_t gantry__observe_op(const gantry__eager_t *eager);
 /* Whether the parts of a composed op are reported instead of the op. */
 GANTRY__COLD bool gantry__observes_parts(const gantry_scope_t *scope, const gantry__op_def_t *op);
 /* Reports that the tensor `output` is another object over the elements of `input`. */

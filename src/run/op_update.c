@@ -83,13 +83,20 @@ static gantry_status_t replacement_check_result(const replacement_t *call,
 static gantry_status_t replace_values(gantry_scope_t *inner, const replacement_t *call) {
     const gantry_tensor_t *results[GANTRY__MAX_OUTPUTS];
     gantry_tensor_t *own[MOST_VALUES] = {NULL};
-    size_t count = GANTRY__MAX_OUTPUTS;
+    size_t count;
     /* with an output too few the call fails after the kernel, and the values stay */
     for (size_t i = 0; i < call->value_count && call->op->output_count >= call->value_count; ++i)
         inner->overwritten |= (uint32_t)gantry__tensor_is_sole(call->values[i]) << i;
-    GANTRY__TRY(gantry__run_op_into(inner, call->op, call->inputs,
-                                    call->value_count + call->input_count, call->attrs,
-                                    call->attr_count, NULL, results, &count));
+    GANTRY__TRY(
+        gantry__run_op(inner,
+                       &(gantry__op_request_t){.op = call->op,
+                                               .inputs = call->inputs,
+                                               .input_count = call->value_count + call->input_count,
+                                               .attrs = call->attrs,
+                                               .attr_count = call->attr_count,
+                                               .outputs = results,
+                                               .room = GANTRY__MAX_OUTPUTS},
+                       &count));
     gantry_status_t status = GANTRY_OK;
     if (count < call->value_count)
         status =

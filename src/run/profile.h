@@ -9,7 +9,7 @@
 #include <gantry/profile.h>
 
 #include "base/text.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "device/device_table.h"
 #include "op/op_def.h"
 #include "place/placer.h"

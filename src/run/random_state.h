@@ -17,7 +17,7 @@
 
 #include "base/heap.h"
 #include "base/philox.h"
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "op/op_def.h"
 #include "run/draws.h"
 #include "run/op_seeds.h"

@@ -3,21 +3,18 @@
  *
  *   create      options and environment become settings; backends, devices, plans and records are
  *               made on top of each other, and unmade in reverse where one fails
- *   initialise  the device table freezes, the host device opens, each view gets its registry of
- *               kernels; a card's program cache follows with the first op on it
+ *   initialise  runtime_tables.c
  *   release     the last reference ends it; like synchronize, it waits for all devices
  *
- * At the end: requests and tags, of which the runtime keeps one copy each, so that plans compare
- * them by address. Calls that only read or set something are in src/api. */
+ * runtime_words.c keeps requests and tags. Calls that only read or set something are in src/api. */
 #include <gantry/runtime.h>
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/fp_mode.h"
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
-#include "base/struct_size.h"
+#include "shared/struct_size.h"
 #include "device/device_open.h"
 #include "device/device_times.h"
 #include "device/fault.h"
@@ -204,127 +201,6 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
     return GANTRY_OK;
 }
 
-/* ---- initialise ---- */
-
-/* The tables that initialisation makes, by position of the physical device. */
-typedef struct tables_t {
-    gantry__kernel_registry_t *registries;
-    _Atomic(gantry__program_cache_t *) *programs;
-    gantry__device_cost_t *costs; /* NULL: crossover is off */
-} tables_t;
-
-static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, size_t made) {
-    size_t count = runtime->devices.physical_count;
-    for (size_t i = 0; i < made; ++i) gantry__kernel_registry_deinit(&tables->registries[i]);
-    gantry__heap_free(&runtime->heap, tables->registries, count * sizeof *tables->registries);
-    void *programs = (void *)tables->programs;
-    gantry__heap_free(&runtime->heap, programs, count * sizeof *tables->programs);
-    gantry__heap_free(&runtime->heap, tables->costs, count * sizeof *tables->costs);
-}
-
-/* Reads the kernels of the backends. The caller must hold no lock. */
-static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tables) {
-    const gantry__device_table_t *devices = &runtime->devices;
-    tables_t tables = {.registries = gantry__heap_zalloc(
-                           &runtime->heap, devices->physical_count * sizeof *tables.registries),
-                       .programs = gantry__heap_zalloc(
-                           &runtime->heap, devices->physical_count * sizeof *tables.programs)};
-    if (runtime->has_crossover)
-        tables.costs =
-            gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.costs);
-    gantry_status_t status =
-        tables.registries && tables.programs && (tables.costs || !runtime->has_crossover)
-            ? GANTRY_OK
-            : GANTRY_RESOURCE_EXHAUSTED;
-    if (tables.costs) gantry__device_costs_read(devices, tables.costs);
-    size_t made = 0;
-    for (; made < devices->physical_count && status == GANTRY_OK; ++made) {
-        const struct gantry_physical_device_t *device = devices->physical[made];
-        status =
-            gantry__kernel_registry_init(&tables.registries[made], &runtime->heap, &runtime->log,
-                                         device->backend, device->backend_index, &device->info);
-        if (status != GANTRY_OK) break;
-    }
-    if (status != GANTRY_OK) release_tables(runtime, &tables, made);
-    *out_tables = tables;
-    return status;
-}
-
-static gantry_logical_device_t *find_host(const gantry__device_table_t *devices) {
-    for (size_t i = 0; i < devices->listed_count; ++i) {
-        gantry_logical_device_t *device = devices->logical[i];
-        if (device->host_addressable && device->synchronous) return device;
-    }
-    return NULL;
-}
-
-/* Threads that arrive at the same time all make the tables; the first to finish gives its tables to
- * the runtime. */
-gantry_status_t gantry__runtime_initialize_slowly(gantry_runtime_t *runtime, const char *by) {
-    GANTRY__OWN_FP_MODE(fp);
-    const uint32_t before = gantry__failures();
-    GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
-    gantry_logical_device_t *host = find_host(&runtime->devices);
-    if (!host)
-        return gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
-    GANTRY__TRY(gantry__logical_device_open(host));
-    tables_t tables;
-    GANTRY__TRY(make_tables(runtime, &tables));
-    gantry__mutex_lock(&runtime->lock);
-    bool is_first = !atomic_load(&runtime->is_initialized);
-    if (is_first) {
-        runtime->host = host;
-        runtime->registries = tables.registries;
-        runtime->programs = tables.programs;
-        runtime->costs = tables.costs;
-        atomic_store_explicit(&runtime->is_initialized, true, memory_order_release);
-    }
-    gantry__mutex_unlock(&runtime->lock);
-    if (!is_first) release_tables(runtime, &tables, runtime->devices.physical_count);
-    gantry__forget_since(before);
-    return GANTRY_OK;
-}
-
-gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime) {
-    GANTRY__TRY(gantry__runtime_check(runtime));
-    return gantry__runtime_initialize(runtime, "gantry_runtime_initialize");
-}
-
-static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                     gantry__program_cache_t **out_cache) {
-    gantry__program_cache_t *cache = gantry__heap_zalloc(&runtime->heap, sizeof *cache);
-    if (!cache) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__program_cache_init(
-        cache, &runtime->heap, &runtime->log, &runtime->store, &runtime->counters, device->backend,
-        device->handle, &gantry__logical_view(device)->info);
-    if (status != GANTRY_OK) {
-        gantry__heap_free(&runtime->heap, cache, sizeof *cache);
-        return status;
-    }
-    *out_cache = cache;
-    return GANTRY_OK;
-}
-
-gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                         gantry__program_cache_t **out_cache) {
-    const gantry_backend_t *backend = device->backend;
-    *out_cache = NULL;
-    if (!GANTRY_ABI_HAS(backend, program) || !backend->program) return GANTRY_OK;
-    uint32_t position = device->physical->position;
-    *out_cache = atomic_load_explicit(&runtime->programs[position], memory_order_acquire);
-    if (*out_cache) return GANTRY_OK;
-    gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(&runtime->lock);
-    *out_cache = atomic_load(&runtime->programs[position]);
-    if (!*out_cache) {
-        status = make_programs(runtime, device, out_cache);
-        if (status == GANTRY_OK)
-            atomic_store_explicit(&runtime->programs[position], *out_cache, memory_order_release);
-    }
-    gantry__mutex_unlock(&runtime->lock);
-    return status;
-}
-
 /* ---- release ---- */
 
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
@@ -355,15 +231,6 @@ static void release_spare_tensors(gantry_runtime_t *runtime) {
         gantry_tensor_t *tensor = runtime->spare_tensors;
         runtime->spare_tensors = tensor->next;
         gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
-    }
-}
-
-static void release_programs(gantry_runtime_t *runtime) {
-    for (size_t i = 0; runtime->programs && i < runtime->devices.physical_count; ++i) {
-        gantry__program_cache_t *cache = atomic_load(&runtime->programs[i]);
-        if (!cache) continue;
-        gantry__program_cache_deinit(cache);
-        gantry__heap_free(&runtime->heap, cache, sizeof *cache);
     }
 }
 
@@ -406,21 +273,8 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry__workers_deinit(&runtime->workers);
     synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
-    release_programs(runtime);
-    if (runtime->registries) {
-        tables_t tables = {runtime->registries, runtime->programs, runtime->costs};
-        release_tables(runtime, &tables, runtime->devices.physical_count);
-    }
-    while (runtime->wishes) {
-        gantry__wish_node_t *node = runtime->wishes;
-        runtime->wishes = node->next;
-        gantry__heap_free(&runtime->heap, node, sizeof *node);
-    }
-    while (runtime->words) {
-        gantry__word_node_t *node = runtime->words;
-        runtime->words = node->next;
-        gantry__heap_free(&runtime->heap, node, sizeof *node + node->length + 1);
-    }
+    gantry__runtime_release_tables(runtime);
+    gantry__runtime_release_words(runtime);
     gantry__profile_deinit(&runtime->profile);
     gantry__random_state_deinit(&runtime->random);
     gantry__plan_cache_deinit(&runtime->plans);
@@ -461,68 +315,4 @@ gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
     synchronize_all(runtime, &first);
     if (first == GANTRY_OK) first = tell_faults(runtime);
     return first;
-}
-
-/* ---- wishes ---- */
-
-/* The form in TensorFlow's texts: the name completed by job, replica and task. */
-static void format_wish(gantry__wish_t *wish) {
-    const gantry__device_name_t *name = &wish->reference.name;
-    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job &&
-                     !name->has_replica && !name->has_task && !name->has_type && !name->has_backend;
-    if (wish->reference.kind == GANTRY__DEVICE_LOGICAL) {
-        gantry__device_name_t base = {
-            .has_job = true, .has_replica = true, .has_task = true, .job = "localhost"};
-        gantry__device_name_t full;
-        gantry__device_name_merge_unset(name, &base, &full);
-        (void)gantry__device_name_format(&full, wish->text, sizeof wish->text);
-    } else {
-        (void)gantry__device_reference_format(&wish->reference, wish->text, sizeof wish->text);
-    }
-}
-
-gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime,
-                                     const gantry__device_reference_t *reference,
-                                     const gantry__wish_t **out_wish) {
-    gantry__wish_t wish = {.reference = *reference};
-    format_wish(&wish);
-    *out_wish = NULL;
-    gantry__mutex_lock(&runtime->lock);
-    gantry__wish_node_t *node = runtime->wishes;
-    while (node && strcmp(node->wish.text, wish.text) != 0) node = node->next;
-    if (!node) {
-        node = gantry__heap_alloc(&runtime->heap, sizeof *node);
-        if (node) {
-            node->wish = wish;
-            node->next = runtime->wishes;
-            runtime->wishes = node;
-        }
-    }
-    if (node) *out_wish = &node->wish;
-    gantry__mutex_unlock(&runtime->lock);
-    return node ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
-}
-
-/* ---- words ---- */
-
-gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text,
-                                     const char **out_word) {
-    size_t length = strlen(text);
-    *out_word = NULL;
-    gantry__mutex_lock(&runtime->lock);
-    gantry__word_node_t *node = runtime->words;
-    while (node && (node->length != length || memcmp(node->text, text, length) != 0))
-        node = node->next;
-    if (!node) {
-        node = gantry__heap_alloc(&runtime->heap, sizeof *node + length + 1);
-        if (node) {
-            node->length = length;
-            memcpy(node->text, text, length + 1);
-            node->next = runtime->words;
-            runtime->words = node;
-        }
-    }
-    if (node) *out_word = node->text;
-    gantry__mutex_unlock(&runtime->lock);
-    return node ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }

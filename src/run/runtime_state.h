@@ -104,6 +104,8 @@ static inline gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runti
  * is out. */
 gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry__program_cache_t **out_cache);
+/* Ends what initialisation and the ops made: registries, program caches, costs. */
+void gantry__runtime_release_tables(gantry_runtime_t *runtime);
 
 /* Begins a timeline in this file, which is opened now, or, if is_lazy, with the first events. */
 gantry_status_t gantry__runtime_trace(gantry_runtime_t *runtime, const char *path, bool is_lazy);
@@ -117,5 +119,6 @@ gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime,
 /* The one copy of this text, which lives as long as the runtime. */
 gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text,
                                      const char **out_word);
+void gantry__runtime_release_words(gantry_runtime_t *runtime);
 
 #endif

@@ -90,6 +90,8 @@ void gantry__scope_let_go(gantry_scope_t *scope);
 void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor);
 /* Transfers the scope's reference to the caller; the tensor must belong to this scope. */
 gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+/* Releases all tensors of a scope that ends. */
+void gantry__scope_release_tensors(gantry_scope_t *scope);
 
 /* Whether the tensor ends with the op that takes it now. */
 bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor);

@@ -5,6 +5,7 @@
 
 #include "device/device_times.h"
 #include "run/profile.h"
+#include "base/event_clock.h"
 
 /* The beginning and end of scopes are written from this length on: most are shorter than the time
  * that their events would take. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a trace that ops, constants and variables need; their functions are above this
- * folder, in src/function/trace.c.
+/* The parts of a trace that ops, constants and variables need; the functions that it declares are
+ * defined in src/function/trace.
  *
  * In a scope with a trace, nothing runs: an op becomes a node, and its results are symbolic
  * tensors, which have a type, a shape and no elements. The scope belongs to the calling thread. */

@@ -307,8 +307,14 @@ gantry_status_t gantry__variable_update(gantry_scope_t *scope, gantry_variable_t
     gantry_tensor_t *present = gantry__variable_take(variable);
     const gantry_tensor_t *inputs[] = {present, value};
     const gantry_tensor_t *result;
-    gantry_status_t status =
-        gantry__run_op(scope, op, inputs, 2, NULL, 0, variable->device, &result);
+    gantry_status_t status = gantry__run_op(scope,
+                                            &(gantry__op_request_t){.op = op,
+                                                                    .inputs = inputs,
+                                                                    .input_count = 2,
+                                                                    .pinned = variable->device,
+                                                                    .outputs = &result,
+                                                                    .room = 1},
+                                            NULL);
     scope->recorded_as = outer;
     gantry_tensor_release(present);
     if (status == GANTRY_OK) {

@@ -9,7 +9,7 @@
 
 #include <gantry/variable.h>
 
-#include "base/thread.h"
+#include "shared/thread.h"
 #include "op/op_def.h"
 #include "run/scope_state.h"
 #include "run/tensor_state.h"

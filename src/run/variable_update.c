@@ -102,10 +102,16 @@ static gantry_status_t check_update(const gantry_scope_t *scope, const update_t 
 /* Runs the update in the inner scope, which fails with its message. */
 static gantry_status_t run_update(gantry_scope_t *inner, const update_t *update,
                                   const gantry_tensor_t **results) {
-    size_t count = update->count;
-    return gantry__run_op_into(inner, update->op, update->inputs,
-                               update->count + update->input_count, update->attrs,
-                               update->attr_count, NULL, results, &count);
+    return gantry__run_op(
+        inner,
+        &(gantry__op_request_t){.op = update->op,
+                                .inputs = update->inputs,
+                                .input_count = update->count + update->input_count,
+                                .attrs = update->attrs,
+                                .attr_count = update->attr_count,
+                                .outputs = results,
+                                .room = update->count},
+        NULL);
 }
 
 static gantry_status_t record_update(gantry_scope_t *outer, gantry_scope_t *inner,

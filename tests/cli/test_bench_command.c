@@ -9,6 +9,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <math.h>
 
@@ -36,8 +37,7 @@ static void check_row(const cJSON *row) {
                         ratio >= 1 ? "GPU:0" : "CPU:0");
 }
 
-static void figures_and_winners_agree(void **state) {
-    (void)state;
+TEST(figures_and_winners_agree) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     static const char *const names[] = {"launch",      "stream", "to_device",
                                         "from_device", "matmul", "matmul_copied"};
@@ -101,8 +101,7 @@ static void check_verdict(const cJSON *all, const cJSON *verdict) {
     if (cJSON_IsNumber(size)) assert_true(is_measured && wins_from > 0 && losses_from == 0);
 }
 
-static void no_size_is_judged_that_was_not_measured(void **state) {
-    (void)state;
+TEST(no_size_is_judged_that_was_not_measured) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     static const char *const seconds[] = {"0.01", "0.3"};
     for (size_t i = 0; i < 2; ++i) {
@@ -122,8 +121,7 @@ static void no_size_is_judged_that_was_not_measured(void **state) {
     expect_run(1, "grep -v measured lines");
 }
 
-static void table_shows_both_devices(void **state) {
-    (void)state;
+TEST(table_shows_both_devices) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "$BIN/gantry bench --seconds 0.01 2>/dev/null");
     expect_in_output("CPU:0: ");
@@ -133,8 +131,7 @@ static void table_shows_both_devices(void **state) {
     expect_in_output("Crossover\n");
 }
 
-static void machine_without_a_gpu_is_told(void **state) {
-    (void)state;
+TEST(machine_without_a_gpu_is_told) {
     expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry bench --seconds 0.01");
     expect_in_output("this machine has no GPU that Gantry can use, so only the CPU is measured");
     expect_in_output("a + b ");
@@ -157,13 +154,7 @@ int main(void) {
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     if (open_folder() != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_and_winners_agree),
-        cmocka_unit_test(no_size_is_judged_that_was_not_measured),
-        cmocka_unit_test(table_shows_both_devices),
-        cmocka_unit_test(machine_without_a_gpu_is_told),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

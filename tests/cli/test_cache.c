@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <cjson/cJSON.h>
 
@@ -26,8 +27,7 @@ static void fill_cache(void) {
 /* ---- what others may write ---- */
 
 /* The library, doctor and verify use the same words. */
-static void cache_that_others_may_write_is_told_alike(void **state) {
-    (void)state;
+TEST(cache_that_others_may_write_is_told_alike) {
     static const char words[] = "others may write '/tmp/", cure[] = "(chmod go-w '/tmp/";
     expect_run(
         1,
@@ -54,8 +54,7 @@ static void cache_that_others_may_write_is_told_alike(void **state) {
 
 /* ---- list ---- */
 
-static void list_tells_device_driver_and_program(void **state) {
-    (void)state;
+TEST(list_tells_device_driver_and_program) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     fill_cache();
     expect_run(0, CACHE "list --kernels");
@@ -80,8 +79,7 @@ static void list_tells_device_driver_and_program(void **state) {
     cJSON_Delete(all);
 }
 
-static void missing_folder_is_an_empty_cache(void **state) {
-    (void)state;
+TEST(missing_folder_is_an_empty_cache) {
     expect_run(0, "GANTRY_KERNEL_CACHE=$PWD/none $BIN/gantry cache list --kernels");
     expect_in_output("0 files, 0 bytes");
     assert_false(exists("none"));
@@ -93,8 +91,7 @@ static void missing_folder_is_an_empty_cache(void **state) {
 
 /* ---- verify ---- */
 
-static void verify_names_each_kind_of_damage(void **state) {
-    (void)state;
+TEST(verify_names_each_kind_of_damage) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     static const struct {
         const char *damage, *why;
@@ -127,8 +124,7 @@ static void verify_names_each_kind_of_damage(void **state) {
 
 /* ---- clear ---- */
 
-static void clear_removes_only_files_of_the_cache(void **state) {
-    (void)state;
+TEST(clear_removes_only_files_of_the_cache) {
     expect_run(
         0, "rm -rf k; mkdir -p k/1" HEX
            ".bin; cd k; echo x >notes.txt; echo x >../outside; "
@@ -163,8 +159,7 @@ static void clear_removes_only_files_of_the_cache(void **state) {
     }
 }
 
-static void clear_goes_by_age_and_device(void **state) {
-    (void)state;
+TEST(clear_goes_by_age_and_device) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     fill_cache();
     expect_run(0, CACHE "clear --device 'no such card'");
@@ -188,8 +183,7 @@ static void clear_goes_by_age_and_device(void **state) {
     expect_in_output("list, verify and clear are accepted");
 }
 
-static void files_of_another_user_stay(void **state) {
-    (void)state;
+TEST(files_of_another_user_stay) {
     expect_run(0, "rm -rf k; mkdir k; echo x >k/" HEX ".bin");
     if (geteuid() == 0) {
         expect_run(0, "chown 12345 k/" HEX ".bin");
@@ -210,8 +204,7 @@ static void files_of_another_user_stay(void **state) {
 
 #define TUNING "GANTRY_TUNING_FILE=$PWD/records $BIN/gantry cache "
 
-static void tuning_records_are_listed_verified_and_cleared(void **state) {
-    (void)state;
+TEST(tuning_records_are_listed_verified_and_cleared) {
     write_file("records",
                "gantry tuning 1\n# a comment\n\n"
                "2026-11-22T00:53:26Z\tA card; P 1; 2 units; 1 lanes\tcrossover\tlaunch_us=1\n"
@@ -248,17 +241,7 @@ int main(void) {
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     if (open_folder() != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cache_that_others_may_write_is_told_alike),
-        cmocka_unit_test(list_tells_device_driver_and_program),
-        cmocka_unit_test(missing_folder_is_an_empty_cache),
-        cmocka_unit_test(verify_names_each_kind_of_damage),
-        cmocka_unit_test(clear_removes_only_files_of_the_cache),
-        cmocka_unit_test(clear_goes_by_age_and_device),
-        cmocka_unit_test(files_of_another_user_stay),
-        cmocka_unit_test(tuning_records_are_listed_verified_and_cleared),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

@@ -18,6 +18,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <math.h>
 
@@ -27,8 +28,7 @@ static bool has_opencl;
 
 /* ---- gantry ---- */
 
-static void devices_lists_backends_and_devices(void **state) {
-    (void)state;
+TEST(devices_lists_backends_and_devices) {
     expect_run(0, "$BIN/gantry devices --verbose");
     expect_in_output("cpu        usable");
     expect_in_output("/CPU:0");
@@ -39,8 +39,7 @@ static void devices_lists_backends_and_devices(void **state) {
     expect_in_output("opencl:1");
 }
 
-static void devices_as_json_parses(void **state) {
-    (void)state;
+TEST(devices_as_json_parses) {
     expect_run(0, "$BIN/gantry devices --json 2>/dev/null");
     cJSON *all = cJSON_Parse(output);
     assert_non_null(all);
@@ -62,8 +61,7 @@ static void devices_as_json_parses(void **state) {
     cJSON_Delete(all);
 }
 
-static void ops_lists_every_op(void **state) {
-    (void)state;
+TEST(ops_lists_every_op) {
     expect_run(0, "$BIN/gantry ops");
     expect_in_output("MatMul");
     expect_in_output("StatelessRandomNormal");
@@ -75,8 +73,7 @@ static void ops_lists_every_op(void **state) {
     expect_in_output("gantry 0.");
 }
 
-static void settings_tell_values_and_who_set_them(void **state) {
-    (void)state;
+TEST(settings_tell_values_and_who_set_them) {
     expect_run(
         0,
         "GANTRY_MEMORY_LIMIT=CPU:0=64M,*=1G TF_GPU_HOST_MEM_LIMIT_IN_MB=32 $BIN/gantry settings");
@@ -104,8 +101,7 @@ static void settings_tell_values_and_who_set_them(void **state) {
 }
 
 /* Each variable of docs/environment.md, as text and as JSON, with its default value. */
-static void settings_list_every_variable(void **state) {
-    (void)state;
+TEST(settings_list_every_variable) {
     static const struct {
         const char *name, *fallback;
     } rows[] = {
@@ -138,8 +134,7 @@ static void settings_list_every_variable(void **state) {
     cJSON_Delete(array);
 }
 
-static void unknown_settings_and_backends_are_warned_of(void **state) {
-    (void)state;
+TEST(unknown_settings_and_backends_are_warned_of) {
     static const char *const commands[] = {"devices", "settings", "ops", "devices --json",
                                            "tune --list"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
@@ -221,8 +216,7 @@ static void expect_part_told(const char *lines, const cJSON *part) {
     "GANTRY_LOGICAL_DEVICES='CPU:0=64M,;GPU:0=512M/ordinal=1,256M/ordinal=0/work_group=64/local=16K/" \
     "allocation=8M' GANTRY_VISIBLE_DEVICES=0 "
 
-static void devices_say_the_same_as_text_and_as_json(void **state) {
-    (void)state;
+TEST(devices_say_the_same_as_text_and_as_json) {
     static const char *const keys[] = {"hardware", "alias",    "physical", "uuid",
                                        "vendor",   "platform", "driver",   "hidden_by"};
     static char text[sizeof output];
@@ -262,8 +256,7 @@ static void devices_say_the_same_as_text_and_as_json(void **state) {
     cJSON_Delete(all);
 }
 
-static void devices_show_the_parts_of_a_split_device(void **state) {
-    (void)state;
+TEST(devices_show_the_parts_of_a_split_device) {
     expect_run(0, SPLIT "$BIN/gantry devices --verbose");
     expect_in_output("part /CPU:0: limit 64.0 MiB (67108864 bytes)\n");
     expect_in_output("part /CPU:1: limit ");
@@ -281,8 +274,7 @@ static void devices_show_the_parts_of_a_split_device(void **state) {
 /* The sanitizers see each program with some spellings, and each spelling with a program. */
 enum { STEP = FEWER_FOR_SANITIZERS(1, 5) };
 
-static void programs_take_every_spelling_of_a_device(void **state) {
-    (void)state;
+TEST(programs_take_every_spelling_of_a_device) {
     static const char *const spellings[] = {"GPU:0",
                                             "gpu:0",
                                             "/GPU:0",
@@ -362,8 +354,7 @@ static void programs_take_every_spelling_of_a_device(void **state) {
     }
 }
 
-static void wrong_arguments_exit_with_two(void **state) {
-    (void)state;
+TEST(wrong_arguments_exit_with_two) {
     static const char *const lines[] = {"$BIN/gantry nonsense",
                                         "$BIN/gantry devices --nonsense",
                                         "$BIN/gantry devices --markdown",
@@ -382,8 +373,7 @@ static void wrong_arguments_exit_with_two(void **state) {
     expect_in_output("usage: gantry COMMAND");
 }
 
-static void without_opencl_the_cpu_serves_alone_and_says_why(void **state) {
-    (void)state;
+TEST(without_opencl_the_cpu_serves_alone_and_says_why) {
     expect_run(0, "GANTRY_OPENCL_LIBRARY=/nonexistent/libOpenCL.so $BIN/gantry devices");
     expect_in_output("/CPU:0     ");
     if (has_opencl) {
@@ -403,8 +393,7 @@ static void without_opencl_the_cpu_serves_alone_and_says_why(void **state) {
 
 /* ---- the guide ---- */
 
-static void guide_prints_its_results_in_order(void **state) {
-    (void)state;
+TEST(guide_prints_its_results_in_order) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "$BIN/gpu_guide");
     static const char *const texts[] = {
@@ -436,8 +425,7 @@ static void guide_prints_its_results_in_order(void **state) {
 
 /* ---- the memory chapter ---- */
 
-static void memory_chapter_reads_the_same_on_every_backend(void **state) {
-    (void)state;
+TEST(memory_chapter_reads_the_same_on_every_backend) {
     expect_run(0, "$BIN/memory_control --device CPU:0 > cpu.txt && cat cpu.txt");
     expect_in_output("OOM when allocating tensor with shape");
     expect_in_output("All expectations were met.");
@@ -451,8 +439,7 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
 
 /* ---- functions ---- */
 
-static void functions_give_the_results_of_the_guides(void **state) {
-    (void)state;
+TEST(functions_give_the_results_of_the_guides) {
     static const char *const texts[] = {
         "== Nodes on chosen devices ==\ngantry.Tensor(\n12.0, ",
         "\na/read ",
@@ -531,8 +518,7 @@ static double held_out_accuracy(void) {
     return strtod(at + strlen("held-out accuracy: "), NULL);
 }
 
-static void identifier_learns_and_losses_agree_between_devices(void **state) {
-    (void)state;
+TEST(identifier_learns_and_losses_agree_between_devices) {
     write_languages();
     double on_cpu[3], on_gpu[3];
     expect_run(
@@ -558,8 +544,7 @@ static void identifier_learns_and_losses_agree_between_devices(void **state) {
 }
 
 /* One training step called as a function has the bits of its ops run one by one. */
-static void identifier_trains_as_a_function_to_the_same_bits(void **state) {
-    (void)state;
+TEST(identifier_trains_as_a_function_to_the_same_bits) {
     static const char *const devices[] = {"/CPU:0", "/GPU:0"};
     write_languages();
     for (size_t i = 0; i < 2; ++i) {
@@ -584,8 +569,7 @@ static void identifier_trains_as_a_function_to_the_same_bits(void **state) {
     }
 }
 
-static void saved_model_classifies_when_it_is_loaded(void **state) {
-    (void)state;
+TEST(saved_model_classifies_when_it_is_loaded) {
     write_languages();
     expect_run(
         0,
@@ -612,8 +596,7 @@ static void saved_model_classifies_when_it_is_loaded(void **state) {
     expect_in_output("cut.w.npy");
 }
 
-static void missing_word_list_is_named(void **state) {
-    (void)state;
+TEST(missing_word_list_is_named) {
     write_languages();
     expect_run(1, "$BIN/language_id low=low xx=no/such/list");
     expect_in_output("no/such/list");
@@ -632,27 +615,7 @@ int main(void) {
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     if (open_folder() != 0) return 1;
     if (!find_opencl(2, &has_opencl)) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_lists_backends_and_devices),
-        cmocka_unit_test(devices_as_json_parses),
-        cmocka_unit_test(ops_lists_every_op),
-        cmocka_unit_test(settings_tell_values_and_who_set_them),
-        cmocka_unit_test(settings_list_every_variable),
-        cmocka_unit_test(unknown_settings_and_backends_are_warned_of),
-        cmocka_unit_test(devices_say_the_same_as_text_and_as_json),
-        cmocka_unit_test(devices_show_the_parts_of_a_split_device),
-        cmocka_unit_test(programs_take_every_spelling_of_a_device),
-        cmocka_unit_test(wrong_arguments_exit_with_two),
-        cmocka_unit_test(without_opencl_the_cpu_serves_alone_and_says_why),
-        cmocka_unit_test(memory_chapter_reads_the_same_on_every_backend),
-        cmocka_unit_test(guide_prints_its_results_in_order),
-        cmocka_unit_test(functions_give_the_results_of_the_guides),
-        cmocka_unit_test(identifier_learns_and_losses_agree_between_devices),
-        cmocka_unit_test(identifier_trains_as_a_function_to_the_same_bits),
-        cmocka_unit_test(saved_model_classifies_when_it_is_loaded),
-        cmocka_unit_test(missing_word_list_is_named),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

@@ -11,6 +11,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <cjson/cJSON.h>
 
@@ -28,8 +29,7 @@ static int list_commands(void) {
 
 /* ---- help ---- */
 
-static void every_command_explains_itself(void **state) {
-    (void)state;
+TEST(every_command_explains_itself) {
     static char help[sizeof output];
     for (size_t i = 0; i < name_count; ++i) {
         char line[256];
@@ -56,8 +56,7 @@ static void every_command_explains_itself(void **state) {
     expect_in_output("\"gantry\": \"0.");
 }
 
-static void help_fits_into_eighty_columns(void **state) {
-    (void)state;
+TEST(help_fits_into_eighty_columns) {
     for (size_t i = 0; i < name_count; ++i) {
         /* examples are not broken */
         (void)run("$BIN/gantry %s --help | sed '/^Examples$/,$d' | grep -E '.{80}'", names[i]);
@@ -67,8 +66,7 @@ static void help_fits_into_eighty_columns(void **state) {
 
 /* ---- refusals ---- */
 
-static void wrong_words_are_refused_with_what_is_accepted(void **state) {
-    (void)state;
+TEST(wrong_words_are_refused_with_what_is_accepted) {
     static const struct {
         const char *line, *message;
     } rows[] = {
@@ -107,8 +105,7 @@ static void wrong_words_are_refused_with_what_is_accepted(void **state) {
     }
 }
 
-static void output_that_cannot_be_written_is_a_failure(void **state) {
-    (void)state;
+TEST(output_that_cannot_be_written_is_a_failure) {
     if (run("[ -c /dev/full ]") != 0) SKIP_BECAUSE("no /dev/full here");
     expect_run(1, "$BIN/gantry ops --list >/dev/full");
     expect_in_output("gantry: standard output cannot be written: No space left on device");
@@ -116,8 +113,7 @@ static void output_that_cannot_be_written_is_a_failure(void **state) {
 
 /* ---- colours ---- */
 
-static void colours_are_for_terminals(void **state) {
-    (void)state;
+TEST(colours_are_for_terminals) {
     expect_run(0, "TERM=xterm $BIN/gantry devices --help");
     assert_null(strchr(output, '\033'));
     if (run("script --version >/dev/null 2>&1") != 0)
@@ -135,8 +131,7 @@ static void colours_are_for_terminals(void **state) {
 
 /* ---- devices and ops ---- */
 
-static void lists_have_one_name_a_line(void **state) {
-    (void)state;
+TEST(lists_have_one_name_a_line) {
     expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry devices --list");
     assert_string_equal(output, "/CPU:0\n");
     expect_run(
@@ -148,8 +143,7 @@ static void lists_have_one_name_a_line(void **state) {
     assert_string_equal(output, "0\nMatMul\n");
 }
 
-static void devices_name_the_driver_that_is_lost(void **state) {
-    (void)state;
+TEST(devices_name_the_driver_that_is_lost) {
     if (!GANTRY_TEST_OPENCL_IS_BUILT) SKIP_BECAUSE("built without OpenCL");
     expect_run(0, "mkdir icd && echo /none/libx.so >icd/x.icd");
     expect_run(0, "OCL_ICD_VENDORS=$PWD/icd $BIN/gantry devices 2>/dev/null");
@@ -158,8 +152,7 @@ static void devices_name_the_driver_that_is_lost(void **state) {
     expect_in_output("/icd/x.icd names /none/libx.so, which cannot be opened");
 }
 
-static void log_level_of_the_environment_shows_the_log(void **state) {
-    (void)state;
+TEST(log_level_of_the_environment_shows_the_log) {
     expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry devices --list 2>&1 >/dev/null");
     assert_string_equal(output, "");
     expect_run(
@@ -167,8 +160,7 @@ static void log_level_of_the_environment_shows_the_log(void **state) {
     expect_in_output("\n");
 }
 
-static void ops_tell_all_of_one_op(void **state) {
-    (void)state;
+TEST(ops_tell_all_of_one_op) {
     expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry ops MatMul");
     expect_in_output("MatMul(a, b) -> product\n");
     expect_in_output("    transpose_a: bool = false\n");
@@ -191,7 +183,7 @@ static void expect_json(const char *line) {
 }
 
 /* Standard output has one JSON value, and nothing else, whatever the command does. */
-static void every_command_speaks_json(void **state) {
+TEST(every_command_speaks_json) {
     static const char *const lines[] = {
         "devices",
         "doctor",
@@ -211,7 +203,6 @@ static void every_command_speaks_json(void **state) {
         "trace t.json",
         "bench --device cpu:0 --seconds 0.01",
         "tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.01 --dry-run"};
-    (void)state;
     expect_run(
         0,
         "printf '[{\"name\":\"Add\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]' >t.json");
@@ -240,8 +231,7 @@ static void every_command_speaks_json(void **state) {
 
 /* ---- installed texts ---- */
 
-static void manual_page_has_every_command_and_no_warning(void **state) {
-    (void)state;
+TEST(manual_page_has_every_command_and_no_warning) {
     expect_run(0, "$BIN/gantry __man >gantry.1; cmp gantry.1 $BIN/../share/man/man1/gantry.1");
     expect_run(
         0,
@@ -277,8 +267,7 @@ static const char completion_script[] =
     "_gantry\n"
     "echo \"${COMPREPLY[*]}\"\n";
 
-static void bash_completes_commands_options_and_values(void **state) {
-    (void)state;
+TEST(bash_completes_commands_options_and_values) {
     static const struct {
         const char *line, *candidates;
     } rows[] = {{"gantry dev", "devices\n"},
@@ -306,8 +295,7 @@ static void bash_completes_commands_options_and_values(void **state) {
     for (size_t i = 0; i < name_count; ++i) expect_in_output(names[i]);
 }
 
-static void other_shells_read_their_completions(void **state) {
-    (void)state;
+TEST(other_shells_read_their_completions) {
     static const char *const shells[] = {"zsh", "fish"};
     size_t found = 0;
     for (size_t i = 0; i < 2; ++i) {
@@ -329,8 +317,7 @@ static void other_shells_read_their_completions(void **state) {
 
 /* ---- the page ---- */
 
-static void page_has_a_section_for_every_command(void **state) {
-    (void)state;
+TEST(page_has_a_section_for_every_command) {
     for (size_t i = 0; i < name_count; ++i) {
         char line[256];
         if (strcmp(names[i], "help") == 0 || strcmp(names[i], "version") == 0)
@@ -341,8 +328,7 @@ static void page_has_a_section_for_every_command(void **state) {
 }
 
 /* A section of the page is a command's, and shows a session. */
-static void page_has_no_section_without_a_command(void **state) {
-    (void)state;
+TEST(page_has_no_section_without_a_command) {
     expect_run(
         0,
         "awk '/^## / { if (name && !shown) print name \" has no session\"; name = $2; shown = 0 } "
@@ -352,8 +338,7 @@ static void page_has_no_section_without_a_command(void **state) {
                   "); do $BIN/gantry help $name >/dev/null || exit 1; done");
 }
 
-static void page_has_the_table_of_exit_codes(void **state) {
-    (void)state;
+TEST(page_has_the_table_of_exit_codes) {
     expect_run(0,
                "$BIN/gantry __exit_codes >codes; "
                "sed -n '/^| exit code /,/^$/p' " GANTRY_COMMAND_PAGE " | grep . | diff - codes");
@@ -370,25 +355,7 @@ int main(void) {
         (void)fprintf(stderr, "gantry --help lists no commands\n%s", output);
         return 1;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_command_explains_itself),
-        cmocka_unit_test(help_fits_into_eighty_columns),
-        cmocka_unit_test(wrong_words_are_refused_with_what_is_accepted),
-        cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
-        cmocka_unit_test(colours_are_for_terminals),
-        cmocka_unit_test(lists_have_one_name_a_line),
-        cmocka_unit_test(devices_name_the_driver_that_is_lost),
-        cmocka_unit_test(log_level_of_the_environment_shows_the_log),
-        cmocka_unit_test(ops_tell_all_of_one_op),
-        cmocka_unit_test(every_command_speaks_json),
-        cmocka_unit_test(manual_page_has_every_command_and_no_warning),
-        cmocka_unit_test(bash_completes_commands_options_and_values),
-        cmocka_unit_test(other_shells_read_their_completions),
-        cmocka_unit_test(page_has_a_section_for_every_command),
-        cmocka_unit_test(page_has_no_section_without_a_command),
-        cmocka_unit_test(page_has_the_table_of_exit_codes),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #define MOST_BYTES 4096
 
@@ -137,8 +138,7 @@ static bool has_zlib(void) {
 
 /* ---- directions ---- */
 
-static void every_direction_keeps_names_types_and_bytes(void **state) {
-    (void)state;
+TEST(every_direction_keeps_names_types_and_bytes) {
     write_three_tensors();
     expect_run(
         0, "$BIN/gantry convert three.safetensors a.safetensors"); /* as the library lays it out */
@@ -170,8 +170,7 @@ static void every_direction_keeps_names_types_and_bytes(void **state) {
     expect_no_output("refused");
 }
 
-static void python_reads_and_unpacks_what_is_written(void **state) {
-    (void)state;
+TEST(python_reads_and_unpacks_what_is_written) {
     if (run("python3 -c 'import zipfile'") != 0) SKIP_BECAUSE("no python3 here");
     /* long enough for codes of its own */
     expect_run(
@@ -201,8 +200,7 @@ static void python_reads_and_unpacks_what_is_written(void **state) {
     }
 }
 
-static void compressed_archives_are_read(void **state) {
-    (void)state;
+TEST(compressed_archives_are_read) {
     SKIP_WITHOUT_ZLIB();
     expect_in_output("a                                 float32    [64]  256 bytes");
     expect_run(0, "$BIN/gantry convert z.npz z.npy && test $(wc -c <z.npy) = 384");
@@ -216,8 +214,7 @@ static void compressed_archives_are_read(void **state) {
     "((h % n).ljust(117) + chr(10)).encode(); "
 
 /* The file has a hole, so it takes little of the disk, and only its entries are read. */
-static void entries_beyond_4_gib_are_read(void **state) {
-    (void)state;
+TEST(entries_beyond_4_gib_are_read) {
     if (run("python3 -c 'import zipfile'") != 0) SKIP_BECAUSE("no python3 here");
     if (run("%s",
             "python3 -c 'import zipfile; " NPY
@@ -232,8 +229,7 @@ static void entries_beyond_4_gib_are_read(void **state) {
     expect_run(0, "rm far.npz");
 }
 
-static void tensors_of_more_than_4_gib_are_written(void **state) {
-    (void)state;
+TEST(tensors_of_more_than_4_gib_are_written) {
     if (!getenv("GANTRY_TEST_LARGE_FILES"))
         SKIP_BECAUSE("GANTRY_TEST_LARGE_FILES=1 writes 9 GiB, and takes 5 GiB of memory");
     expect_run(0, "python3 -c '" NPY
@@ -251,8 +247,7 @@ static void tensors_of_more_than_4_gib_are_written(void **state) {
 
 /* ---- types and texts ---- */
 
-static void types_that_a_format_lacks_are_named(void **state) {
-    (void)state;
+TEST(types_that_a_format_lacks_are_named) {
     used = 0;
     static const char header[] =
         "{\"w\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}}";
@@ -280,8 +275,7 @@ static void types_that_a_format_lacks_are_named(void **state) {
     expect_in_output("F8_E8M0");
 }
 
-static void texts_stay_where_there_is_a_place_for_them(void **state) {
-    (void)state;
+TEST(texts_stay_where_there_is_a_place_for_them) {
     write_safetensors("t.safetensors",
                       "{\"__metadata__\":{\"epoch\":\"3\"},\"w\":{\"dtype\":\"U8\",\"shape\":[2],"
                       "\"data_offsets\":[0,2]}}",
@@ -295,8 +289,7 @@ static void texts_stay_where_there_is_a_place_for_them(void **state) {
 
 /* ---- hostile files ---- */
 
-static void hostile_archives_are_refused(void **state) {
-    (void)state;
+TEST(hostile_archives_are_refused) {
     static const zip_case_t cases[] = {
         {.name = "a.npy", .crc = 1, .why = "its checksum is wrong"},
         {.name = "a.npy", .is_overlap = true, .why = "overlaps another one"},
@@ -340,8 +333,7 @@ static void hostile_archives_are_refused(void **state) {
 }
 
 /* No cut and no flipped bit of a sound archive crashes the program or leaves a file behind. */
-static void damaged_archives_never_crash(void **state) {
-    (void)state;
+TEST(damaged_archives_never_crash) {
     const zip_case_t sound = {.name = "a.npy"};
     make_zip(&sound);
     const size_t whole = used;
@@ -359,8 +351,7 @@ static void damaged_archives_never_crash(void **state) {
     expect_no_output("damage");
 }
 
-static void hostile_tensors_are_refused(void **state) {
-    (void)state;
+TEST(hostile_tensors_are_refused) {
     static const struct {
         const char *header, *why;
         size_t data;
@@ -395,8 +386,7 @@ static void hostile_tensors_are_refused(void **state) {
 
 /* ---- failures of the system ---- */
 
-static void nothing_half_written_is_left(void **state) {
-    (void)state;
+TEST(nothing_half_written_is_left) {
     write_three_tensors();
     expect_run(0, "$BIN/gantry convert three.safetensors big.npz && cp big.npz old.npz");
     static const char *const formats[] = {"npz", "safetensors", "npy --tensor dense/kernel"};
@@ -428,20 +418,7 @@ static void nothing_half_written_is_left(void **state) {
 
 int main(void) {
     if (open_folder() != 0) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_direction_keeps_names_types_and_bytes),
-        cmocka_unit_test(python_reads_and_unpacks_what_is_written),
-        cmocka_unit_test(compressed_archives_are_read),
-        cmocka_unit_test(entries_beyond_4_gib_are_read),
-        cmocka_unit_test(tensors_of_more_than_4_gib_are_written),
-        cmocka_unit_test(types_that_a_format_lacks_are_named),
-        cmocka_unit_test(texts_stay_where_there_is_a_place_for_them),
-        cmocka_unit_test(hostile_archives_are_refused),
-        cmocka_unit_test(damaged_archives_never_crash),
-        cmocka_unit_test(hostile_tensors_are_refused),
-        cmocka_unit_test(nothing_half_written_is_left),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

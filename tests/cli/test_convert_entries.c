@@ -14,6 +14,7 @@
 #include <fcntl.h>
 
 #include "cli_case.h"
+#include "test.h"
 
 #define GIB ((uint64_t)1 << 30)
 /* of address space: less than any of the large files */
@@ -171,8 +172,7 @@ static void expect_small(int code, const char *line) {
     if (got != code) fail_msg("%s: exit %d, not %d\n%s", line, got, code, output);
 }
 
-static void a_safetensors_file_of_65_gb_is_listed_and_one_tensor_taken(void **state) {
-    (void)state;
+TEST(a_safetensors_file_of_65_gb_is_listed_and_one_tensor_taken) {
     static const char header[] =
         "{\"big\":{\"dtype\":\"U8\",\"shape\":[60000000000],\"data_offsets\":[0,60000000000]},"
         "\"mid\":{\"dtype\":\"U8\",\"shape\":[5,1000000000],"
@@ -195,8 +195,7 @@ static void a_safetensors_file_of_65_gb_is_listed_and_one_tensor_taken(void **st
     expect_run(0, "rm huge.safetensors");
 }
 
-static void a_large_npy_file_is_listed(void **state) {
-    (void)state;
+TEST(a_large_npy_file_is_listed) {
     char header[128];
     out_t out = create("huge.npy");
     put_bytes(&out, header, npy_header("'|u1'", 20 * GIB, header));
@@ -207,8 +206,7 @@ static void a_large_npy_file_is_listed(void **state) {
     expect_run(0, "rm huge.npy");
 }
 
-static void a_large_npz_file_is_listed_and_one_tensor_taken(void **state) {
-    (void)state;
+TEST(a_large_npz_file_is_listed_and_one_tensor_taken) {
     const entry_t entries[] = {
         npy_entry("big.npy", "'|u1'", 20 * GIB, 20 * GIB, ""),
         npy_entry("small.npy", "'|u1'", 4, 0, "abcd"),
@@ -224,8 +222,7 @@ static void a_large_npz_file_is_listed_and_one_tensor_taken(void **state) {
 
 /* ---- entries that cannot be read ---- */
 
-static void unreadable_entries_of_an_archive_hide_no_others(void **state) {
-    (void)state;
+TEST(unreadable_entries_of_an_archive_hide_no_others) {
     entry_t entries[] = {
         {.name = "README", .bytes = "text", .size = 4},
         {.name = "docs/", .size = 0},
@@ -270,8 +267,7 @@ static void unreadable_entries_of_an_archive_hide_no_others(void **state) {
     expect_in_output("skipped.npz: 1 tensor\n  good ");
 }
 
-static void unreadable_tensors_of_a_checkpoint_hide_no_others(void **state) {
-    (void)state;
+TEST(unreadable_tensors_of_a_checkpoint_hide_no_others) {
     static const char header[] =
         "{\"f8\":{\"dtype\":\"F8_E8M0\",\"shape\":[4],\"data_offsets\":[0,4]},"
         "\"good\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}";
@@ -297,8 +293,7 @@ static void unreadable_tensors_of_a_checkpoint_hide_no_others(void **state) {
 
 /* ---- files that are something else ---- */
 
-static void pointers_and_pages_are_named(void **state) {
-    (void)state;
+TEST(pointers_and_pages_are_named) {
     static const char *const names[] = {"x.safetensors", "x.npz", "x.npy"};
     for (size_t i = 0; i < 3; ++i) {
         char line[128];
@@ -320,8 +315,7 @@ static void pointers_and_pages_are_named(void **state) {
 #define GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03"
 
 /* Each is named, whatever its extension promises. */
-static void files_of_other_formats_are_named(void **state) {
-    (void)state;
+TEST(files_of_other_formats_are_named) {
     static const struct {
         const char *bytes;
         size_t size, place; /* of the bytes in the file */
@@ -376,8 +370,7 @@ static void files_of_other_formats_are_named(void **state) {
 }
 
 /* Headers whose lengths look like the beginning of another format. */
-static void safetensors_are_no_other_format(void **state) {
-    (void)state;
+TEST(safetensors_are_no_other_format) {
     static const uint64_t lengths[] = {0x8b1f, 0x020280, 0x120108, 0x685a42, 0x0280};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
         static const char header[] =
@@ -398,8 +391,7 @@ static void safetensors_are_no_other_format(void **state) {
     }
 }
 
-static void archives_of_others_are_named(void **state) {
-    (void)state;
+TEST(archives_of_others_are_named) {
     const entry_t torch[] = {{.name = "archive/data.pkl", .bytes = "\x80\2", .size = 2},
                              {.name = "archive/data/0", .bytes = "1234", .size = 4}};
     const entry_t keras[] = {{.name = "config.json", .bytes = "{}", .size = 2},
@@ -418,8 +410,7 @@ static void archives_of_others_are_named(void **state) {
     expect_run(1, "test -e out.npz");
 }
 
-static void damaged_files_are_named_by_their_format(void **state) {
-    (void)state;
+TEST(damaged_files_are_named_by_their_format) {
     static const struct {
         const char *name, *bytes, *why;
     } cases[] = {
@@ -446,19 +437,7 @@ static void damaged_files_are_named_by_their_format(void **state) {
 
 int main(void) {
     if (open_folder() != 0) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_safetensors_file_of_65_gb_is_listed_and_one_tensor_taken),
-        cmocka_unit_test(a_large_npy_file_is_listed),
-        cmocka_unit_test(a_large_npz_file_is_listed_and_one_tensor_taken),
-        cmocka_unit_test(unreadable_entries_of_an_archive_hide_no_others),
-        cmocka_unit_test(unreadable_tensors_of_a_checkpoint_hide_no_others),
-        cmocka_unit_test(pointers_and_pages_are_named),
-        cmocka_unit_test(files_of_other_formats_are_named),
-        cmocka_unit_test(safetensors_are_no_other_format),
-        cmocka_unit_test(archives_of_others_are_named),
-        cmocka_unit_test(damaged_files_are_named_by_their_format),
-    };
-    const int result = cmocka_run_group_tests(tests, NULL, NULL);
+    const int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <cjson/cJSON.h>
 
@@ -31,8 +32,7 @@ static void expect_not_in_output(const char *text) {
 
 /* ---- devices that compute ---- */
 
-static void two_gpus_pass(void **state) {
-    (void)state;
+TEST(two_gpus_pass) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, TWO DOCTOR "--strict --require 2,opencl");
     expect_in_output("passed        cpu:0 computes: Add, MatMul and Sum are right on ");
@@ -43,8 +43,7 @@ static void two_gpus_pass(void **state) {
     expect_in_output("passed        required: 1 OpenCL device: 2 compute right");
 }
 
-static void missing_gpu_fails_and_json_says_so(void **state) {
-    (void)state;
+TEST(missing_gpu_fails_and_json_says_so) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(1, TWO "GANTRY_VISIBLE_DEVICES=0 " DOCTOR "--require 2 --json 2>/dev/null");
     cJSON *all = cJSON_Parse(output);
@@ -69,8 +68,7 @@ static void missing_gpu_fails_and_json_says_so(void **state) {
     cJSON_Delete(all);
 }
 
-static void processor_is_no_gpu_until_it_is_presented(void **state) {
-    (void)state;
+TEST(processor_is_no_gpu_until_it_is_presented) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(1, "POCL_DEVICES=pthread " DOCTOR "--strict");
     expect_in_output("not possible  opencl:0 is a GPU: ");
@@ -80,8 +78,7 @@ static void processor_is_no_gpu_until_it_is_presented(void **state) {
 }
 
 /* The states and names of checks; the rest of a line depends on the machine. */
-static void wrong_results_and_crashes_are_told_for_their_device(void **state) {
-    (void)state;
+TEST(wrong_results_and_crashes_are_told_for_their_device) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     if (run("test -e " GANTRY_TEST_MODULES "/opencl/rough_layer.so") != 0)
         SKIP_BECAUSE("no layer that gives a driver bad habits: it needs CL/cl_layer.h");
@@ -101,8 +98,7 @@ static void wrong_results_and_crashes_are_told_for_their_device(void **state) {
     expect_in_output("remedy: `gantry probe opencl:1` shows the driver's own messages");
 }
 
-static void card_that_counts_twice_is_told(void **state) {
-    (void)state;
+TEST(card_that_counts_twice_is_told) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     if (run("test -e " GANTRY_TEST_MODULES "/opencl/twin_layer.so") != 0)
         SKIP_BECAUSE("no layer that shows one card twice: it needs CL/cl_layer.h");
@@ -115,8 +111,7 @@ static void card_that_counts_twice_is_told(void **state) {
     expect_in_output("remedy: export GANTRY_VISIBLE_DEVICES=^opencl:1");
 }
 
-static void driver_that_crashes_at_its_opening_is_told(void **state) {
-    (void)state;
+TEST(driver_that_crashes_at_its_opening_is_told) {
     if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
         SKIP_BECAUSE("no backend whose driver crashes");
 #define CRASHING                                                                                              \
@@ -139,8 +134,7 @@ static void driver_that_crashes_at_its_opening_is_told(void **state) {
 
 /* ---- backends and settings ---- */
 
-static void folder_without_drivers_is_named(void **state) {
-    (void)state;
+TEST(folder_without_drivers_is_named) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "mkdir -p none && OCL_ICD_VENDORS=$PWD/none " DOCTOR);
     expect_in_output("failed        opencl backend: no OpenCL platform: OCL_ICD_VENDORS is \"");
@@ -158,8 +152,7 @@ static void folder_without_drivers_is_named(void **state) {
     expect_in_output("failed        required: 1 OpenCL device: 0 compute right");
 }
 
-static void backends_that_are_left_out_are_told(void **state) {
-    (void)state;
+TEST(backends_that_are_left_out_are_told) {
     expect_run(0, "GANTRY_BACKENDS=cpu " DOCTOR);
     if (has_opencl) {
         expect_in_output(
@@ -185,8 +178,7 @@ static void backends_that_are_left_out_are_told(void **state) {
     expect_in_output("gpu, opencl, cuda, or a number of GPUs from 1 to 1024");
 }
 
-static void module_that_is_missing_is_told(void **state) {
-    (void)state;
+TEST(module_that_is_missing_is_told) {
     if (!GANTRY_TEST_OPENCL_IS_BUILT) SKIP_BECAUSE("built without OpenCL");
     if (run("mkdir -p alone && cp $BIN/../lib/libgantry.so* alone/") != 0)
         SKIP_BECAUSE("the library is linked into the program");
@@ -197,8 +189,7 @@ static void module_that_is_missing_is_told(void **state) {
     expect_in_output("remedy: install Gantry again (cmake --install)");
 }
 
-static void folders_that_cannot_be_written_are_named(void **state) {
-    (void)state;
+TEST(folders_that_cannot_be_written_are_named) {
     expect_run(
         0,
         "GANTRY_BACKENDS=cpu XDG_CACHE_HOME=/proc/none GANTRY_TUNING_FILE=/etc/passwd/x " DOCTOR);
@@ -224,8 +215,7 @@ static void folders_that_cannot_be_written_are_named(void **state) {
 
 /* ---- NVIDIA's driver: the stand-in ---- */
 
-static void cards_and_their_libraries_pass(void **state) {
-    (void)state;
+TEST(cards_and_their_libraries_pass) {
     if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
     expect_run(0, CUDA NVRTC DOCTOR "--require cuda --strict");
     expect_in_output("passed        cuda backend: 1 device, ");
@@ -241,8 +231,7 @@ static void cards_and_their_libraries_pass(void **state) {
     expect_not_in_output("NCCL");
 }
 
-static void faults_of_cards_are_told_with_their_remedies(void **state) {
-    (void)state;
+TEST(faults_of_cards_are_told_with_their_remedies) {
     if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
     expect_run(
         1, CUDA "GANTRY_CUDA_NVRTC=/none GANTRY_CUDA_CUBLAS=/none GANTRY_CUDA_NVML=/none " DOCTOR);
@@ -266,8 +255,7 @@ static void faults_of_cards_are_told_with_their_remedies(void **state) {
     expect_in_output("remedy: unset CUDA_VISIBLE_DEVICES, or name a card of nvidia-smi -L");
 }
 
-static void card_of_two_drivers_is_told_once(void **state) {
-    (void)state;
+TEST(card_of_two_drivers_is_told_once) {
     if (!has_cuda || access(GANTRY_TEST_MODULES "/cuda/standin_opencl.so", R_OK) != 0)
         SKIP_BECAUSE("no stand-in for NVIDIA's two drivers here");
     expect_run(0, TWO_DRIVERS DOCTOR "--require gpu,opencl,cuda");
@@ -291,8 +279,7 @@ static void card_of_two_drivers_is_told_once(void **state) {
     "/sys/bus/pci/devices/0000:01:00.0/class && "                    \
     "echo " vendor " >" machine "/sys/bus/pci/devices/0000:01:00.0/vendor"
 
-static void card_without_node_is_told(void **state) {
-    (void)state;
+TEST(card_without_node_is_told) {
     expect_run(0, CARD("nvidia", "0x10de") " && " MACHINE("nvidia") DOCTOR);
     expect_in_output("failed        NVIDIA device nodes: the machine has an NVIDIA card, but");
     expect_in_output("then sudo modprobe nvidia");
@@ -308,8 +295,7 @@ static void card_without_node_is_told(void **state) {
     expect_in_output("passed        render nodes: 1 of them, and each opens");
 }
 
-static void node_of_another_group_is_told(void **state) {
-    (void)state;
+TEST(node_of_another_group_is_told) {
     const char *nobody = "";
     if (geteuid() == 0) {
         nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
@@ -333,8 +319,7 @@ static void node_of_another_group_is_told(void **state) {
     expect_in_output("remedy: sudo usermod -aG daemon $USER, then log in again");
 }
 
-static void library_without_icd_file_is_told(void **state) {
-    (void)state;
+TEST(library_without_icd_file_is_told) {
     expect_run(
         0,
         "mkdir -p icd/usr/lib/x86_64-linux-gnu icd/etc/OpenCL/vendors && touch icd/usr/lib/x86_64-linux-gnu/libnvidia-opencl.so.1 && "
@@ -357,25 +342,7 @@ int main(void) {
     if (open_folder() != 0 || setenv("CARDS", GANTRY_TEST_MODULES "/cuda", 1) != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
     has_cuda = has_opencl && access(GANTRY_TEST_MODULES "/cuda/standin_libcuda.so", R_OK) == 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_gpus_pass),
-        cmocka_unit_test(missing_gpu_fails_and_json_says_so),
-        cmocka_unit_test(processor_is_no_gpu_until_it_is_presented),
-        cmocka_unit_test(wrong_results_and_crashes_are_told_for_their_device),
-        cmocka_unit_test(card_that_counts_twice_is_told),
-        cmocka_unit_test(driver_that_crashes_at_its_opening_is_told),
-        cmocka_unit_test(folder_without_drivers_is_named),
-        cmocka_unit_test(backends_that_are_left_out_are_told),
-        cmocka_unit_test(module_that_is_missing_is_told),
-        cmocka_unit_test(folders_that_cannot_be_written_are_named),
-        cmocka_unit_test(cards_and_their_libraries_pass),
-        cmocka_unit_test(faults_of_cards_are_told_with_their_remedies),
-        cmocka_unit_test(card_of_two_drivers_is_told_once),
-        cmocka_unit_test(card_without_node_is_told),
-        cmocka_unit_test(node_of_another_group_is_told),
-        cmocka_unit_test(library_without_icd_file_is_told),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 
 #include "cli_case.h"
+#include "test.h"
 
 #define DOCTOR "$BIN/gantry doctor "
 #define NO_CACHE "GANTRY_KERNEL_CACHE= "
@@ -40,8 +41,7 @@ static void expect_not_in_output(const char *text) {
 
 /* ---- checks above ---- */
 
-static void remedies_of_wishes_name_what_there_is(void **state) {
-    (void)state;
+TEST(remedies_of_wishes_name_what_there_is) {
     expect_run(1, CPU BARE DOCTOR "--require cuda");
     expect_in_output("failed        required: 1 CUDA device: 0 compute right");
     expect_not_in_output("mend the checks above");
@@ -82,8 +82,7 @@ static void expect_cuda_reason(const char *reason) {
     expect_in_output(reason);
 }
 
-static void wrong_and_incomplete_drivers_are_named(void **state) {
-    (void)state;
+TEST(wrong_and_incomplete_drivers_are_named) {
     if (run("%s", "GANTRY_BACKENDS=cpu,cuda " NO_CACHE
                   "$BIN/gantry devices | grep 'no NVIDIA driver'") != 0)
         SKIP_BECAUSE("this machine has NVIDIA's driver, or this build no CUDA backend");
@@ -103,8 +102,7 @@ static void wrong_and_incomplete_drivers_are_named(void **state) {
 
 /* ---- drivers that call exit ---- */
 
-static void a_driver_that_calls_exit_does_not_end_the_doctor(void **state) {
-    (void)state;
+TEST(a_driver_that_calls_exit_does_not_end_the_doctor) {
     if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
         SKIP_BECAUSE("no backend whose driver ends the process");
 #define EXITING                                                                                                \
@@ -121,8 +119,7 @@ static void a_driver_that_calls_exit_does_not_end_the_doctor(void **state) {
     expect_in_output("passed        cpu:0 computes: ");
 }
 
-static void what_a_driver_prints_is_no_output(void **state) {
-    (void)state;
+TEST(what_a_driver_prints_is_no_output) {
     if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
         SKIP_BECAUSE("no backend whose driver prints");
     static const char *const ways[] = {"print", "print-late"};
@@ -143,8 +140,7 @@ static void what_a_driver_prints_is_no_output(void **state) {
 }
 
 /* exit(0) looks like success; libraries beside the driver are opened later than it. */
-static void exits_of_nvidias_libraries_are_told(void **state) {
-    (void)state;
+TEST(exits_of_nvidias_libraries_are_told) {
     if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
     static const char *const calls[] = {"cuInit", "cuDeviceGetName", "nvmlInit_v2", "nvrtcVersion"};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
@@ -163,8 +159,7 @@ static void exits_of_nvidias_libraries_are_told(void **state) {
 
 /* ---- NVRTC of pip ---- */
 
-static void nvrtc_of_python_outside_an_environment_is_found(void **state) {
-    (void)state;
+TEST(nvrtc_of_python_outside_an_environment_is_found) {
     if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
     if (run("ldconfig -p 2>/dev/null | grep libnvrtc.so.12") == 0)
         SKIP_BECAUSE("the loader finds NVRTC 12 itself");
@@ -186,8 +181,7 @@ static void nvrtc_of_python_outside_an_environment_is_found(void **state) {
 
 /* ---- OpenCL's variables ---- */
 
-static void files_of_drivers_are_found_by_the_loaders_rules(void **state) {
-    (void)state;
+TEST(files_of_drivers_are_found_by_the_loaders_rules) {
     expect_run(0,
                "mkdir -p icd/usr/lib/x86_64-linux-gnu icd/etc/OpenCL/vendors && "
                "touch icd/usr/lib/x86_64-linux-gnu/libpocl.so.2 && "
@@ -213,8 +207,7 @@ static void expect_listed(const char *variable, const char *name, const char *wh
 }
 
 /* Each kind of file that a list may name by mistake. */
-static void what_a_list_names_and_the_loader_cannot_use_is_named(void **state) {
-    (void)state;
+TEST(what_a_list_names_and_the_loader_cannot_use_is_named) {
     static const char *const variables[] = {"OPENCL_LAYERS", "OCL_ICD_FILENAMES"};
     static const char *const whats[] = {"is no OpenCL layer: it has no function clInitLayer",
                                         "is no OpenCL driver: it has no function clGetExtension"};
@@ -250,8 +243,7 @@ static void what_a_list_names_and_the_loader_cannot_use_is_named(void **state) {
 }
 
 /* No .icd file has named these drivers, so that none can be removed. */
-static void a_wrong_file_of_ocl_icd_vendors_is_the_variables_fault(void **state) {
-    (void)state;
+TEST(a_wrong_file_of_ocl_icd_vendors_is_the_variables_fault) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     static const char *const names[] = {"$PWD/empty.so", "libm.so.6"};
     for (size_t i = 0; i < 2; ++i) {
@@ -267,8 +259,7 @@ static void a_wrong_file_of_ocl_icd_vendors_is_the_variables_fault(void **state)
 }
 
 /* Nothing that is installed helps while a variable names another file. */
-static void a_variable_that_names_a_wrong_library_is_the_remedy(void **state) {
-    (void)state;
+TEST(a_variable_that_names_a_wrong_library_is_the_remedy) {
     expect_run(0, ": >module.so && GANTRY_BACKEND_PATH=$PWD/module.so " CPU DOCTOR);
     expect_in_output("module.so cannot be opened: ");
     expect_in_output("or correct GANTRY_BACKEND_PATH if it is set");
@@ -287,8 +278,7 @@ static void a_variable_that_names_a_wrong_library_is_the_remedy(void **state) {
 
 /* ---- install again ---- */
 
-static void the_processor_has_no_driver_to_install(void **state) {
-    (void)state;
+TEST(the_processor_has_no_driver_to_install) {
     expect_run(1, "GANTRY_MEMORY_LIMIT=CPU:0=4096 " CPU DOCTOR);
     expect_in_output("failed        cpu:0 computes: OOM when allocating");
     expect_in_output("remedy: free memory of this device");
@@ -301,8 +291,7 @@ static void the_processor_has_no_driver_to_install(void **state) {
     expect_in_output("remedy: mend NVRTC, which a check above names");
 }
 
-static void limit_of_sizes_does_not_end_the_doctor(void **state) {
-    (void)state;
+TEST(limit_of_sizes_does_not_end_the_doctor) {
     (void)run(
         "mkdir -p limited && (ulimit -f 0; HOME=$PWD/limited XDG_CACHE_HOME= GANTRY_BACKENDS=cpu " DOCTOR
         ")");
@@ -315,21 +304,7 @@ int main(void) {
     if (open_folder() != 0 || setenv("CARDS", GANTRY_TEST_MODULES "/cuda", 1) != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
     has_cuda = has_opencl && access(GANTRY_TEST_MODULES "/cuda/standin_libcuda.so", R_OK) == 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remedies_of_wishes_name_what_there_is),
-        cmocka_unit_test(wrong_and_incomplete_drivers_are_named),
-        cmocka_unit_test(a_driver_that_calls_exit_does_not_end_the_doctor),
-        cmocka_unit_test(what_a_driver_prints_is_no_output),
-        cmocka_unit_test(limit_of_sizes_does_not_end_the_doctor),
-        cmocka_unit_test(exits_of_nvidias_libraries_are_told),
-        cmocka_unit_test(nvrtc_of_python_outside_an_environment_is_found),
-        cmocka_unit_test(files_of_drivers_are_found_by_the_loaders_rules),
-        cmocka_unit_test(what_a_list_names_and_the_loader_cannot_use_is_named),
-        cmocka_unit_test(a_wrong_file_of_ocl_icd_vendors_is_the_variables_fault),
-        cmocka_unit_test(a_variable_that_names_a_wrong_library_is_the_remedy),
-        cmocka_unit_test(the_processor_has_no_driver_to_install),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }

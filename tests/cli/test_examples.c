@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "cli_case.h"
+#include "test.h"
 
 static bool has_opencl;
 
@@ -66,8 +67,7 @@ static double last_loss(void) {
 static const char classify[] =
     "printf 'flour, bread, salt, dough, oven, bread, flour, butter\\nship sea sail harbour anchor wave ship sea\\n' | $BIN/text_classifier --load model --classify";
 
-static void classifier_learns_saves_and_classifies(void **state) {
-    (void)state;
+TEST(classifier_learns_saves_and_classifies) {
     write_topics();
     expect_run(0, "$BIN/text_classifier --device CPU:0 --epochs " CLASSIFIER_EPOCHS
                   " --batch 8 --save model water=water kitchen=kitchen");
@@ -87,8 +87,7 @@ static void classifier_learns_saves_and_classifies(void **state) {
 }
 
 /* A shell starts background programs with SIGINT ignored; the handler is set all the same. */
-static void classifier_saves_at_an_interrupt_and_goes_on(void **state) {
-    (void)state;
+TEST(classifier_saves_at_an_interrupt_and_goes_on) {
     write_topics();
     expect_run(
         130,
@@ -103,8 +102,7 @@ static void classifier_saves_at_an_interrupt_and_goes_on(void **state) {
     expect_run(0, "! test -f halves/model.safetensors");
 }
 
-static void classifier_refuses_a_file_that_is_not_its_model(void **state) {
-    (void)state;
+TEST(classifier_refuses_a_file_that_is_not_its_model) {
     expect_run(1, "$BIN/text_classifier --load missing --classify </dev/null");
     expect_in_output("missing/model.safetensors");
     expect_run(0, "mkdir cut && head -c 1000 model/model.safetensors >cut/model.safetensors");
@@ -113,8 +111,7 @@ static void classifier_refuses_a_file_that_is_not_its_model(void **state) {
 }
 
 /* The batches are split, but the training is the same: losses agree but for rounding. */
-static void classifier_trains_alike_on_two_virtual_devices(void **state) {
-    (void)state;
+TEST(classifier_trains_alike_on_two_virtual_devices) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
 #define REPLICA_EPOCHS FEWER_FOR_SANITIZERS("4", "1")
     write_topics();
@@ -140,8 +137,7 @@ static void classifier_trains_alike_on_two_virtual_devices(void **state) {
     }
 }
 
-static void classifier_names_what_is_wrong(void **state) {
-    (void)state;
+TEST(classifier_names_what_is_wrong) {
     static const char *const lines[] = {
         "$BIN/text_classifier --nonsense 1", "$BIN/text_classifier --epochs many",
         "$BIN/text_classifier --epochs", "$BIN/text_classifier --load model",
@@ -164,8 +160,7 @@ static void classifier_names_what_is_wrong(void **state) {
 }
 
 /* ctest and other callers take 77 for a skip. */
-static void classifier_without_texts_says_what_to_install(void **state) {
-    (void)state;
+TEST(classifier_without_texts_says_what_to_install) {
     expect_run(77, "$BIN/text_classifier --texts no/such/folder");
     expect_in_output("apt-get install fortunes fortunes-min");
     write_topics(); /* 60 texts each */
@@ -176,8 +171,7 @@ static void classifier_without_texts_says_what_to_install(void **state) {
     expect_in_output("120 texts of 2 topics");
 }
 
-static void classifier_learns_debians_fortunes(void **state) {
-    (void)state;
+TEST(classifier_learns_debians_fortunes) {
     if (run("$BIN/text_classifier --device CPU:0 --limit " FEWER_FOR_SANITIZERS(
             "6000 --epochs 3", "200 --epochs 1")) == 77)
         SKIP_BECAUSE("Debian's packages fortunes and fortunes-min are not installed");
@@ -235,8 +229,7 @@ static void write_digits_npy(const char *name, unsigned columns) {
 
 #define DIGITS_EPOCHS FEWER_FOR_SANITIZERS("8", "1")
 
-static void digits_are_learnt_saved_and_read_again(void **state) {
-    (void)state;
+TEST(digits_are_learnt_saved_and_read_again) {
     write_digits("digits", "");
     write_digits_npy("digits.npy", 65);
     expect_run(0,
@@ -256,8 +249,7 @@ static void digits_are_learnt_saved_and_read_again(void **state) {
     expect_in_output("3 seeds: mean ");
 }
 
-static void digits_train_on_one_and_two_devices(void **state) {
-    (void)state;
+TEST(digits_train_on_one_and_two_devices) {
     static const char *const lines[] = {
         "$BIN/digits --device CPU:0 --replicas 2 --batch 15 --epochs " DIGITS_EPOCHS " digits",
         "$BIN/digits --device GPU:0 --batch 16 --epochs " DIGITS_EPOCHS " digits",
@@ -270,8 +262,7 @@ static void digits_train_on_one_and_two_devices(void **state) {
     }
 }
 
-static void digits_names_what_is_wrong(void **state) {
-    (void)state;
+TEST(digits_names_what_is_wrong) {
     static const char *const rows[][2] = {
         {"1,2,3\n", "wrong:201: 3 numbers; 65 are accepted"},
         {"1,x,3\n", "wrong:201: \"x\" is no number"},
@@ -305,8 +296,7 @@ static void digits_names_what_is_wrong(void **state) {
 }
 
 /* Sanitizers read a part of the file. */
-static void digits_are_right_for_0_97_with_each_of_five_seeds(void **state) {
-    (void)state;
+TEST(digits_are_right_for_0_97_with_each_of_five_seeds) {
     if (access(GANTRY_DIGITS, R_OK) != 0)
         SKIP_BECAUSE("there is no " GANTRY_DIGITS ", which scripts/fetch-digits gets");
     if (IS_SANITIZED) {
@@ -343,8 +333,7 @@ static void expect_less_than(const char *text) {
     if (!IS_SANITIZED && !(loss < other)) fail_msg("loss %g; %s%g", loss, text, other);
 }
 
-static void transformer_learns_more_than_counts_and_writes_on(void **state) {
-    (void)state;
+TEST(transformer_learns_more_than_counts_and_writes_on) {
     static char first[4096];
     write_sentences();
     expect_run(
@@ -367,8 +356,7 @@ static void transformer_learns_more_than_counts_and_writes_on(void **state) {
     expect_in_output(FEWER_FOR_SANITIZERS("\nmother \n", "\nmothe"));
 }
 
-static void transformer_trains_alike_on_every_device(void **state) {
-    (void)state;
+TEST(transformer_trains_alike_on_every_device) {
     static const char *const devices[] = {"CPU:0", "CPU:0 --replicas 2", "GPU:0",
                                           "GPU:0 --replicas 2"};
     double losses[4];
@@ -387,8 +375,7 @@ static void transformer_trains_alike_on_every_device(void **state) {
     }
 }
 
-static void transformer_names_what_is_wrong(void **state) {
-    (void)state;
+TEST(transformer_names_what_is_wrong) {
     write_file("short", "a short text\n");
     expect_run(1, "$BIN/char_transformer short");
     expect_in_output("short has 13 characters; 1000 or more are needed");
@@ -406,8 +393,7 @@ static void transformer_names_what_is_wrong(void **state) {
     expect_in_output("usage: ");
 }
 
-static void transformer_learns_debians_fortunes(void **state) {
-    (void)state;
+TEST(transformer_learns_debians_fortunes) {
     if (run("$BIN/char_transformer --device CPU:0 --length 40 --steps " FEWER_FOR_SANITIZERS(
             "30", "2")) == 77)
         SKIP_BECAUSE("Debian's package fortunes is not installed");
@@ -421,8 +407,7 @@ static void expect_line_learnt(void) {
     assert_true(fabs(number_behind(" x + ") - 1.0) < 0.02);
 }
 
-static void keras_linear_logs_its_devices_and_learns(void **state) {
-    (void)state;
+TEST(keras_linear_logs_its_devices_and_learns) {
     expect_run(0, "GANTRY_OPENCL_LIBRARY=/nonexistent/libOpenCL.so $BIN/keras_linear --split 3");
     expect_in_output("device:CPU:2')");
     expect_line_learnt();
@@ -440,8 +425,7 @@ static void keras_linear_logs_its_devices_and_learns(void **state) {
 
 #define LOOP_EPOCHS FEWER_FOR_SANITIZERS("20", "3")
 
-static void custom_loop_trains_both_ways_alike(void **state) {
-    (void)state;
+TEST(custom_loop_trains_both_ways_alike) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     for (size_t i = 0; i < 2; ++i) {
         char line[128];
@@ -459,26 +443,7 @@ int main(void) {
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     if (open_folder() != 0) return 1;
     if (!find_opencl(2, &has_opencl)) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classifier_learns_saves_and_classifies),
-        cmocka_unit_test(classifier_saves_at_an_interrupt_and_goes_on),
-        cmocka_unit_test(classifier_refuses_a_file_that_is_not_its_model),
-        cmocka_unit_test(classifier_trains_alike_on_two_virtual_devices),
-        cmocka_unit_test(classifier_names_what_is_wrong),
-        cmocka_unit_test(classifier_without_texts_says_what_to_install),
-        cmocka_unit_test(classifier_learns_debians_fortunes),
-        cmocka_unit_test(digits_are_learnt_saved_and_read_again),
-        cmocka_unit_test(digits_train_on_one_and_two_devices),
-        cmocka_unit_test(digits_names_what_is_wrong),
-        cmocka_unit_test(digits_are_right_for_0_97_with_each_of_five_seeds),
-        cmocka_unit_test(transformer_learns_more_than_counts_and_writes_on),
-        cmocka_unit_test(transformer_trains_alike_on_every_device),
-        cmocka_unit_test(transformer_names_what_is_wrong),
-        cmocka_unit_test(transformer_learns_debians_fortunes),
-        cmocka_unit_test(keras_linear_logs_its_devices_and_learns),
-        cmocka_unit_test(custom_loop_trains_both_ways_alike),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

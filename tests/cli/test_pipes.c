@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #define WAIT "timeout 50 $BIN/gantry "
 
@@ -21,8 +22,7 @@ static void expect_refusals(const pipe_case_t *cases, size_t count) {
     }
 }
 
-static void files_of_the_library(void **state) {
-    (void)state;
+TEST(files_of_the_library) {
     static const pipe_case_t cases[] = {
         {"mkfifo pipe; GANTRY_BACKEND_PATH=$PWD/pipe " WAIT "devices", "it is a pipe", 0},
         {"GANTRY_TUNING_FILE=$PWD/pipe " WAIT "cache verify --tuning", "it is a pipe", 1},
@@ -37,8 +37,7 @@ static void files_of_the_library(void **state) {
     expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }
 
-static void files_of_drivers(void **state) {
-    (void)state;
+TEST(files_of_drivers) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     static const pipe_case_t cases[] = {
         {"mkdir v && mkfifo v/a.icd driver; OCL_ICD_VENDORS=$PWD/v " WAIT "devices",
@@ -53,12 +52,8 @@ static void files_of_drivers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_the_library),
-        cmocka_unit_test(files_of_drivers),
-    };
     if (open_folder() != 0 || !find_opencl(1, &has_opencl)) return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 
 #include "pocl_case.h"
+#include "test.h"
 
 /* An ld in the folder "wrong", made by a shell line. */
 #define SCRIPT(lines) "printf '#!/bin/sh\\n" lines "\\n' >wrong/ld; chmod 755 wrong/ld"
@@ -30,8 +31,7 @@ static void expect_linker_refused(const char *make, const char *path, const char
     expect_run(1, "ls trial | grep gantry");
 }
 
-static void linker_that_fails_refuses_the_device(void **state) {
-    (void)state;
+TEST(linker_that_fails_refuses_the_device) {
     static const char first[] = "PATH=$PWD/wrong:$PATH";
     static const struct {
         const char *make, *path, *why;
@@ -60,8 +60,7 @@ static void linker_that_fails_refuses_the_device(void **state) {
 }
 
 /* As Clang passes over them. */
-static void files_that_are_no_programs_are_passed_over(void **state) {
-    (void)state;
+TEST(files_that_are_no_programs_are_passed_over) {
     static const char *const files[] = {"mkdir wrong/ld", "ln -s none wrong/ld",
                                         "echo exit 1 >wrong/ld", "mkfifo -m 777 wrong/ld",
                                         "ln -s /dev/null wrong/ld"};
@@ -80,8 +79,7 @@ static void files_that_are_no_programs_are_passed_over(void **state) {
     expect_in_output("add on /device:GPU:0: 2, OK");
 }
 
-static void trials_that_were_killed_are_removed(void **state) {
-    (void)state;
+TEST(trials_that_were_killed_are_removed) {
     expect_run(0, FRESH
                "mkdir trial/gantry_link_abcdef trial/gantry_link_fedcba && "
                "touch trial/gantry_link_abcdef/in.o && "
@@ -92,8 +90,7 @@ static void trials_that_were_killed_are_removed(void **state) {
 }
 
 /* A trial removes old folders of other trials. */
-static void linker_that_linked_is_recorded(void **state) {
-    (void)state;
+TEST(linker_that_linked_is_recorded) {
     static const char old[] =
         "mkdir -p trial/gantry_link_abcdef; touch -d '1 hour ago' trial/gantry_link_abcdef; " TRIAL
         "$BIN/gantry devices; ls trial";
@@ -116,8 +113,7 @@ static void linker_that_linked_is_recorded(void **state) {
     expect_in_output("it wrote no library");
 }
 
-static void process_that_ignores_sigchld_is_refused(void **state) {
-    (void)state;
+TEST(process_that_ignores_sigchld_is_refused) {
     static const char reason[] =
         "cannot wait for it, because this process ignores the signal SIGCHLD";
     expect_run(0, FRESH TRIAL "env --ignore-signal=CHLD $BIN/gantry devices");
@@ -131,8 +127,7 @@ static void process_that_ignores_sigchld_is_refused(void **state) {
 }
 
 /* The linker of a cross compiler is not the one that Clang finds without PATH. */
-static void linker_of_a_cross_compiler_is_not_taken(void **state) {
-    (void)state;
+TEST(linker_of_a_cross_compiler_is_not_taken) {
     if (!is_here(
             "no mount over /usr",
             "mkdir -p cross/$(uname -m)-w64-mingw32/bin && cp /bin/true cross/$(uname -m)-w64-mingw32/bin/ld && "
@@ -144,8 +139,7 @@ static void linker_of_a_cross_compiler_is_not_taken(void **state) {
     expect_in_output("add on /device:CPU:0: 2, OK");
 }
 
-static void linker_that_is_missing_refuses_the_device(void **state) {
-    (void)state;
+TEST(linker_that_is_missing_refuses_the_device) {
     expect_run(0, "POCL_CACHE_DIR=$PWD/no_linker PATH=/nonexistent $BIN/gantry devices");
     expect_in_output(
         "PoCL links each kernel with the program ld, which is in no folder of PATH (\"/nonexistent\"): install binutils, or mend PATH");
@@ -155,8 +149,7 @@ static void linker_that_is_missing_refuses_the_device(void **state) {
     expect_in_output("PATH (not set)");
 }
 
-static void linker_without_its_libraries_refuses_the_device(void **state) {
-    (void)state;
+TEST(linker_without_its_libraries_refuses_the_device) {
     if (!has_mounts()) skip();
     if (!is_here("no GCC whose files can be hidden",
                  "test -d /usr/lib/gcc -a ! -d /usr/local/lib/gcc -a -x /usr/bin/ld"))
@@ -174,17 +167,7 @@ int main(int argc, char **argv) {
     if (open_folder() != 0) return 1;
     const int code = begin_pocl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linker_that_fails_refuses_the_device),
-        cmocka_unit_test(files_that_are_no_programs_are_passed_over),
-        cmocka_unit_test(trials_that_were_killed_are_removed),
-        cmocka_unit_test(linker_that_linked_is_recorded),
-        cmocka_unit_test(process_that_ignores_sigchld_is_refused),
-        cmocka_unit_test(linker_of_a_cross_compiler_is_not_taken),
-        cmocka_unit_test(linker_that_is_missing_refuses_the_device),
-        cmocka_unit_test(linker_without_its_libraries_refuses_the_device),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }

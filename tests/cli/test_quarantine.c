@@ -17,6 +17,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #define ABORTED (128 + 6)
 #define DEVICES "$BIN/gantry devices --json"
@@ -43,8 +44,7 @@ static int begin(void **state) {
     return run("rm -rf kernels driver && echo 1 >driver");
 }
 
-static void crash_of_the_trial_leaves_the_driver_out(void **state) {
-    (void)state;
+TEST(crash_of_the_trial_leaves_the_driver_out) {
     expect_run(ABORTED, CRASH);
     expect_run(0, CRASH);
     expect_in_output(
@@ -62,8 +62,7 @@ static void crash_of_the_trial_leaves_the_driver_out(void **state) {
     expect_no_files();
 }
 
-static void exit_of_the_trial_leaves_the_driver_out(void **state) {
-    (void)state;
+TEST(exit_of_the_trial_leaves_the_driver_out) {
     static const int codes[] = {0, 1, 2, 3, 7, 126, 127, 255};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i) {
         char line[128];
@@ -79,8 +78,7 @@ static void exit_of_the_trial_leaves_the_driver_out(void **state) {
     }
 }
 
-static void record_is_in_force_for_a_day(void **state) {
-    (void)state;
+TEST(record_is_in_force_for_a_day) {
     expect_run(ABORTED, CRASH);
     expect_run(0, CRASH);
     expect_run(0, "sed -i 2s/.*/$(($(date +%s) - 86000))/ kernels/drivers/crashing.crashed");
@@ -101,8 +99,7 @@ static void record_is_in_force_for_a_day(void **state) {
 }
 
 /* The signal ends the program, and then the process of its own, too. */
-static void interrupted_starts_leave_no_driver_out(void **state) {
-    (void)state;
+TEST(interrupted_starts_leave_no_driver_out) {
     static const int signals[] = {1, 2, 3, 9, 13, 15};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; ++i) {
         for (int times = 0; times < 4; ++times)
@@ -112,8 +109,7 @@ static void interrupted_starts_leave_no_driver_out(void **state) {
     }
 }
 
-static void ctrl_c_does_not_reach_the_trial(void **state) {
-    (void)state;
+TEST(ctrl_c_does_not_reach_the_trial) {
     for (int times = 0; times < 2; ++times) {
         (void)run("FAKE_CRASH=signal:9 " DEVICES);
         expect_run(0,
@@ -123,8 +119,7 @@ static void ctrl_c_does_not_reach_the_trial(void **state) {
     expect_no_files();
 }
 
-static void folder_of_others_keeps_no_record(void **state) {
-    (void)state;
+TEST(folder_of_others_keeps_no_record) {
     expect_run(0, "mkdir -p kernels/drivers && chmod 1777 kernels/drivers");
     for (int times = 0; times < 3; ++times) {
         expect_run(ABORTED, CRASH);
@@ -144,8 +139,7 @@ static void make_copy(void) {
         " printf '#!/bin/sh\ntouch %s/mark\n' $PWD >bin/gantry && chmod 755 bin/gantry");
 }
 
-static void command_that_others_may_write_is_not_started(void **state) {
-    (void)state;
+TEST(command_that_others_may_write_is_not_started) {
     static const char *const ways[] = {"chmod 777 bin/gantry", "chmod 777 bin",
                                        "chown 65534 bin/gantry"};
     make_copy();
@@ -163,8 +157,7 @@ static void command_that_others_may_write_is_not_started(void **state) {
 }
 
 /* As in a program that brings only the library. */
-static void driver_without_a_trial_is_said_to_be(void **state) {
-    (void)state;
+TEST(driver_without_a_trial_is_said_to_be) {
     make_copy();
     expect_run(0, "rm bin/gantry; GANTRY_LOG_LEVEL=warning " COPY DEVICES);
     expect_in_output("\"untried\": \"the gantry command is not next to '/tmp/");
@@ -179,8 +172,7 @@ static void driver_without_a_trial_is_said_to_be(void **state) {
     expect_no_files();
 }
 
-static void reason_for_no_trial_is_given(void **state) {
-    (void)state;
+TEST(reason_for_no_trial_is_given) {
     static const struct {
         const char *environment, *why;
     } cases[] = {
@@ -202,8 +194,7 @@ static void reason_for_no_trial_is_given(void **state) {
     if (strstr(output, "next to")) fail_msg("there is a trial:\n%s", output);
 }
 
-static void modules_that_others_may_write_are_not_opened(void **state) {
-    (void)state;
+TEST(modules_that_others_may_write_are_not_opened) {
     make_copy();
     expect_run(0, "unset GANTRY_BACKEND_PATH; " COPY DEVICES);
     expect_in_output("lib/gantry/libgantry_backend_crashing.so");
@@ -215,8 +206,7 @@ static void modules_that_others_may_write_are_not_opened(void **state) {
     expect_in_output("lib/gantry/libgantry_backend_crashing.so");
 }
 
-static void changed_file_is_another_driver(void **state) {
-    (void)state;
+TEST(changed_file_is_another_driver) {
     expect_run(ABORTED, CRASH);
     expect_run(0, CRASH);
     expect_in_output(LEFT_OUT);
@@ -227,8 +217,7 @@ static void changed_file_is_another_driver(void **state) {
     expect_no_files();
 }
 
-static void crashes_count_only_in_a_row(void **state) {
-    (void)state;
+TEST(crashes_count_only_in_a_row) {
     expect_run(ABORTED, CRASH);
     expect_usable(DEVICES);
     expect_no_files();
@@ -236,23 +225,20 @@ static void crashes_count_only_in_a_row(void **state) {
     expect_usable(DEVICES);
 }
 
-static void notes_of_living_processes_do_not_count(void **state) {
-    (void)state;
+TEST(notes_of_living_processes_do_not_count) {
     expect_usable("FAKE_CRASH=wait " DEVICES " >first & " AWAIT_NOTES("1") DEVICES
                   "; wait; cat first");
     expect_no_files();
 }
 
-static void killed_process_counts_once(void **state) {
-    (void)state;
+TEST(killed_process_counts_once) {
     expect_run(0, "FAKE_CRASH=hang " DEVICES " & " AWAIT_NOTES("1") "kill -9 $!; wait");
     expect_run(0, "test $(ls kernels/drivers | grep -c 'try$') = 1");
     expect_usable(DEVICES);
     expect_no_files();
 }
 
-static void processes_killed_in_crowds_leave_nothing_out(void **state) {
-    (void)state;
+TEST(processes_killed_in_crowds_leave_nothing_out) {
     for (int times = 0; times < 3; ++times) {
         expect_run(
             0,
@@ -266,8 +252,7 @@ static void processes_killed_in_crowds_leave_nothing_out(void **state) {
     expect_run(1, "ls kernels/drivers 2>/dev/null | grep -E 'try$|crashed'");
 }
 
-static void home_that_cannot_be_written_keeps_no_record(void **state) {
-    (void)state;
+TEST(home_that_cannot_be_written_keeps_no_record) {
     const char *user = "setpriv --reuid=65534 --regid=65534 --clear-groups";
     if (geteuid() != 0) user = "";
     if (run("%s test -x $BIN/gantry", user) != 0)
@@ -284,8 +269,7 @@ static void home_that_cannot_be_written_keeps_no_record(void **state) {
     expect_run(1, "ls -A home | grep .");
 }
 
-static void crashes_at_the_same_time_count_once(void **state) {
-    (void)state;
+TEST(crashes_at_the_same_time_count_once) {
     expect_run(0, "for i in 1 2 3; do FAKE_CRASH=hang " DEVICES
                   " & all=\"$all $!\"; done;" AWAIT_NOTES("3") "kill -9 $all; wait");
     expect_run(0, "test $(ls kernels/drivers | grep -c 'try$') = 3");
@@ -293,8 +277,7 @@ static void crashes_at_the_same_time_count_once(void **state) {
     expect_no_files();
 }
 
-static void without_quarantine_each_process_crashes(void **state) {
-    (void)state;
+TEST(without_quarantine_each_process_crashes) {
     for (int i = 0; i < 3; ++i) {
         expect_run(ABORTED, "GANTRY_DRIVER_QUARANTINE=0 " CRASH);
         expect_run(ABORTED, "GANTRY_KERNEL_CACHE= " CRASH);
@@ -304,15 +287,13 @@ static void without_quarantine_each_process_crashes(void **state) {
     expect_usable("GANTRY_KERNEL_CACHE=/proc/none " DEVICES);
 }
 
-static void bad_setting_names_variable_and_values(void **state) {
-    (void)state;
+TEST(bad_setting_names_variable_and_values) {
     assert_int_not_equal(run("GANTRY_DRIVER_QUARANTINE=perhaps " DEVICES), 0);
     expect_in_output("GANTRY_DRIVER_QUARANTINE");
     expect_in_output("perhaps");
 }
 
-static void damaged_records_are_no_crashes(void **state) {
-    (void)state;
+TEST(damaged_records_are_no_crashes) {
     expect_run(0,
                "mkdir -p kernels/drivers && cd kernels/drivers && : >crashing.1.try &&"
                " head -c 40 /dev/zero >crashing.2.try && touch -d @1 crashing.3.try.new &&"
@@ -324,8 +305,7 @@ static void damaged_records_are_no_crashes(void **state) {
 }
 
 /* In place of a record or of a note. A pipe would be waited for. */
-static void files_of_another_kind_are_no_crashes(void **state) {
-    (void)state;
+TEST(files_of_another_kind_are_no_crashes) {
     static const char *const makes[] = {"mkfifo",
                                         "mkdir",
                                         "ln -s none",
@@ -349,44 +329,19 @@ static void files_of_another_kind_are_no_crashes(void **state) {
     }
 }
 
-static void probe_tells_an_unknown_device(void **state) {
-    (void)state;
+TEST(probe_tells_an_unknown_device) {
     expect_run(0, "$BIN/gantry probe cpu:0");
     expect_run(0, "$BIN/gantry probe crashing"); /* a backend: nothing is opened */
     expect_run(3, "$BIN/gantry probe cpu:99");
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(crash_of_the_trial_leaves_the_driver_out, begin),
-        cmocka_unit_test_setup(exit_of_the_trial_leaves_the_driver_out, begin),
-        cmocka_unit_test_setup(record_is_in_force_for_a_day, begin),
-        cmocka_unit_test_setup(interrupted_starts_leave_no_driver_out, begin),
-        cmocka_unit_test_setup(ctrl_c_does_not_reach_the_trial, begin),
-        cmocka_unit_test_setup(folder_of_others_keeps_no_record, begin),
-        cmocka_unit_test_setup(command_that_others_may_write_is_not_started, begin),
-        cmocka_unit_test_setup(driver_without_a_trial_is_said_to_be, begin),
-        cmocka_unit_test_setup(reason_for_no_trial_is_given, begin),
-        cmocka_unit_test_setup(modules_that_others_may_write_are_not_opened, begin),
-        cmocka_unit_test_setup(changed_file_is_another_driver, begin),
-        cmocka_unit_test_setup(crashes_count_only_in_a_row, begin),
-        cmocka_unit_test_setup(notes_of_living_processes_do_not_count, begin),
-        cmocka_unit_test_setup(killed_process_counts_once, begin),
-        cmocka_unit_test_setup(crashes_at_the_same_time_count_once, begin),
-        cmocka_unit_test_setup(without_quarantine_each_process_crashes, begin),
-        cmocka_unit_test_setup(bad_setting_names_variable_and_values, begin),
-        cmocka_unit_test_setup(damaged_records_are_no_crashes, begin),
-        cmocka_unit_test_setup(files_of_another_kind_are_no_crashes, begin),
-        cmocka_unit_test_setup(processes_killed_in_crowds_leave_nothing_out, begin),
-        cmocka_unit_test_setup(home_that_cannot_be_written_keeps_no_record, begin),
-        cmocka_unit_test_setup(probe_tells_an_unknown_device, begin),
-    };
     if (open_folder() != 0) return 1;
     (void)setenv("GANTRY_BACKENDS", "cpu,crashing", 1);
     (void)setenv("GANTRY_BACKEND_PATH", GANTRY_TEST_MODULES "/crashing", 1);
     (void)setenv("GANTRY_KERNEL_CACHE", "kernels", 1);
     (void)setenv("FAKE_FILES", "./driver\n/none\n", 1);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main_each(begin, NULL);
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }

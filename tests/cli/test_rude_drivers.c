@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 
 #include "cli_case.h"
+#include "test.h"
 
 #define RUDE_DRIVER GANTRY_TEST_MODULES "/rude_driver.so"
 
@@ -34,8 +35,7 @@ static void expect_code(int got, int code, const char *wish) {
     if (got != code) fail_msg("%s: exit %d, not %d\n%s", wish, got, code, output);
 }
 
-static void an_end_of_the_process_happens_once(void **state) {
-    (void)state;
+TEST(an_end_of_the_process_happens_once) {
     static const struct {
         const char *wish;
         int code;
@@ -72,8 +72,7 @@ static void an_end_of_the_process_happens_once(void **state) {
     }
 }
 
-static void a_driver_that_hangs_is_reported(void **state) {
-    (void)state;
+TEST(a_driver_that_hangs_is_reported) {
     for (size_t place = 0; place < 2; ++place) {
         if (!is_there(place)) continue;
         expect_run(0, "rm -rf kernels");
@@ -86,8 +85,7 @@ static void a_driver_that_hangs_is_reported(void **state) {
     }
 }
 
-static void what_a_driver_prints_is_no_output(void **state) {
-    (void)state;
+TEST(what_a_driver_prints_is_no_output) {
     for (size_t place = 0; place < 2; ++place) {
         if (!is_there(place)) continue;
         expect_run(0, "rm -rf kernels");
@@ -110,12 +108,7 @@ int main(void) {
     if (run("mkdir rude && cp " RUDE_DRIVER " rude/libcuda.so.1") != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
     has_cuda = lacks("cuda", "no NVIDIA driver");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_end_of_the_process_happens_once),
-        cmocka_unit_test(a_driver_that_hangs_is_reported),
-        cmocka_unit_test(what_a_driver_prints_is_no_output),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     (void)run("cd / && rm -rf %s", folder);
     return failed;
 }

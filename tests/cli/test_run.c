@@ -10,6 +10,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"
+#include "test.h"
 
 #include <signal.h>
 
@@ -18,8 +19,7 @@
 /* ---- the four questions ---- */
 
 /* A script that knows of no card gets an idle one, and sees no other. */
-static void a_script_that_names_no_card_gets_an_idle_one(void **state) {
-    (void)state;
+TEST(a_script_that_names_no_card_gets_an_idle_one) {
     NEED_OPENCL;
     write_file("script",
                "echo \"got $GANTRY_RUN_DEVICES\"; "
@@ -48,8 +48,7 @@ static void a_script_that_names_no_card_gets_an_idle_one(void **state) {
 }
 
 /* Two colleagues start at the same time; a third is told who has the cards. */
-static void colleagues_get_different_cards(void **state) {
-    (void)state;
+TEST(colleagues_get_different_cards) {
     NEED_OPENCL;
     write_file("hold",
                "echo $GANTRY_RUN_DEVICES >got.$1; while [ ! -e stop ]; do sleep 0.02; done\n");
@@ -103,8 +102,7 @@ static void expect_claims(const char *list) {
     cJSON_Delete(all);
 }
 
-static void top_and_devices_say_who_holds_a_card(void **state) {
-    (void)state;
+TEST(top_and_devices_say_who_holds_a_card) {
     NEED_OPENCL;
     write_file("look",
                "unset GANTRY_VISIBLE_DEVICES; $BIN/gantry top --once; $BIN/gantry devices\n"
@@ -121,8 +119,7 @@ static void top_and_devices_say_who_holds_a_card(void **state) {
 }
 
 /* The same line works on a machine with other cards, and says what does not fit there. */
-static void the_same_line_next_month_fits_or_says_why(void **state) {
-    (void)state;
+TEST(the_same_line_next_month_fits_or_says_why) {
     NEED_OPENCL;
     expect_run(
         0, RUN "--gpus 2 -- sh -c 'echo $GANTRY_VISIBLE_DEVICES' | tr ',' '\\n' | sort -u | wc -l");
@@ -139,8 +136,7 @@ static void the_same_line_next_month_fits_or_says_why(void **state) {
 }
 
 /* A reader without a GPU. */
-static void without_a_card_the_program_is_told(void **state) {
-    (void)state;
+TEST(without_a_card_the_program_is_told) {
     expect_run(1, "GANTRY_BACKENDS=cpu $BIN/gantry run echo started");
     expect_in_output("gantry run: no GPU is here");
     expect_in_output("--or-cpu runs the program on the CPU");
@@ -153,8 +149,7 @@ static void without_a_card_the_program_is_told(void **state) {
 }
 
 /* The object is complete before the program starts, and standard output is the program's. */
-static void the_choice_is_told_as_json(void **state) {
-    (void)state;
+TEST(the_choice_is_told_as_json) {
     NEED_OPENCL;
     expect_run(0, "$BIN/gantry run --json --policy free -- sh -c 'echo out' 2>choice.json");
     assert_string_equal(output, "out\n");
@@ -193,8 +188,7 @@ static void the_choice_is_told_as_json(void **state) {
 }
 
 /* A script under gantry run may use gantry run itself: it gets what it holds already. */
-static void a_run_within_a_run_shares_its_cards(void **state) {
-    (void)state;
+TEST(a_run_within_a_run_shares_its_cards) {
     NEED_OPENCL;
     expect_run(0, "export BIN; " RUN
                   "sh -c 'echo $GANTRY_RUN_DEVICES; exec $BIN/gantry run --quiet "
@@ -211,8 +205,7 @@ static void a_run_within_a_run_shares_its_cards(void **state) {
     "export GANTRY_BACKENDS=cpu,cuda GANTRY_CUDA_LIBRARY=" STAND_IN("libcuda") "GANTRY_CUDA_NVRTC=" STAND_IN( \
         "libnvrtc") "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas") "GANTRY_CUDA_NVML=" STAND_IN("libnvml")
 
-static void cards_are_chosen_by_what_their_monitor_tells(void **state) {
-    (void)state;
+TEST(cards_are_chosen_by_what_their_monitor_tells) {
     if (run(ON_CARDS "; $BIN/gantry devices --list | grep -q GPU:0") != 0)
         SKIP_BECAUSE("the stand-in for NVIDIA's driver is not built, or has no PoCL here");
     expect_run(
@@ -247,8 +240,7 @@ static void cards_are_chosen_by_what_their_monitor_tells(void **state) {
 
 /* ---- the child ---- */
 
-static void exit_codes_are_those_of_the_program(void **state) {
-    (void)state;
+TEST(exit_codes_are_those_of_the_program) {
     write_file("plain", "text");
     write_file("no_interpreter", "echo by the shell; exit 3\n");
     expect_run(0, "chmod +x no_interpreter; mkdir -p folder");
@@ -281,8 +273,7 @@ static int run_with_default_signals(char **command) {
     return 127;
 }
 
-static void signals_reach_the_program(void **state) {
-    (void)state;
+TEST(signals_reach_the_program) {
     write_file(
         "trap",
         "for s in INT TERM HUP QUIT USR1 USR2 WINCH; do trap \"echo $s >>signals\" $s; done\n"
@@ -300,19 +291,7 @@ static void signals_reach_the_program(void **state) {
 int main(int count, char **arguments) {
     if (count > 1) return run_with_default_signals(arguments + 1);
     if (open_run_folder() != 0) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_script_that_names_no_card_gets_an_idle_one),
-        cmocka_unit_test(colleagues_get_different_cards),
-        cmocka_unit_test(top_and_devices_say_who_holds_a_card),
-        cmocka_unit_test(the_same_line_next_month_fits_or_says_why),
-        cmocka_unit_test(the_choice_is_told_as_json),
-        cmocka_unit_test(without_a_card_the_program_is_told),
-        cmocka_unit_test(a_run_within_a_run_shares_its_cards),
-        cmocka_unit_test(cards_are_chosen_by_what_their_monitor_tells),
-        cmocka_unit_test(exit_codes_are_those_of_the_program),
-        cmocka_unit_test(signals_reach_the_program),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"
+#include "test.h"
 
 #include <cjson/cJSON.h>
 
@@ -20,8 +21,7 @@
 
 static bool has_layers;
 
-static void a_program_sees_the_chosen_device_alone(void **state) {
-    (void)state;
+TEST(a_program_sees_the_chosen_device_alone) {
     NEED_LAYERS;
     expect_run(0, SEEN);
     assert_string_equal(output, "1 platforms: 0 1; context: 0 1; default: 0" REFUSED);
@@ -33,16 +33,14 @@ static void a_program_sees_the_chosen_device_alone(void **state) {
     assert_string_equal(output, "1 platforms: 0 1; context: 0 1; default: 0" REFUSED);
 }
 
-static void without_a_card_a_program_sees_none(void **state) {
-    (void)state;
+TEST(without_a_card_a_program_sees_none) {
     NEED_LAYERS;
     expect_run(0, "$BIN/gantry run --or-cpu --gpus 3 " SEEN " 2>/dev/null");
     assert_int_equal(strncmp(output, "0 platforms:; context:; default:; ", 34), 0);
 }
 
 /* Every card has its driver's name, so only the address tells them apart. */
-static void cards_with_addresses_are_told_apart(void **state) {
-    (void)state;
+TEST(cards_with_addresses_are_told_apart) {
     NEED_LAYERS;
     if (access(NVIDIA_LAYER, R_OK) != 0) SKIP_BECAUSE("the stand-in for NVIDIA is not built");
     expect_run(0, "export BIN GANTRY_BACKENDS=cpu,opencl OPENCL_LAYERS=" NVIDIA_LAYER
@@ -51,8 +49,7 @@ static void cards_with_addresses_are_told_apart(void **state) {
     expect_in_output("pci=0000:1f:00.0\n1 platforms: 1; context: 1; default: 1");
 }
 
-static void gantry_counts_all_devices_under_the_layer(void **state) {
-    (void)state;
+TEST(gantry_counts_all_devices_under_the_layer) {
     NEED_LAYERS;
     expect_run(0, "GANTRY_VISIBLE_DEVICES=1 " RUN "$BIN/gantry devices --json 2>/dev/null");
     cJSON *all = cJSON_Parse(output);
@@ -73,8 +70,7 @@ static void gantry_counts_all_devices_under_the_layer(void **state) {
     expect_run(0, "GANTRY_VISIBLE_DEVICES=1 " RUN "$BIN/gantry probe /GPU:0");
 }
 
-static void layers_of_the_user_stay_before_it(void **state) {
-    (void)state;
+TEST(layers_of_the_user_stay_before_it) {
     NEED_LAYERS;
     expect_run(0,
                "OPENCL_LAYERS=" TWIN_LAYER " " RUN "sh -c 'echo $OPENCL_LAYERS' | sed 's,:.*/,:,'");
@@ -85,8 +81,7 @@ static void layers_of_the_user_stay_before_it(void **state) {
     assert_string_equal(output, "1 platforms: 0; context: 0; default: 0" REFUSED);
 }
 
-static void the_layer_alone_obeys_its_variable(void **state) {
-    (void)state;
+TEST(the_layer_alone_obeys_its_variable) {
     NEED_LAYERS;
     expect_run(0, "OPENCL_LAYERS=" LAYER " " SEEN);
     expect_in_output("1 platforms: 0 1; ");
@@ -97,8 +92,7 @@ static void the_layer_alone_obeys_its_variable(void **state) {
 }
 
 /* The copy of the loader does not know the variable. */
-static void a_loader_without_layers_is_told(void **state) {
-    (void)state;
+TEST(a_loader_without_layers_is_told) {
     NEED_LAYERS;
     expect_run(
         0,
@@ -122,16 +116,7 @@ int main(void) {
     has_layers = access(LAYER, R_OK) == 0 &&
                  run("OPENCL_LAYERS=" LAYER " GANTRY_OPENCL_LAYER_DEVICES=none " SEEN) == 0 &&
                  strstr(output, "0 platforms:");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_sees_the_chosen_device_alone),
-        cmocka_unit_test(without_a_card_a_program_sees_none),
-        cmocka_unit_test(cards_with_addresses_are_told_apart),
-        cmocka_unit_test(gantry_counts_all_devices_under_the_layer),
-        cmocka_unit_test(layers_of_the_user_stay_before_it),
-        cmocka_unit_test(the_layer_alone_obeys_its_variable),
-        cmocka_unit_test(a_loader_without_layers_is_told),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

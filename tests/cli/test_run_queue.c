@@ -4,12 +4,12 @@
 #define _XOPEN_SOURCE 700
 
 #include "run_case.h"
+#include "test.h"
 
 #include <fcntl.h>
 
 /* The child works on, so its card stays claimed; /proc tells who has it. */
-static void a_killed_parent_leaves_the_card_to_its_child(void **state) {
-    (void)state;
+TEST(a_killed_parent_leaves_the_card_to_its_child) {
     NEED_OPENCL;
     write_file("last", "echo $$ >child; while [ ! -e stop ]; do sleep 0.02; done; rm stop child\n");
     expect_run(0, "{ " RUN
@@ -30,8 +30,7 @@ static void a_killed_parent_leaves_the_card_to_its_child(void **state) {
 
 /* ---- the queue ---- */
 
-static void waiters_come_in_order_and_time_ends_the_wait(void **state) {
-    (void)state;
+TEST(waiters_come_in_order_and_time_ends_the_wait) {
     NEED_OPENCL;
     write_file("hold", "echo x >holds; while [ ! -e stop ]; do sleep 0.02; done\n");
     expect_run(0, RUN
@@ -53,8 +52,7 @@ static void waiters_come_in_order_and_time_ends_the_wait(void **state) {
     expect_in_output("2");
 }
 
-static void a_signal_ends_the_wait(void **state) {
-    (void)state;
+TEST(a_signal_ends_the_wait) {
     NEED_OPENCL;
     write_file("hold", "echo x >holds; while [ ! -e stop ]; do sleep 0.02; done\n");
     expect_run(143, RUN
@@ -68,8 +66,7 @@ static void a_signal_ends_the_wait(void **state) {
 }
 
 /* A terminal has one line that is written again and again. */
-static void a_terminal_shows_the_place_in_one_line(void **state) {
-    (void)state;
+TEST(a_terminal_shows_the_place_in_one_line) {
     NEED_OPENCL;
     char shown[4096];
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
@@ -96,8 +93,7 @@ static void a_terminal_shows_the_place_in_one_line(void **state) {
 
 /* ---- bad input ---- */
 
-static void an_unusable_folder_is_named(void **state) {
-    (void)state;
+TEST(an_unusable_folder_is_named) {
     NEED_OPENCL;
     expect_run(1, "GANTRY_CLAIMS_DIR=/proc/none $BIN/gantry run true");
     expect_in_output("cannot open or make '/proc/none': ");
@@ -111,8 +107,7 @@ static void an_unusable_folder_is_named(void **state) {
 
 /* ---- the library's own choice ---- */
 
-static void automatic_lists_use_the_same_claims(void **state) {
-    (void)state;
+TEST(automatic_lists_use_the_same_claims) {
     NEED_OPENCL;
     write_file("hold", "echo x >holds; while [ ! -e stop ]; do sleep 0.02; done\n");
     expect_run(0,
@@ -130,15 +125,7 @@ static void automatic_lists_use_the_same_claims(void **state) {
 
 int main(void) {
     if (open_run_folder() != 0) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_parent_leaves_the_card_to_its_child),
-        cmocka_unit_test(waiters_come_in_order_and_time_ends_the_wait),
-        cmocka_unit_test(a_terminal_shows_the_place_in_one_line),
-        cmocka_unit_test(a_signal_ends_the_wait),
-        cmocka_unit_test(an_unusable_folder_is_named),
-        cmocka_unit_test(automatic_lists_use_the_same_claims),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

@@ -9,21 +9,17 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
-#include "../../tools/gantry/gantry_command.h"
-#include "../../tools/gantry/gantry_tool.h"
+#include "command/command.h"
+#include "common/tool.h"
+#include "shared/printable.h"
+#include "test.h"
 
-static void sizes_are_read_with_their_units(void **state) {
-    (void)state;
+TEST(sizes_are_read_with_their_units) {
     static const struct {
         const char *text;
         uint64_t bytes;
@@ -55,8 +51,7 @@ static void sizes_are_read_with_their_units(void **state) {
     }
 }
 
-static void durations_are_read_with_their_units(void **state) {
-    (void)state;
+TEST(durations_are_read_with_their_units) {
     static const struct {
         const char *text;
         double seconds;
@@ -78,8 +73,7 @@ static void durations_are_read_with_their_units(void **state) {
     }
 }
 
-static void sizes_and_durations_are_written_for_people(void **state) {
-    (void)state;
+TEST(sizes_and_durations_are_written_for_people) {
     char text[2 * GANTRY_TOOL_TEXT_BYTES];
     assert_string_equal(gantry_tool_size_text(0, text), "0 bytes");
     assert_string_equal(gantry_tool_size_text(1023, text), "1023 bytes");
@@ -137,8 +131,7 @@ static void write_all(gantry_json_t *json) {
     gantry_json_end(json);
 }
 
-static void json_parses_to_the_values_that_were_written(void **state) {
-    (void)state;
+TEST(json_parses_to_the_values_that_were_written) {
     char *text = written(write_all);
     cJSON *root = cJSON_Parse(text);
     if (!root) fail_msg("%s", text);
@@ -166,8 +159,7 @@ static void write_bytes(gantry_json_t *json) {
     gantry_json_end(json);
 }
 
-static void json_has_no_byte_that_is_no_utf8(void **state) {
-    (void)state;
+TEST(json_has_no_byte_that_is_no_utf8) {
     char *text = written(write_bytes);
     assert_non_null(strstr(text, "\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\""));
     assert_non_null(strstr(text,
@@ -189,10 +181,9 @@ static void write_hostile(gantry_json_t *json) {
     gantry_json_end(json);
 }
 
-static void texts_of_others_do_not_command_the_terminal(void **state) {
-    (void)state;
+TEST(texts_of_others_do_not_command_the_terminal) {
     char text[] = HOSTILE;
-    gantry_tool_make_printable(text);
+    gantry__make_printable(text, '\n');
     assert_string_equal(text, "a?[2J\n??31m?txt??? gr\xc3\xbc\xc3\x9f");
     char *json = written(write_hostile);
     assert_non_null(strstr(json,
@@ -203,8 +194,7 @@ static void texts_of_others_do_not_command_the_terminal(void **state) {
 
 /* ---- words ---- */
 
-static void lines_break_before_the_width(void **state) {
-    (void)state;
+TEST(lines_break_before_the_width) {
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
@@ -225,8 +215,7 @@ static const char *nearest_of(const char *word) {
     return best ? best : "none";
 }
 
-static void nearest_word_has_the_fewest_errors(void **state) {
-    (void)state;
+TEST(nearest_word_has_the_fewest_errors) {
     assert_string_equal(nearest_of("devcies"), "devices"); /* exchanged */
     assert_string_equal(nearest_of("devics"), "devices");
     assert_string_equal(nearest_of("DOCTOR"), "doctor");
@@ -239,16 +228,4 @@ static void nearest_word_has_the_fewest_errors(void **state) {
         nearest_of("a word that is longer than every table of this program has room for"), "none");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_read_with_their_units),
-        cmocka_unit_test(durations_are_read_with_their_units),
-        cmocka_unit_test(sizes_and_durations_are_written_for_people),
-        cmocka_unit_test(json_parses_to_the_values_that_were_written),
-        cmocka_unit_test(texts_of_others_do_not_command_the_terminal),
-        cmocka_unit_test(json_has_no_byte_that_is_no_utf8),
-        cmocka_unit_test(lines_break_before_the_width),
-        cmocka_unit_test(nearest_word_has_the_fewest_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

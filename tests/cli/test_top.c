@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* posix_openpt, cfmakeraw */
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,8 +57,7 @@ static const cJSON *device_named(const cJSON *root, const char *name) {
     return NULL;
 }
 
-static void json_on_the_stand_in_has_the_recorded_values(void **state) {
-    (void)state;
+TEST(json_on_the_stand_in_has_the_recorded_values) {
     if (!has_stand_in()) SKIP_BECAUSE("the stand-in is not built, or has no PoCL here");
     expect_run(0, ON_STAND_IN NVML "$BIN/gantry top --once --json 2>/dev/null");
     cJSON *root = cJSON_Parse(output);
@@ -89,8 +89,7 @@ static void json_on_the_stand_in_has_the_recorded_values(void **state) {
     cJSON_Delete(root);
 }
 
-static void text_on_the_stand_in_is_a_table(void **state) {
-    (void)state;
+TEST(text_on_the_stand_in_is_a_table) {
     if (!has_stand_in()) SKIP_BECAUSE("the stand-in is not built, or has no PoCL here");
     expect_run(0, ON_STAND_IN NVML "$BIN/gantry top --once");
     expect_in_output("\nDEVICE   CLAIM     USED  FREE TOTAL UTIL TEMP     POWER  MHZ   ECC NAME\n");
@@ -100,16 +99,14 @@ static void text_on_the_stand_in_is_a_table(void **state) {
     expect_in_output(" 4194300 GPU:1      512M -          python3\n");
 }
 
-static void without_nvml_the_table_says_why(void **state) {
-    (void)state;
+TEST(without_nvml_the_table_says_why) {
     if (!has_stand_in()) SKIP_BECAUSE("the stand-in is not built, or has no PoCL here");
     expect_run(0, ON_STAND_IN "GANTRY_CUDA_NVML=/none $BIN/gantry top --once");
     expect_in_output("GPU:1    free         -     -  2.0G    -    -         -    -     - Stand-in");
     expect_in_output("are not known: NVML cannot be opened: /none");
 }
 
-static void an_unreadable_folder_of_claims_is_unknown_not_free(void **state) {
-    (void)state;
+TEST(an_unreadable_folder_of_claims_is_unknown_not_free) {
     expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_CLAIMS_DIR=/dev/null $BIN/gantry top --once");
     expect_in_output("\nCPU:0    unknown  ");
     expect_in_output("\n         the claim is unknown: cannot open '/dev/null': Not a directory");
@@ -123,15 +120,13 @@ static void an_unreadable_folder_of_claims_is_unknown_not_free(void **state) {
     cJSON_Delete(root);
 }
 
-static void a_pipe_gets_one_frame_and_the_reason(void **state) {
-    (void)state;
+TEST(a_pipe_gets_one_frame_and_the_reason) {
     expect_run(0, "GANTRY_BACKENDS=cpu $BIN/gantry top");
     expect_in_output("gantry: standard output is no terminal: this is one frame, as with --once\n");
     expect_in_output("\nCPU:0 ");
 }
 
-static void a_dumb_terminal_gets_one_frame_without_sequences(void **state) {
-    (void)state;
+TEST(a_dumb_terminal_gets_one_frame_without_sequences) {
     if (run("command -v script >/dev/null") != 0) SKIP_BECAUSE("no script(1) here: no terminal");
     expect_run(
         0, "GANTRY_BACKENDS=cpu TERM=dumb timeout 20 script -qec \"$BIN/gantry top\" /dev/null");
@@ -140,8 +135,7 @@ static void a_dumb_terminal_gets_one_frame_without_sequences(void **state) {
     assert_null(strchr(output, '\033'));
 }
 
-static void wrong_options_are_refused(void **state) {
-    (void)state;
+TEST(wrong_options_are_refused) {
     expect_run(2, "$BIN/gantry top --interval 5ms");
     expect_in_output("--interval is \"5ms\"; accepted: 100ms to 1h");
     expect_run(2, "$BIN/gantry top --interval soon");
@@ -166,10 +160,9 @@ static void write_status(const char *name, long pid, const char *boot_ms) {
     write_file(name, text);
 }
 
-static void programs_that_opt_in_are_shown(void **state) {
+TEST(programs_that_opt_in_are_shown) {
     char setting[128];
     const char *const extra[] = {setting, NULL};
-    (void)state;
     (void)snprintf(setting, sizeof setting, "GANTRY_STATUS=%s/status", folder);
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .backends = "cpu", .kernel_cache = "", .extra = extra};
@@ -187,8 +180,7 @@ static void programs_that_opt_in_are_shown(void **state) {
     assert_int_equal(program_count(), 0);
 }
 
-static void files_of_no_living_program_are_ignored(void **state) {
-    (void)state;
+TEST(files_of_no_living_program_are_ignored) {
     expect_run(0, "mkdir -p status");
     pid_t child = fork();
     if (child == 0) _exit(0);
@@ -333,8 +325,7 @@ static void type(const char *keys) {
     assert_int_equal(write(live.master, keys, strlen(keys)), (ssize_t)strlen(keys));
 }
 
-static void frames_fit_every_size_and_q_ends(void **state) {
-    (void)state;
+TEST(frames_fit_every_size_and_q_ends) {
     start(80, 24);
     size_t at = wait_for(0, ENTER);
     (void)wait_for(at, "every 0.2 s, q ends");
@@ -355,8 +346,7 @@ static void frames_fit_every_size_and_q_ends(void **state) {
     assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
 }
 
-static void control_c_ends_well(void **state) {
-    (void)state;
+TEST(control_c_ends_well) {
     start(80, 24);
     const size_t at = wait_for(0, "\nCPU:0");
     type("\x03");
@@ -364,9 +354,8 @@ static void control_c_ends_well(void **state) {
     assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
 }
 
-static void a_signal_restores_the_terminal_and_then_kills(void **state) {
+TEST(a_signal_restores_the_terminal_and_then_kills) {
     static const int numbers[] = {SIGTERM, SIGHUP};
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
         start(80, 24);
         const size_t at = wait_for(0, "\nCPU:0");
@@ -376,11 +365,10 @@ static void a_signal_restores_the_terminal_and_then_kills(void **state) {
     }
 }
 
-static void control_z_gives_the_terminal_back_until_it_continues(void **state) {
+TEST(control_z_gives_the_terminal_back_until_it_continues) {
     struct termios now;
     pid_t job = 0;
     int ends[2], result = 0;
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     start_with(80, 24, ends[1]);
     assert_int_equal(read(ends[0], &job, sizeof job), sizeof job);
@@ -402,9 +390,8 @@ static void control_z_gives_the_terminal_back_until_it_continues(void **state) {
     (void)close(ends[1]);
 }
 
-static void a_terminal_that_goes_away_ends_it(void **state) {
+TEST(a_terminal_that_goes_away_ends_it) {
     int result;
-    (void)state;
     start(80, 24);
     (void)wait_for(0, "\nCPU:0");
     (void)close(live.slave);
@@ -414,29 +401,13 @@ static void a_terminal_that_goes_away_ends_it(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_on_the_stand_in_has_the_recorded_values),
-        cmocka_unit_test(text_on_the_stand_in_is_a_table),
-        cmocka_unit_test(without_nvml_the_table_says_why),
-        cmocka_unit_test(an_unreadable_folder_of_claims_is_unknown_not_free),
-        cmocka_unit_test(a_pipe_gets_one_frame_and_the_reason),
-        cmocka_unit_test(a_dumb_terminal_gets_one_frame_without_sequences),
-        cmocka_unit_test(wrong_options_are_refused),
-        cmocka_unit_test(programs_that_opt_in_are_shown),
-        cmocka_unit_test(files_of_no_living_program_are_ignored),
-        cmocka_unit_test(frames_fit_every_size_and_q_ends),
-        cmocka_unit_test(control_c_ends_well),
-        cmocka_unit_test(a_signal_restores_the_terminal_and_then_kills),
-        cmocka_unit_test(control_z_gives_the_terminal_back_until_it_continues),
-        cmocka_unit_test(a_terminal_that_goes_away_ends_it),
-    };
     if (open_folder() != 0) return 1;
     bool has_opencl;
     if (!find_opencl(1, &has_opencl)) return 1;
     char claims[96];
     (void)snprintf(claims, sizeof claims, "%s/claims", folder);
     (void)setenv("GANTRY_CLAIMS_DIR", claims, 1);
-    const int code = cmocka_run_group_tests(tests, NULL, NULL);
+    const int code = test_main();
     (void)run("rm -rf %s", folder);
     return code;
 }

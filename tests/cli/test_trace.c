@@ -8,6 +8,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <cjson/cJSON.h>
 
@@ -84,8 +85,7 @@ static void expect_device_times(const cJSON *all, const char *backend) {
 
 /* ---- examples ---- */
 
-static void cpu_example_gives_text_json_and_a_page(void **state) {
-    (void)state;
+TEST(cpu_example_gives_text_json_and_a_page) {
     cJSON *all = trace_example("GANTRY_BACKENDS=cpu", "CPU:0");
     const cJSON *cpu = find_row(all, "devices", "device", "/device:CPU:0");
     assert_string_equal(text_of(cpu, "times"), "host");
@@ -101,8 +101,7 @@ static void cpu_example_gives_text_json_and_a_page(void **state) {
     expect_run(0, "test -s page.html");
 }
 
-static void page_works_in_an_engine_of_javascript(void **state) {
-    (void)state;
+TEST(page_works_in_an_engine_of_javascript) {
     if (run("command -v node >/dev/null") != 0)
         SKIP_BECAUSE("no JavaScript engine (node) here: the page is made, but not run");
     cJSON *all = trace_example("GANTRY_BACKENDS=cpu", "CPU:0");
@@ -117,16 +116,14 @@ static void page_works_in_an_engine_of_javascript(void **state) {
     cJSON_Delete(all);
 }
 
-static void pocl_example_has_the_times_of_the_device(void **state) {
-    (void)state;
+TEST(pocl_example_has_the_times_of_the_device) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     cJSON *all = trace_example("GANTRY_BACKENDS=cpu,opencl", "GPU:0");
     expect_device_times(all, "opencl");
     cJSON_Delete(all);
 }
 
-static void cuda_example_has_the_times_of_the_device(void **state) {
-    (void)state;
+TEST(cuda_example_has_the_times_of_the_device) {
     if (!has_opencl || access(GANTRY_TEST_MODULES "/cuda/standin_libcuda.so", R_OK) != 0)
         SKIP_BECAUSE("no stand-in for NVIDIA's driver here: it needs PoCL and its headers");
 #define STAND_IN(what, file) \
@@ -144,8 +141,7 @@ static void cuda_example_has_the_times_of_the_device(void **state) {
 
 #define X(rest) "{\"name\":\"Add\",\"ph\":\"X\",\"pid\":1,\"tid\":1," rest "}"
 
-static void broken_files_are_refused_with_the_line(void **state) {
-    (void)state;
+TEST(broken_files_are_refused_with_the_line) {
     static const char *const cases[][2] = {
         {"", "line 1: the file is empty"},
         {"hello", "'[' or '{' is expected at the beginning"},
@@ -191,8 +187,7 @@ static void broken_files_are_refused_with_the_line(void **state) {
 }
 
 /* Blocks of a valid file are changed, cut and doubled: an error or a report, never a crash. */
-static void damaged_files_never_crash(void **state) {
-    (void)state;
+TEST(damaged_files_never_crash) {
     static const char good[] =
         "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":2,\"tid\":1,\"args\":{\"name\":\"/device:GPU:0\",\"backend\":\"x\"}},\n" X(
             "\"ts\":1.5,\"dur\":2,\"args\":{\"bytes\":4,\"reason\":\"a\"}")
@@ -217,8 +212,7 @@ static void damaged_files_never_crash(void **state) {
     }
 }
 
-static void file_without_its_end_is_read_and_told(void **state) {
-    (void)state;
+TEST(file_without_its_end_is_read_and_told) {
     write_file("open.json", "[\n" X("\"ts\":1,\"dur\":5") ",\n");
     expect_run(0, "$BIN/gantry trace open.json");
     expect_in_output("1 events in 0.005 ms; the file has no end");
@@ -232,8 +226,7 @@ static void file_without_its_end_is_read_and_told(void **state) {
 }
 
 /* A work without a length divides the time between two others, which counts once. */
-static void idle_time_is_counted_once(void **state) {
-    (void)state;
+TEST(idle_time_is_counted_once) {
     write_file(
         "idle.json",
         "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"/device:GPU:0\","
@@ -248,8 +241,7 @@ static void idle_time_is_counted_once(void **state) {
     cJSON_Delete(all);
 }
 
-static void hostile_names_are_shown_harmlessly(void **state) {
-    (void)state;
+TEST(hostile_names_are_shown_harmlessly) {
     write_file("names.json",
                "[{\"name\":\"</script><script>alert(1)</script>\",\"ph\":\"X\",\"pid\":1,\"tid\":1,"
                "\"ts\":1,\"dur\":5},\n{\"name\":\"\\u001b[31mred\\u0007\",\"ph\":\"X\",\"pid\":1,"
@@ -268,8 +260,7 @@ static void hostile_names_are_shown_harmlessly(void **state) {
     expect_in_output("no table Devices"); /* all else is well: the file has no device */
 }
 
-static void wrong_usage_is_told(void **state) {
-    (void)state;
+TEST(wrong_usage_is_told) {
     write_file("one.json", "[" X("\"ts\":1,\"dur\":5") "]");
     expect_run(2, "$BIN/gantry trace");
     expect_run(2, "$BIN/gantry trace one.json other.json");
@@ -283,8 +274,7 @@ static void wrong_usage_is_told(void **state) {
 }
 
 /* The limit of sizes (ulimit -f) sends a signal that ends a process. */
-static void page_stays_until_the_new_one_is_whole(void **state) {
-    (void)state;
+TEST(page_stays_until_the_new_one_is_whole) {
     write_file("one.json", "[" X("\"ts\":1,\"dur\":5") "]");
     expect_run(1, "echo old >kept.html; ulimit -f 1; $BIN/gantry trace one.json --html kept.html");
     expect_in_output("kept.html': File too large");
@@ -298,20 +288,7 @@ int main(void) {
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
     if (open_folder() != 0) return 1;
     if (!find_opencl(1, &has_opencl)) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_example_gives_text_json_and_a_page),
-        cmocka_unit_test(page_works_in_an_engine_of_javascript),
-        cmocka_unit_test(pocl_example_has_the_times_of_the_device),
-        cmocka_unit_test(cuda_example_has_the_times_of_the_device),
-        cmocka_unit_test(broken_files_are_refused_with_the_line),
-        cmocka_unit_test(damaged_files_never_crash),
-        cmocka_unit_test(file_without_its_end_is_read_and_told),
-        cmocka_unit_test(idle_time_is_counted_once),
-        cmocka_unit_test(hostile_names_are_shown_harmlessly),
-        cmocka_unit_test(wrong_usage_is_told),
-        cmocka_unit_test(page_stays_until_the_new_one_is_whole),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_main();
     (void)run("rm -rf '%s'", folder);
     return failed;
 }

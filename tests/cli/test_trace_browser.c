@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 /* Of the profile, not of the page: the browser ends as soon as the page has. */
 #define BROWSER                                                                               \
@@ -31,10 +32,9 @@ static void make_page(void) {
     expect_run(0, "cat page.html " GANTRY_TRACE_PROBE " >probe.html");
 }
 
-static void the_page_works_in_a_browser(void **state) {
+TEST(the_page_works_in_a_browser) {
     static const char *const names[] = {"rows", "painted", "filtered", "found",     "dimmed",
                                         "none", "again",   "clicked",  "resources", "narrow"};
-    (void)state;
     if (!find_browser())
         SKIP_BECAUSE("no browser (chromium, google-chrome, GANTRY_TEST_BROWSER) runs here");
     make_page();
@@ -59,8 +59,7 @@ static void the_page_works_in_a_browser(void **state) {
 
 int main(void) {
     if (open_folder() != 0) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_page_works_in_a_browser)};
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

@@ -10,6 +10,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "test.h"
 
 #include <dirent.h>
 
@@ -68,8 +69,7 @@ static int make_temporary_folder(void **state) {
 
 /* ---- kept records ---- */
 
-static void cpu_products_are_measured_kept_and_used(void **state) {
-    (void)state;
+TEST(cpu_products_are_measured_kept_and_used) {
     use_file("cpu");
     expect_run(0, "$BIN/gantry devices --verbose");
     expect_in_output("not measured, `gantry tune` measures");
@@ -91,8 +91,7 @@ static void cpu_products_are_measured_kept_and_used(void **state) {
     assert_int_equal(names_in("tmp"), 0);
 }
 
-static void dry_run_keeps_nothing(void **state) {
-    (void)state;
+TEST(dry_run_keeps_nothing) {
     use_file("dry");
     expect_run(0, "$BIN/gantry tune --dry-run " SMALL);
     expect_in_output("not kept: --dry-run");
@@ -104,8 +103,7 @@ static void dry_run_keeps_nothing(void **state) {
     assert_int_equal(records_in("dry"), -1);
 }
 
-static void time_that_is_over_ends_it_with_what_is_known(void **state) {
-    (void)state;
+TEST(time_that_is_over_ends_it_with_what_is_known) {
     use_file("short");
     expect_run(0, "$BIN/gantry tune --device cpu:0 --seconds 0.01");
     expect_in_output("time is up");
@@ -113,8 +111,7 @@ static void time_that_is_over_ends_it_with_what_is_known(void **state) {
 }
 
 /* Starts as many busy processes as the machine has cores; a quota may allow fewer. */
-static void busy_machine_is_told(void **state) {
-    (void)state;
+TEST(busy_machine_is_told) {
     if (run("[ $(nproc) = $(grep -c '^cpu[0-9]' /proc/stat) ] && ! grep -q '^[0-9]' /sys/fs/cgroup/cpu.max 2>/dev/null"))
         SKIP_BECAUSE("a quota keeps the processes here below the machine's cores");
     use_file("busy");
@@ -125,8 +122,7 @@ static void busy_machine_is_told(void **state) {
     expect_in_output("of the cores' time meanwhile: tune again when the machine is idle.");
 }
 
-static void list_and_reset_go_by_device_and_name(void **state) {
-    (void)state;
+TEST(list_and_reset_go_by_device_and_name) {
     use_file("list");
     write_file("list",
                "gantry tuning 1\n"
@@ -153,8 +149,7 @@ static void list_and_reset_go_by_device_and_name(void **state) {
     assert_int_equal(records_in("list"), 0);
 }
 
-static void opencl_blocks_are_measured_kept_and_used(void **state) {
-    (void)state;
+TEST(opencl_blocks_are_measured_kept_and_used) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     use_file("blocks");
     expect_run(0, "$BIN/gantry tune --device opencl:0 --what opencl --seconds 2");
@@ -167,8 +162,7 @@ static void opencl_blocks_are_measured_kept_and_used(void **state) {
 }
 
 /* What the command writes, a program accepts: one measurement for each device. */
-static void crossover_is_measured_kept_and_used(void **state) {
-    (void)state;
+TEST(crossover_is_measured_kept_and_used) {
     use_file("crossover");
     expect_run(0, "$BIN/gantry tune --device cpu:0 --what crossover --seconds 1");
     expect_in_output("  crossover  launch_us=");
@@ -187,8 +181,7 @@ static void crossover_is_measured_kept_and_used(void **state) {
     assert_int_equal(names_in("tmp"), 0);
 }
 
-static void clblast_is_searched_when_it_is_asked_for(void **state) {
-    (void)state;
+TEST(clblast_is_searched_when_it_is_asked_for) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     use_file("clblast");
     expect_run(0, "$BIN/gantry tune --device opencl:0 --what clblast --seconds 0.01 || [ $? = 1 ]");
@@ -201,9 +194,8 @@ static void clblast_is_searched_when_it_is_asked_for(void **state) {
 }
 
 /* The stand-in presents PoCL as a card. */
-static void a_card_has_clblast_searched_by_default(void **state) {
+TEST(a_card_has_clblast_searched_by_default) {
     static const char layer[] = GANTRY_TEST_MODULES "/cuda/standin_opencl.so";
-    (void)state;
     if (!has_opencl || access(layer, R_OK) != 0)
         SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     use_file("card");
@@ -218,7 +210,7 @@ static void a_card_has_clblast_searched_by_default(void **state) {
 }
 
 /* On the stand-in choice 3 of five is much faster than the others. */
-static void a_card_keeps_the_fastest_choice_of_cublaslt(void **state) {
+TEST(a_card_keeps_the_fastest_choice_of_cublaslt) {
     static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
     static const char tune[] =
         "GANTRY_BACKENDS=cpu,cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G;blas_fast=3' "
@@ -226,7 +218,6 @@ static void a_card_keeps_the_fastest_choice_of_cublaslt(void **state) {
         "GANTRY_CUDA_NVML=%s/cuda/standin_libnvml.so GANTRY_CUDA_CUBLAS=%s $BIN/gantry tune --device cuda:0 "
         "--what cublaslt.matmul.float32.thin --seconds 5";
     static const char cublas[] = GANTRY_TEST_MODULES "/cuda/standin_libcublas.so";
-    (void)state;
     if (!has_opencl || access(driver, R_OK) != 0)
         SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     if (run("$BIN/gantry devices | grep -q 'NVIDIA cards through CUDA'") != 0)
@@ -245,12 +236,11 @@ static void a_card_keeps_the_fastest_choice_of_cublaslt(void **state) {
 }
 
 /* Runs on the stand-in for NVIDIA's driver: gantry tune tunes nothing of this backend. */
-static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state) {
+TEST(a_device_that_has_nothing_to_tune_is_there_all_the_same) {
     static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
     static const char *const lines[][2] = {{"tune --what cublaslt", "nothing to tune"},
                                            {"tune --list", "0 records in"},
                                            {"tune --reset", "0 records removed from"}};
-    (void)state;
     if (!has_opencl || access(driver, R_OK) != 0)
         SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     use_file("none");
@@ -265,8 +255,7 @@ static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state
 
 /* ---- stopped half-way ---- */
 
-static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
-    (void)state;
+TEST(interrupt_leaves_a_sound_file_and_ends_soon) {
     static const char *const signals[] = {"INT", "TERM", "KILL"};
     for (int i = 0; i < 3; ++i) {
         use_file("stopped");
@@ -285,8 +274,7 @@ static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
     }
 }
 
-static void two_at_once_lose_nothing(void **state) {
-    (void)state;
+TEST(two_at_once_lose_nothing) {
     use_file("two");
     expect_run(
         0,
@@ -296,8 +284,7 @@ static void two_at_once_lose_nothing(void **state) {
 
 /* ---- errors ---- */
 
-static void file_that_cannot_be_written_is_told(void **state) {
-    (void)state;
+TEST(file_that_cannot_be_written_is_told) {
     use_file("foreign");
     write_file("foreign", "a poem\n");
     expect_run(1, "$BIN/gantry tune " SMALL);
@@ -317,7 +304,7 @@ static void file_that_cannot_be_written_is_told(void **state) {
     expect_in_output("neither XDG_CACHE_HOME nor HOME");
 }
 
-static void wrong_words_and_devices_are_refused(void **state) {
+TEST(wrong_words_and_devices_are_refused) {
     static const struct {
         const char *line, *message;
     } rows[] = {
@@ -329,7 +316,6 @@ static void wrong_words_and_devices_are_refused(void **state) {
         {"$BIN/gantry tune --what nix --dry-run",
          "--what is \"nix\"; accepted: the beginning of cpu.matmul.float32..."},
         {"$BIN/gantry tune --list --reset", "--list and --reset exclude each other"}};
-    (void)state;
     use_file("none");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         expect_run(2, rows[i].line);
@@ -341,8 +327,6 @@ static void wrong_words_and_devices_are_refused(void **state) {
     expect_in_output("0 records kept in");
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, make_temporary_folder)
-
 int main(void) {
     (void)setenv("POCL_DEVICES", "pthread pthread", 1);
     (void)unsetenv("GANTRY_OPENCL_CPU");
@@ -350,24 +334,7 @@ int main(void) {
     (void)unsetenv("GANTRY_CPU_MATMUL");
     if (open_folder() != 0) return 1;
     if (!find_opencl(2, &has_opencl)) return 1;
-    const struct CMUnitTest tests[] = {
-        TEST(cpu_products_are_measured_kept_and_used),
-        TEST(dry_run_keeps_nothing),
-        TEST(time_that_is_over_ends_it_with_what_is_known),
-        TEST(busy_machine_is_told),
-        TEST(list_and_reset_go_by_device_and_name),
-        TEST(opencl_blocks_are_measured_kept_and_used),
-        TEST(crossover_is_measured_kept_and_used),
-        TEST(clblast_is_searched_when_it_is_asked_for),
-        TEST(a_card_has_clblast_searched_by_default),
-        TEST(a_card_keeps_the_fastest_choice_of_cublaslt),
-        TEST(a_device_that_has_nothing_to_tune_is_there_all_the_same),
-        TEST(interrupt_leaves_a_sound_file_and_ends_soon),
-        TEST(two_at_once_lose_nothing),
-        TEST(file_that_cannot_be_written_is_told),
-        TEST(wrong_words_and_devices_are_refused),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = test_main_each(make_temporary_folder, NULL);
     if (result == 0) (void)run("cd / && rm -r %s", folder);
     return result;
 }

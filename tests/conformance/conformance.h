@@ -56,6 +56,7 @@ typedef struct conformance_options_t {
     bool gpu_forms;
     bool all_types; /* see conformance_spares_type */
     bool few_types;
+    bool further_types;
     bool once;
     bool no_float64;    /* the device must lack float64 */
     bool list;          /* print the cases, run nothing */
@@ -189,6 +190,9 @@ void conformance_check_floats(conformance_t *c, const char *what, const gantry_t
 bool conformance_spares_some(const conformance_t *c);
 /* True when the run leaves out cases of this type for this op: see --all-types and --few-types. */
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
+/* True when a run with --few-types leaves out cases of this type for this op, and one without runs
+ * them. */
+bool conformance_is_further_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
 /* Makes constants of the case's inputs in the scope. False after failing the case. */
 bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
@@ -256,6 +260,9 @@ void conformance_check_sums(conformance_t *c, const golden_case_t *item, int64_t
                             const golden_tensor_t *expected);
 void conformance_run_conv(conformance_t *c);   /* larger convolutions against a plain loop */
 void conformance_run_matmul(conformance_t *c); /* larger products against a plain loop */
+/* More products at once than a grid of CUDA has in its third dimension, by a library and by a
+ * kernel. */
+void conformance_run_matmul_grid(conformance_t *c);
 void conformance_run_coverage(conformance_t *c);
 void conformance_run_tensors(conformance_t *c);
 void conformance_run_transfers(conformance_t *c);

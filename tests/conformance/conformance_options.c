@@ -29,6 +29,7 @@ static const char usage[] =
     "                         chosen by the op's name, and broadcasts of each binary op in its first type and a third\n"
     "                         of the others\n"
     "  --few-types            none of these\n"
+    "  --further-types        what a run without --few-types adds, and nothing else\n"
     "  --once                 run each case once instead of comparing the bits of two runs: when calls are made to fail,\n"
     "                         another kernel may run the second time\n"
     "  --no-float64           the device must lack float64; on such a device all its cases are run, elsewhere\n"
@@ -73,6 +74,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
         {"--expect-warm", &o->expect_warm},
         {"--all-types", &o->all_types},
         {"--few-types", &o->few_types},
+        {"--further-types", &o->further_types},
         {"--no-float64", &o->no_float64},
         {"--once", &o->once},
         {"--list", &o->list},

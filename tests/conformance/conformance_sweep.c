@@ -405,19 +405,24 @@ static void sweep_concat(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
     }
 }
 
+/* Math functions: float64 with those whose bits are the same on every device. */
+#define OF_SAME(op) {#op, FLOATS, SWEEP_ANY, sweep_unary},
+#define OF_NEAR(op) {#op, F32, SWEEP_ANY, sweep_unary}, {#op, F64, SWEEP_MODERATE, sweep_unary},
+#define OF_LIBRARY(op) {#op, F32, SWEEP_ANY, sweep_unary},
+#define OF_PARTLY OF_LIBRARY
+#define SPEC_OP(op, float64) OF_##float64(op)
+#define SPEC_VARIANT(op, float64)
+#define SPEC_PART(op, float64)
+#define GANTRY_MATH_FUNCTION(form, op, name, float64, ...) SPEC_##form(op, float64)
+#define GANTRY_MATH_PAIR(op, name, float64) {#op, F32, SWEEP_ANY, sweep_binary},
+
 static const sweep_spec_t specs[] = {
+#include "functions.def"
     {"Abs", NUMBERS, SWEEP_ANY, sweep_unary},
-    {"Acos", F32, SWEEP_ANY, sweep_unary},
-    {"Acosh", F32, SWEEP_ANY, sweep_unary},
     {"Add", NUMBERS, SWEEP_ANY, sweep_binary},
     {"AddN", NUMBERS, SWEEP_ANY, sweep_add_n},
     {"ArgMax", NUMBERS | HALVES, SWEEP_MODERATE, sweep_reduce},
     {"ArgMin", F32, SWEEP_MODERATE, sweep_reduce},
-    {"Asin", F32, SWEEP_ANY, sweep_unary},
-    {"Asinh", F32, SWEEP_ANY, sweep_unary},
-    {"Atan", F32, SWEEP_ANY, sweep_unary},
-    {"Atan2", F32, SWEEP_ANY, sweep_binary},
-    {"Atanh", F32, SWEEP_ANY, sweep_unary},
     {"BiasAdd", NUMBERS, SWEEP_ANY, sweep_bias},
     {"BiasAddGrad", F32 | I32, SWEEP_MODERATE, sweep_rows},
     {"BitwiseAnd", I32, SWEEP_ANY, sweep_binary},
@@ -426,28 +431,18 @@ static const sweep_spec_t specs[] = {
     {"Cast", ALL | HALVES, SWEEP_ANY, sweep_cast},
     {"Ceil", F32, SWEEP_ANY, sweep_unary},
     {"Concat", ALL | HALVES, SWEEP_ANY, sweep_concat},
-    {"Cos", F32, SWEEP_ANY, sweep_unary},
-    {"Cos", F64, SWEEP_MODERATE, sweep_unary},
-    {"Cosh", F32, SWEEP_ANY, sweep_unary},
     {"Cumprod", F32 | I32, SWEEP_UNIT, sweep_scan},
     {"Cumsum", NUMBERS | HALVES, SWEEP_MODERATE, sweep_scan},
     {"CumulativeLogsumexp", FLOATS | HALVES, SWEEP_MODERATE, sweep_scan},
-    {"Digamma", F32, SWEEP_ANY, sweep_unary},
     {"Div", NUMBERS, SWEEP_NONZERO, sweep_binary},
     {"DivNoNan", F32, SWEEP_ANY, sweep_binary},
-    {"Elu", F32, SWEEP_ANY, sweep_unary},
     {"EluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Equal", ALL, SWEEP_MODERATE, sweep_binary},
-    {"Erf", FLOATS, SWEEP_ANY, sweep_unary},
-    {"Erfc", F32, SWEEP_ANY, sweep_unary},
     {"EuclideanNorm", F32, SWEEP_MODERATE, sweep_reduce},
-    {"Exp", FLOATS, SWEEP_ANY, sweep_unary},
-    {"Expm1", F32, SWEEP_ANY, sweep_unary},
     {"Floor", F32, SWEEP_ANY, sweep_unary},
     {"FloorDiv", F32 | I32, SWEEP_NONZERO, sweep_binary},
     {"FloorMod", F32 | I32, SWEEP_NONZERO, sweep_binary},
     {"Gather", ALL | HALVES, SWEEP_ANY, sweep_gather},
-    {"Gelu", F32, SWEEP_ANY, sweep_unary},
     {"Greater", NUMBERS, SWEEP_ANY, sweep_binary},
     {"GreaterEqual", NUMBERS, SWEEP_ANY, sweep_binary},
     {"Invert", I32, SWEEP_ANY, sweep_unary},
@@ -459,9 +454,6 @@ static const sweep_spec_t specs[] = {
     {"LeftShift", I32, SWEEP_ANY, sweep_binary},
     {"Less", NUMBERS, SWEEP_ANY, sweep_binary},
     {"LessEqual", NUMBERS, SWEEP_ANY, sweep_binary},
-    {"Lgamma", F32, SWEEP_ANY, sweep_unary},
-    {"Log", FLOATS, SWEEP_ANY, sweep_unary},
-    {"Log1p", F32, SWEEP_ANY, sweep_unary},
     {"LogSoftmax", FLOATS | HALVES, SWEEP_MODERATE, sweep_rows},
     {"LogicalAnd", BOOL, SWEEP_ANY, sweep_binary},
     {"LogicalNot", BOOL, SWEEP_ANY, sweep_unary},
@@ -476,7 +468,6 @@ static const sweep_spec_t specs[] = {
     {"MulNoNan", F32, SWEEP_ANY, sweep_binary},
     {"Neg", NUMBERS, SWEEP_ANY, sweep_unary},
     {"NotEqual", ALL, SWEEP_MODERATE, sweep_binary},
-    {"Pow", F32, SWEEP_ANY, sweep_binary},
     {"Prod", F32, SWEEP_UNIT, sweep_reduce},
     {"Reciprocal", F32, SWEEP_ANY, sweep_unary},
     {"ReciprocalGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
@@ -487,24 +478,14 @@ static const sweep_spec_t specs[] = {
     {"RightShift", I32, SWEEP_ANY, sweep_binary},
     {"Rint", F32, SWEEP_ANY, sweep_unary},
     {"Round", F32 | I32, SWEEP_ANY, sweep_unary},
-    {"Rsqrt", F32, SWEEP_ANY, sweep_unary},
     {"RsqrtGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Select", ALL | HALVES, SWEEP_ANY, sweep_select},
-    {"Selu", F32, SWEEP_ANY, sweep_unary},
     {"SeluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
-    {"Sigmoid", FLOATS, SWEEP_ANY, sweep_unary},
     {"SigmoidGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Sign", F32 | I32, SWEEP_ANY, sweep_unary},
-    {"Silu", F32, SWEEP_ANY, sweep_unary},
-    {"Sin", F32, SWEEP_ANY, sweep_unary},
-    {"Sin", F64, SWEEP_MODERATE, sweep_unary},
-    {"Sinh", F32, SWEEP_ANY, sweep_unary},
     {"Softmax", FLOATS | HALVES, SWEEP_MODERATE, sweep_rows},
-    {"Softplus", F32, SWEEP_ANY, sweep_unary},
     {"SoftplusGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
-    {"Softsign", F32, SWEEP_ANY, sweep_unary},
     {"SoftsignGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
-    {"Sqrt", FLOATS, SWEEP_ANY, sweep_unary},
     {"SqrtGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Square", NUMBERS, SWEEP_ANY, sweep_unary},
     {"SquaredDifference", F32 | I32, SWEEP_ANY, sweep_binary},
@@ -514,8 +495,6 @@ static const sweep_spec_t specs[] = {
     {"StatelessTruncatedNormal", FLOATS | HALVES, SWEEP_ANY, sweep_generator},
     {"Sub", NUMBERS, SWEEP_ANY, sweep_binary},
     {"Sum", NUMBERS | HALVES, SWEEP_MODERATE, sweep_reduce},
-    {"Tan", F32, SWEEP_ANY, sweep_unary},
-    {"Tanh", FLOATS, SWEEP_ANY, sweep_unary},
     {"TanhGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Transpose", ALL | HALVES, SWEEP_ANY, sweep_transpose},
     {"TruncateDiv", F32 | I32, SWEEP_NONZERO, sweep_binary},
@@ -546,7 +525,9 @@ void conformance_run_sweep(conformance_t *c) {
         if (!conformance_wants(c, specs[i].op)) continue;
         s.number = 0; /* the first case of every op always runs */
         for (size_t t = 0; t < COUNT(dtypes); ++t) {
-            if (!(specs[i].types >> t & 1) || conformance_spares_type(c, specs[i].op, dtypes[t]))
+            if (!(specs[i].types >> t & 1) || conformance_spares_type(c, specs[i].op, dtypes[t]) ||
+                (c->options.further_types &&
+                 !conformance_is_further_type(c, specs[i].op, dtypes[t])))
                 continue;
             specs[i].run(&s, &specs[i], dtypes[t]);
         }

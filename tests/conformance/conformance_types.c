@@ -27,11 +27,18 @@ bool conformance_spares_some(const conformance_t *c) {
     return builds && !c->options.all_types;
 }
 
+static bool is_left_out(const char *op, gantry_dtype_t dtype, bool all) {
+    return is_spared(dtype, floats, sizeof floats / sizeof floats[0], op, all) ||
+           is_spared(dtype, integers, sizeof integers / sizeof integers[0], op, all);
+}
+
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype) {
     if (!conformance_spares_some(c)) return false;
     /* no program is built for this op */
     if (dtype == GANTRY_FLOAT64 && c->lacks_float64) return false;
-    return is_spared(dtype, floats, sizeof floats / sizeof floats[0], op, c->options.few_types) ||
-           is_spared(dtype, integers, sizeof integers / sizeof integers[0], op,
-                     c->options.few_types);
+    return is_left_out(op, dtype, c->options.few_types);
+}
+
+bool conformance_is_further_type(const conformance_t *c, const char *op, gantry_dtype_t dtype) {
+    return !conformance_spares_type(c, op, dtype) && is_left_out(op, dtype, true);
 }

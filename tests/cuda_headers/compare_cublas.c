@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares backends/cuda/cublas/cuda_cublas.h with NVIDIA's cublasLt.h. Compiled, never run. */
+/* Compares backends/cuda/cublas/cuda_cublas_api.h with NVIDIA's cublasLt.h. Compiled, never run. */
 #include <cublasLt.h>
 
 #define GANTRY__CUBLAS_HANDLES
@@ -9,7 +9,7 @@ typedef cublasLtMatrixLayout_t gantry__cublas_layout_t;
 typedef cublasLtMatmulPreference_t gantry__cublas_preference_t;
 typedef cublasLtMatmulAlgo_t gantry__cublas_algo_t;
 typedef cublasLtMatmulHeuristicResult_t gantry__cublas_choice_t;
-#include "cuda/cublas/cuda_cublas.h"
+#include "cuda/cublas/cuda_cublas_api.h"
 #include "compare.h"
 
 #define SAME(function, parameters) SAME_FUNCTION(gantry__cublas_status_t, function, parameters)

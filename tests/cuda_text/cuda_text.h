@@ -93,8 +93,13 @@ typedef struct text_clang_t {
     bool as_opencl;      /* parses OpenCL C 1.2, not CUDA */
 } text_clang_t;
 
-/* Whether clang refuses the program with an unknown name in one more kernel. */
+/* Whether clang refuses the program with an unknown name in one more kernel, by itself and after
+ * another. */
 bool cuda_text_clang_refuses(const text_clang_t *clang, const text_program_t *program);
+/* Parses the programs in one process. False: an error in one of them, which cuda_text_clang_check
+ * names, or clang has no such process. */
+bool cuda_text_clang_accepts(const text_clang_t *clang, const text_program_t *const *programs,
+                             uint32_t count);
 /* Parses the program; prints clang's messages if it fails. */
 void cuda_text_clang_check(const text_clang_t *clang, const text_program_t *program,
                            text_report_t *report);

@@ -146,10 +146,32 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
         if (!is_chosen(o, list, unit / kinds)) continue;
         if (o->architectures[unit % kinds] < least_architecture(program)) continue;
         const int architecture = o->architectures[unit % kinds];
-        if (o->clang.program)
-            cuda_text_clang_check(&o->clang, program, &shared->reports[unit]);
-        else
-            cuda_text_compile(compiler, list, program, architecture, ptxas, &shared->reports[unit]);
+        cuda_text_compile(compiler, list, program, architecture, ptxas, &shared->reports[unit]);
+        fflush(stdout);
+    }
+}
+
+/* clang parses each program once, whatever the architecture. */
+static void parse(const options_t *o, const text_list_t *list, shared_t *shared) {
+    enum { BATCH = 24 };
+    const uint32_t kinds = (uint32_t)o->architecture_count;
+    for (uint32_t first; (first = atomic_fetch_add(&shared->next, BATCH)) < list->count;) {
+        const text_program_t *programs[BATCH];
+        text_report_t *reports[BATCH];
+        uint32_t count = 0;
+        for (uint32_t i = first; i < list->count && i < first + BATCH; ++i) {
+            if (!is_chosen(o, list, i)) continue;
+            programs[count] = &list->programs[i];
+            reports[count++] = &shared->reports[i * kinds];
+        }
+        if (count == 0) continue;
+        const bool are_good = cuda_text_clang_accepts(&o->clang, programs, count);
+        for (uint32_t i = 0; i < count; ++i) {
+            if (are_good)
+                *reports[i] = (text_report_t){.done = true, .kernels = programs[i]->kernel_count};
+            else
+                cuda_text_clang_check(&o->clang, programs[i], reports[i]);
+        }
         fflush(stdout);
     }
 }
@@ -162,7 +184,8 @@ static int work_in_processes(const options_t *o, const text_list_t *list, shared
         pid_t child = fork();
         if (child == 0) {
             text_compiler_t *compiler = o->clang.program ? NULL : cuda_text_open_compiler(o->nvrtc);
-            if (compiler || o->clang.program) work(o, list, compiler, shared);
+            if (compiler) work(o, list, compiler, shared);
+            if (o->clang.program) parse(o, list, shared);
             cuda_text_close_compiler(compiler);
             fflush(stdout);
             _exit(!compiler && !o->clang.program);

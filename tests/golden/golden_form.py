@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text of a tensor in golden files (README.md: Tensors), written and read. Needs nothing besides Python, so that
 tests may use it without NumPy; tests/conformance/golden_tensor.c reads the same texts."""
+import ast
 import base64
 import collections
 import functools
@@ -18,9 +19,20 @@ FLOATS = {"float16": (10, -24, 0x7c00), "bfloat16": (7, -133, 0x7f80), "float32"
 INTEGERS = {f"{sign}int{bits}": (bits // 8, sign == "") for sign in ("", "u") for bits in (8, 16, 32, 64)}
 SIZES = {"bool": 1, "complex64": 8, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,
          **{name: size for name, (size, _) in INTEGERS.items()}}
-ROWS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "ops", "types.def")
-with open(ROWS, encoding="ascii") as rows:  # {"float32": "f32", ...}
-    SHORT = {long.lower(): short for short, long in re.findall(r"^GANTRY_ELEMENT_TYPE\((\w+), (\w+),", rows.read(), re.M)}
+
+
+def rows_of(table, pattern):
+    """What the pattern finds in the rows of ops/TABLE.def."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "ops", table + ".def")
+    with open(path, encoding="ascii") as rows:
+        return re.findall(pattern, rows.read(), re.M)
+
+
+# {"float32": "f32", ...}
+SHORT = {long.lower(): short for short, long in rows_of("types", r"^GANTRY_ELEMENT_TYPE\((\w+), (\w+),")}
+# {"Erf": (4, 0, 1e-8, ...), ...}: the column `cases` of the functions that have golden cases from it
+FUNCTION_CASES = {op: ast.literal_eval(cases) for op, cases in
+                  rows_of("functions", r"^GANTRY_MATH_FUNCTION\(OP, (\w+), .*, (\([^()]+\))\)$")}
 LONG = {short: long for long, short in SHORT.items()}
 SAMPLES, HASHED_SAMPLES = 64, 16   # of a tensor that is written as samples and a sum, or as samples and a hash
 DRAW_LOW, DRAW_SPAN = -4.0, 8.0   # drawn floats lie between -4 and 4,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise ops beyond the first ones of golden_elementwise.py: a line each for reference, types, values and bound."""
+"""Elementwise ops beyond the first ones of golden_elementwise.py: a line each for reference, types, values and bound. The
+functions have their values in ops/functions.def."""
 import mpmath
 import numpy as np
 import tensorflow as tf
@@ -7,6 +8,7 @@ import tensorflow as tf
 from golden_case import (BOOL, EXACT, F32, F64, FLOATING, FLOATS, HALVES, I32, I64, INTEGERS, INTS, NUMERIC, SIGNED_NUMERIC, VALUE,
                          Recorder, random_values, rng_for)
 from golden_elementwise import all_pairs, corners, denormals, divisible, specials
+from golden_form import FUNCTION_CASES
 from golden_shapes import text
 from golden_types import further_binary, further_unary, half_denormals, through_float32
 
@@ -40,6 +42,20 @@ def precise(function, top, bottom, poles=lambda x: None):
     return apply
 
 
+def of_mpmath(op):
+    """The function of mpmath with the op's name in lower case; NaN where it has no real value."""
+    def one(x):
+        try:
+            y = getattr(mpmath, op.lower())(mpmath.mpf(x))
+        except ValueError:
+            return np.nan
+        return float(y) if isinstance(y, mpmath.mpf) else np.nan
+
+    def apply(array):
+        return np.array([one(float(x)) for x in array.reshape(-1)]).astype(array.dtype).reshape(array.shape)
+    return apply
+
+
 def at_poles(value):
     return lambda x: value if x <= 0 and x == np.floor(x) else None
 
@@ -64,34 +80,35 @@ LOOSE = {F32: {"ulp": 64, "abs": 2e-6}, F64: {"ulp": 64, "abs": 1e-13}}   # Tens
 for half in HALVES:
     LOOSE[half] = {"ulp": 3}
 
-# op: (reference, types, bound, scale of the random values, offset, places where a formula changes)
-FUNCTIONS = {
-    "Expm1": (wide(np.expm1), ULP_2, 10, 0, (1e-8, -1e-8, 0.34, -0.34, 88.7, -17.4, -100.0, 89.0)),
-    "Log1p": (wide(np.log1p), ULP_2, 10, 9.5, (-1.0, -0.5, -0.999, 1e-8, -1e-8, 0.41, 1e30, -2.0)),
-    "Rsqrt": (wide(lambda x: 1 / np.sqrt(x)), ULP_2, 10, 10, (2.0, 3.0, 1e-30, 1e30, -1.0)),
-    "Sin": (wide(np.sin), ULP_2, 10, 0, (1e-8, 0.785, 3.1415927, -6.2831855, 1023.5, 1025.0, 1e5, 1e22, 3e38)),
-    "Cos": (wide(np.cos), ULP_2, 10, 0, (1e-8, 0.785, 1.5707964, -4.712389, 1023.5, 1025.0, 1e5, 1e22, 3e38)),
-    "Tan": (wide(np.tan), ULP_2, 10, 0, (1e-8, 0.785, 1.5707964, -4.712389, 1023.5, 1025.0, 1e5, 1e22)),
-    "Asin": (wide(np.arcsin), ULP_2, 1, 0, (1e-8, 0.5, -0.5, 0.49999997, 0.99999994, 1.0000001)),
-    "Acos": (wide(np.arccos), ULP_2, 1, 0, (1e-8, 0.5, -0.5, 0.49999997, 0.99999994, -0.99999994, 1.0000001)),
-    "Atan": (wide(np.arctan), ULP_2, 10, 0, (1e-8, 0.4375, 0.6875, 2.4375, 1e8, -1e30)),
-    "Sinh": (wide(np.sinh), ULP_2, 10, 0, (1e-8, 0.99999994, 1.0, 20.0, 88.0, 89.4, -89.5)),
-    "Cosh": (wide(np.cosh), ULP_2, 10, 0, (1e-8, 0.35, 1.0, 20.0, 88.0, 89.4, -89.5)),
-    "Asinh": (wide(np.arcsinh), ULP_2, 10, 0, (1e-8, 0.5, 4095.0, 4097.0, 1e30, -1e30)),
-    "Acosh": (wide(np.arccosh), ULP_2, 10, 11, (1.0, 1.0000001, 1.5, 2.0, 4095.0, 4097.0, 1e30, 0.999)),
-    "Atanh": (wide(np.arctanh), ULP_2, 1, 0, (1e-8, 0.5, 0.49999997, 0.99999994, -0.99999994, 1.5)),
-    "Erf": (precise(mpmath.erf, 1.0, -1.0), ULP_2, 4, 0, (1e-8, 0.5, 0.875, 1.0, 3.9, 4.1, -6.0)),
-    "Erfc": (precise(erfc, 0.0, 2.0), ULP_2, 5, 0, (1e-8, 0.5, 0.875, 9.0, 9.1, -6.0)),
-    "Lgamma": (precise(lambda x: mpmath.log(abs(mpmath.gamma(x))), np.inf, np.inf, at_poles(np.inf)), ULP_4, 10, 8,
-               (1.0, 2.0, 1.0000001, 1.9999999, 1e-8, 0.5, 1.5, 3.0, 100.5, 1e10, 1e30)),
-    "Digamma": (precise(mpmath.digamma, np.inf, np.nan, at_poles(np.nan)), ULP_4, 10, 10.5,
-                (1.0, 2.0, 1.4, 1.5, 0.5, 1e-4, 6.0, 100.5, 1e10)),
-    "Softplus": (wide(lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))), ULP_2, 20, 0, (1e-8, 17.0, -17.0, -80.0)),
-    "Softsign": (wide(lambda x: x / (1 + np.abs(x))), ULP_2, 10, 0, (1e-8, 1.0, 1e30)),
-    "Elu": (wide(lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x)), ULP_2, 10, 0, (-1e-8, -17.0, -88.0)),
-    "Selu": (wide(lambda x: SCALE * np.where(x < 0, ALPHA * np.expm1(np.minimum(x, 0)), x)), ULP_2, 10, 0, (-1e-8, -17.0)),
-    "Silu": (wide(lambda x: x / (1 + np.exp(-x))), ULP_2, 10, 0, (1e-8, -1e-8, 17.0, -17.0, -80.0)),
+# op: (reference, bound); of mpmath with ULP_2 where there is no line
+REFERENCES = {
+    "Expm1": (wide(np.expm1), ULP_2),
+    "Log1p": (wide(np.log1p), ULP_2),
+    "Rsqrt": (wide(lambda x: 1 / np.sqrt(x)), ULP_2),
+    "Sin": (wide(np.sin), ULP_2),
+    "Cos": (wide(np.cos), ULP_2),
+    "Tan": (wide(np.tan), ULP_2),
+    "Asin": (wide(np.arcsin), ULP_2),
+    "Acos": (wide(np.arccos), ULP_2),
+    "Atan": (wide(np.arctan), ULP_2),
+    "Sinh": (wide(np.sinh), ULP_2),
+    "Cosh": (wide(np.cosh), ULP_2),
+    "Asinh": (wide(np.arcsinh), ULP_2),
+    "Acosh": (wide(np.arccosh), ULP_2),
+    "Atanh": (wide(np.arctanh), ULP_2),
+    "Erf": (precise(mpmath.erf, 1.0, -1.0), ULP_2),
+    "Erfc": (precise(erfc, 0.0, 2.0), ULP_2),
+    "Lgamma": (precise(lambda x: mpmath.log(abs(mpmath.gamma(x))), np.inf, np.inf, at_poles(np.inf)), ULP_4),
+    "Digamma": (precise(mpmath.digamma, np.inf, np.nan, at_poles(np.nan)), ULP_4),
+    "Softplus": (wide(lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))), ULP_2),
+    "Softsign": (wide(lambda x: x / (1 + np.abs(x))), ULP_2),
+    "Elu": (wide(lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x)), ULP_2),
+    "Selu": (wide(lambda x: SCALE * np.where(x < 0, ALPHA * np.expm1(np.minimum(x, 0)), x)), ULP_2),
+    "Silu": (wide(lambda x: x / (1 + np.exp(-x))), ULP_2),
 }
+# op: (reference, bound, scale of the random values, offset, places where a formula changes)
+FUNCTIONS = {op: (*REFERENCES.get(op, (of_mpmath(op), ULP_2)), scale, offset, places)
+             for op, (scale, offset, *places) in FUNCTION_CASES.items()}
 
 
 def function_values(op, dtype, n):
@@ -114,13 +131,14 @@ def gelu_of_python(inputs, attrs):
 
 def add_function(r, name, function, x, attrs, tolerance):
     """The reference alone for values that TensorFlow flushes as denormal. TensorFlow's float64 erf of infinity is NaN, and its
-    gelu uses float32 constants."""
+    gelu uses float32 constants. Where a function of mpmath has no value, TensorFlow may give an infinity."""
     with np.errstate(all="ignore"):
         y = np.abs(function(x).astype(F64))
     tiny = 2.0**-126 if x.dtype != F64 else 2.0**-1022   # also for bfloat16
     flushed = ((y > 0) & (y < tiny)).any()
+    beyond = r.op not in REFERENCES and (np.isnan(y) & ~np.isnan(x)).any()
     r.add(name, [x], attrs, tolerance=tolerance, tf_tolerance=LOOSE[x.dtype], 
-          numpy_only=bool(flushed) or (r.op in ("Erf", "Gelu") and x.dtype == F64))
+          numpy_only=bool(flushed or beyond) or (r.op in ("Erf", "Gelu") and x.dtype == F64))
 
 
 def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
@@ -151,7 +169,6 @@ def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
 
 
 def gelu():
-    FUNCTIONS["Gelu"] = (None, None, 5, 0, (1e-8, -1e-8, 3.0, -5.5, -9.0, -12.5, 12.5))
     forms = {False: through_float32(precise(gelu_erf, np.inf, np.nan)), True: through_float32(wide(gelu_tanh))}
     r = Recorder("Gelu", gelu_of_python, lambda inputs, attrs: forms[attrs.get("approximate", False)](inputs[0]))
     unary_function("Gelu", forms[False], ULP_FAR, {"approximate": False}, r)

@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from golden_case import F32, F64, is_float, rng_for, write_cases  # before TensorFlow: sets its options
+from golden_form import FUNCTION_CASES
 
 import numpy as np
 import tensorflow as tf
@@ -477,9 +478,17 @@ def empty():
     add("MatMul", [any_(2, 0), any_(0, 3)], name="empty")
 
 
+def functions():
+    """Functions of ops/functions.def that no family above has, in the range of their golden cases."""
+    for op in sorted(FUNCTION_CASES.keys() - {case["op"] for case in CASES}):
+        values = unit if FUNCTION_CASES[op][:2] == (1, 0) else any_
+        for shape in ((2, 3), ()):
+            add(op, [values(*shape)], second=True, tolerance=(8e-6, 4e-13))
+
+
 def write(path):
     for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms,
-                   gradient_ops, gamma, empty):
+                   gradient_ops, gamma, empty, functions):
         family()
     recorded, numbers = [], {}
     for case in CASES:

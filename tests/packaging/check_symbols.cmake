@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise (symbols_*): Each library exports only names with its own prefix, and refers to no exit, abort or print.
+# Promise (symbols_*): No library refers to a hidden function of another (gantry__).
 #
 # cmake -DNM=nm -DLIBRARY=libgantry.so -DEXPORTS=gantry_ -P check_symbols.cmake
 # The library must not end the process or print, so it may reference no function that does. It may export only names
@@ -20,6 +21,11 @@ endforeach()
 if(NOT "memcpy" IN_LIST names AND NOT "strlen" IN_LIST names)
   message(FATAL_ERROR "The undefined names of ${LIBRARY} were not understood: ${names}")
 endif()
+foreach(name IN LISTS names)
+  if(name MATCHES "^gantry__")
+    message(SEND_ERROR "${LIBRARY} references ${name}, which no library exports")
+  endif()
+endforeach()
 foreach(name IN LISTS forbidden)
   if("${name}" IN_LIST names)
     message(SEND_ERROR "${LIBRARY} references ${name}")

@@ -4,6 +4,7 @@
 # pkg-config, C and C++, examples, and the programs of README and docs/.
 # Promise (package_subproject): FetchContent and add_subdirectory set nothing of the parent's; a static library links by
 # find_package and pkg-config; chosen backends link statically.
+# Promise (package_subproject): No two objects of the static libraries define one name.
 # Promise (package_subproject): A library that is built with one instruction set runs every op and is smaller than 2.5
 # MiB.
 #

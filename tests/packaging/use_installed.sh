@@ -84,14 +84,20 @@ if command -v pkg-config >/dev/null 2>&1; then
         alone "$CXX" "$consumer/consumer.cpp" -o "$work/by_pkg_config_cpp" $flags
         program "pkg-config, C++" env LD_LIBRARY_PATH="$libdir" "$work/by_pkg_config_cpp"
     fi
-    if [ -e "$libdir/libgantry_train.so" ]; then
-        # It names libgantry_train alone, which finds libgantry by itself.
+    if [ -e "$libdir/pkgconfig/gantry_train.pc" ]; then
+        # It calls only libgantry_train, which finds libgantry by itself.
         flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs gantry_train)
         printf '#include <gantry_train/train.h>\nint main(void) { return gantry_dataset_take(NULL, 1) != NULL; }\n' >"$work/by_train.c"
         # shellcheck disable=SC2086
         alone "$CC" -std=c11 "$work/by_train.c" -o "$work/by_train" -Wl,--as-needed $flags "-Wl,-rpath,$libdir"
         alone "$work/by_train"
-        echo "a program that calls libgantry_train alone runs"
+        echo "a program that calls only libgantry_train runs"
+        if [ -e "$libdir/libgantry_train.a" ]; then
+            # shellcheck disable=SC2086
+            alone "$CC" -std=c11 "$work/by_train.c" -o "$work/by_train" -Wl,--whole-archive $flags -Wl,--no-whole-archive
+            alone "$work/by_train"
+            echo "no two objects of the static libraries define one name"
+        fi
     fi
     if [ -e "$libdir/pkgconfig/gantry_train_mpi.pc" ]; then
         flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs gantry_train_mpi)

@@ -1,8 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Promise: The tree keeps the limits of docs/house.md, and scripts/measure-house notices a file that does not.
+# Promise: No struct of what is shipped has more than 25 members, but those outside train/ that scripts/measure-house
+# names with a reason, which may not grow.
 # Promise: No two files of src/, backends/, kernels/, train/, tools/ and integrations/ have a static function of the
 # same name.
+# Promise: scripts/compare-houses counts copies, circles of #include and the words of comments in a tree of C files.
 #
 # $1: sources, $2: an empty folder.
 set -eu
@@ -51,6 +54,15 @@ echo '' | broken src/a.c 'src/a.c:701: the file has 701 lines, at most 700'
 echo 'static int first(int a) { return a; }' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
 printf 'ROW(a)\nROW(b)\nstatic int first(int a) {\n    return a;\n}\n' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
 printf '%101s\n' '/* said with "quotes" */' | broken tests/c.c 'tests/c.c:2: 101 columns, at most 100'
+# members COUNT NAME: a struct of so many members.
+members() { echo "typedef struct $2 {" && awk -v n="$1" 'BEGIN { for (i = 0; i < n; ++i) print "    int m" i ";" }' && echo "} $2;"; }
+cp "$work/src/a.c" "$work/whole" && : >"$work/src/a.c" # room for lines
+members 26 wide_t | broken src/a.c 'src/a.c:2: wide_t has 26 members, at most 25'
+members 36 gantry__eager_t | broken src/a.c 'src/a.c:2: gantry__eager_t has 36 members, at most 35'
+{ members 25 wide_t && members 35 gantry__eager_t; } >"$work/src/a.c"
+members 26 wide_t >>"$work/tests/c.c"
+expect 0 "0 beyond a limit"
+mv "$work/whole" "$work/src/a.c"
 for wing in train tools integrations; do
     mkdir "$work/$wing"
     echo >"$work/$wing/e.c"
@@ -71,5 +83,26 @@ echo 'GANTRY_FN int d(void) { return 1; }' >"$work/kernels/sort/e.cl"
 printf 'GANTRY_FN int e(const int a,\n                GANTRY_LOCAL_POINTER(int) b) {\n' |
     broken kernels/sort/e.cl 'kernels/sort/e.cl:2: a function gets local memory: write GANTRY_LOCAL_FN'
 expect 0 "0 beyond a limit"
+
+# Two functions of six equal lines, two headers that include each other, and five words after a licence.
+cp "$1/scripts/compare-houses" "$1/scripts/check-words" "$work/scripts/"
+rm -rf "$work/src" "$work/tests"
+mkdir "$work/src" "$work/tests"
+for name in a b; do
+    {
+        echo '/* Copyright: you should not count this. */' && echo '/* The caller must wait. */' && echo "#include \"x$name.h\""
+        echo "int $name(int i) {" && echo '    i *= 2; /* TODO */' && echo '    i *= 3;' && echo '    i *= 4;' && echo
+        echo '    i *= 5; // alone' && echo '    i *= 6;' && echo '    return i;' && echo '}'
+    } >"$work/src/$name.c"
+done
+echo '#include "xb.h"' >"$work/src/xa.h"
+echo '#include "xa.h"' >"$work/src/xb.h"
+printf 'int c;\nint d;\n' >"$work/tests/c.c"
+"$work/scripts/compare-houses" "small=$work/src:$work/tests" >"$work/output"
+for row in '| C code lines | 20 |' '| circles of `#include` | 1 |' '| pairs of equal runs of 6 lines (in 100 files) | 1 (25) |' \
+    '| "must" + "should" in 1000 words of comments | 200.0 |' '| TODO, FIXME in 1000 words of comments | 200.00 |' \
+    '| code lines of tests per code line | 0.10 |'; do
+    grep -qF -e "$row" "$work/output" || { cat "$work/output"; echo "no row $row"; exit 1; }
+done
 
 "$1/scripts/measure-house" --check

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise: No library calls a function of C that follows the program's locale: base/ascii.h and base/c_locale.h stand
+# Promise: No library calls a function of C that follows the program's locale: base/ascii.h and shared/c_locale.h stand
 # in for them.
 #
 # locale.sh SOURCE_DIR.

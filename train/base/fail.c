@@ -3,9 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 
 /* Control characters are replaced, because a name from a file must not drive a terminal. */
 static void replace_controls(char *text) {
@@ -15,12 +14,10 @@ static void replace_controls(char *text) {
 }
 
 /* Formats a text whose numbers have a point, whatever the program's locale is. */
-GANTRY__TRAIN_PRINTF(2, 0)
+GANTRY__PRINTF(2, 0)
 static void write_text(char text[GANTRY__TRAIN_MESSAGE_BYTES], const char *format,
                        va_list arguments) {
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
-    (void)vsnprintf(text, GANTRY__TRAIN_MESSAGE_BYTES, format, arguments);
-    gantry__train_locale_end(&locale);
+    (void)gantry__format(text, GANTRY__TRAIN_MESSAGE_BYTES, format, arguments);
     replace_controls(text);
 }
 
@@ -75,22 +72,4 @@ gantry_status_t gantry__train_told(gantry_status_t status, const char *format, .
     va_end(arguments);
     return gantry__train_fail(status, "%s failed with %s: it left no text by gantry_fail", name,
                               gantry_status_name(status));
-}
-
-gantry_status_t gantry__train_options(const void *given, uint32_t first_bytes, void *out,
-                                      uint32_t out_bytes, const char *what) {
-    uint32_t bytes;
-    memset(out, 0, out_bytes);
-    if (given) {
-        memcpy(&bytes, given, sizeof bytes);
-        if (bytes == 0) bytes = first_bytes;
-        if (bytes < sizeof bytes || bytes > out_bytes)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "%s: struct_size is %u; the struct's sizeof is accepted, which is at most %u in this version",
-                what, bytes, out_bytes);
-        memcpy(out, given, bytes);
-    }
-    memcpy(out, &out_bytes, sizeof out_bytes);
-    return GANTRY_OK;
 }

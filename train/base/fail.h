@@ -8,11 +8,9 @@
 
 #include <gantry/gantry.h>
 
-#if defined(__GNUC__)
-#define GANTRY__TRAIN_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#else
-#define GANTRY__TRAIN_PRINTF(text, first)
-#endif
+#include "shared/struct_size.h"
+
+#define GANTRY__TRAIN_TRY GANTRY__TRY
 
 /* Longest text, terminator included; longer ones are cut. */
 #define GANTRY__TRAIN_MESSAGE_BYTES 1024
@@ -20,7 +18,7 @@
 /* Keeps the text as the thread's last message and returns status, so that a call can end with
  * `return gantry__train_fail(...)`. */
 gantry_status_t gantry__train_fail(gantry_status_t status, const char *format, ...)
-    GANTRY__TRAIN_PRINTF(2, 3);
+    GANTRY__PRINTF(2, 3);
 /* "; the last failure of this thread: " and the thread's last message, for the end of a text about
  * an object that is NULL; "" without one. */
 typedef struct gantry__train_before_t {
@@ -30,7 +28,7 @@ gantry__train_before_t gantry__train_before(void);
 /* Fails the scope with InvalidArgument and the text, and returns its status. Where scope is NULL it
  * does what gantry__train_fail does. */
 gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...)
-    GANTRY__TRAIN_PRINTF(2, 3);
+    GANTRY__PRINTF(2, 3);
 /* The same in functions that return a pointer, or whether they succeeded. */
 #define gantry__train_refuse_pointer(...) ((void)gantry__train_refuse(__VA_ARGS__), NULL)
 #define gantry__train_refuse_bool(...) ((void)gantry__train_refuse(__VA_ARGS__), false)
@@ -46,17 +44,6 @@ void gantry__train_expect_text(void);
 /* Returns the status of such a function. A failure without a text gets one that names the function:
  * "layer mine: build". */
 gantry_status_t gantry__train_told(gantry_status_t status, const char *format, ...)
-    GANTRY__TRAIN_PRINTF(2, 3);
-/* Reads a struct of options, whose first member must be struct_size, into this library's struct, by
- * the rules for options of ops: NULL gives zeros, 0 means first_bytes, the struct's size in version
- * 0.1; a size beyond out_bytes is InvalidArgument. what: "gantry_adam: options". */
-gantry_status_t gantry__train_options(const void *given, uint32_t first_bytes, void *out,
-                                      uint32_t out_bytes, const char *what);
-
-#define GANTRY__TRAIN_TRY(expression)                     \
-    do {                                                  \
-        gantry_status_t try_status_ = (expression);       \
-        if (try_status_ != GANTRY_OK) return try_status_; \
-    } while (0)
+    GANTRY__PRINTF(2, 3);
 
 #endif

@@ -54,6 +54,17 @@ gantry_scope_t *gantry__train_begin_unobserved(gantry_scope_t *outer, const char
     return inner_begin(outer, call, gantry_scope_begin_unobserved);
 }
 
+gantry_scope_t *gantry__train_begin_on(gantry_scope_t *outer, const char *device) {
+    gantry_scope_t *scope = gantry_scope_begin_in(outer, device);
+    if (!scope) (void)gantry__train_no_inner(outer);
+    return scope;
+}
+
+gantry_status_t gantry__train_close(gantry_scope_t *scope, gantry_status_t status) {
+    (void)gantry__train_hand_on(scope, status);
+    return gantry_scope_end(scope);
+}
+
 /* The failure must be handed to outer before the inner scope ends, because the text goes with that
  * scope. */
 static void hand_out_failure(gantry_scope_t *outer, const gantry_scope_t *inner) {
@@ -64,11 +75,8 @@ static void hand_out_failure(gantry_scope_t *outer, const gantry_scope_t *inner)
 
 const gantry_tensor_t *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *inner,
                                          const gantry_tensor_t *result) {
-    if (gantry_scope_status(inner) == GANTRY_OK && result) {
+    if (gantry_scope_status(inner) == GANTRY_OK && result)
         result = gantry_scope_keep(inner, result);
-    } else {
-        result = NULL;
-    }
     if (gantry_scope_status(inner) != GANTRY_OK) {
         hand_out_failure(outer, inner);
         result = NULL;

@@ -20,12 +20,18 @@ gantry_status_t gantry__train_no_scope(gantry_runtime_t *runtime);
 /* The same for a scope in `outer`. outer gets the failure, and its status is returned. */
 gantry_status_t gantry__train_no_inner(gantry_scope_t *outer);
 
+/* Ends a scope, which fails with the thread's last message if status is not OK, and returns the
+ * scope's status. */
+gantry_status_t gantry__train_close(gantry_scope_t *scope, gantry_status_t status);
+
 /* Begins a scope in outer, for a call named `call`. It returns NULL if outer is NULL, which the
  * thread's last message then says, if outer has failed, or if there is no memory, which fails
  * outer. */
 gantry_scope_t *gantry__train_begin(gantry_scope_t *outer, const char *call);
 /* Does the same, but observers of outer do not see the scope. */
 gantry_scope_t *gantry__train_begin_unobserved(gantry_scope_t *outer, const char *call);
+/* Begins a scope on a device in outer, which must not be NULL and fails where this fails. */
+gantry_scope_t *gantry__train_begin_on(gantry_scope_t *outer, const char *device);
 /* Ends the inner scope. Its failure becomes outer's, and the call then returns NULL. Without a
  * failure the result, which must be a tensor of the inner scope or NULL, moves to outer and is
  * returned. */

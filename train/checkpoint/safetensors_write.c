@@ -58,7 +58,7 @@ static void safetensors_write_put_bytes(header_text_t *text, const char *bytes, 
     text->size += size;
 }
 
-static void put_format(header_text_t *text, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
+static void put_format(header_text_t *text, const char *format, ...) GANTRY__PRINTF(2, 3);
 
 static void put_format(header_text_t *text, const char *format, ...) {
     char buffer[128];

@@ -18,7 +18,7 @@ typedef struct record_t {
 
 typedef struct cache_t {
     gantry_dataset_t base;
-    gantry__train_mutex_t lock; /* of the two below */
+    gantry__mutex_t lock; /* of the two below */
     bool is_complete;
     record_t record; /* constant once it is complete */
 } cache_t;
@@ -40,9 +40,9 @@ static void record_deinit(record_t *record) {
 }
 
 static bool dataset_cache_is_filled(cache_t *cache) {
-    gantry__train_lock(&cache->lock);
+    gantry__mutex_lock(&cache->lock);
     const bool is_complete = cache->is_complete;
-    gantry__train_unlock(&cache->lock);
+    gantry__mutex_unlock(&cache->lock);
     return is_complete;
 }
 
@@ -58,13 +58,13 @@ static gantry_status_t cache_open(gantry__train_stage_t *stage) {
 /* Gives the record to the data set, if that has none. */
 static void cache_publish(cache_stage_t *self) {
     cache_t *cache = (cache_t *)self->base.dataset;
-    gantry__train_lock(&cache->lock);
+    gantry__mutex_lock(&cache->lock);
     if (!cache->is_complete) {
         cache->record = self->record;
         cache->is_complete = true;
         self->record = (record_t){.count = 0};
     }
-    gantry__train_unlock(&cache->lock);
+    gantry__mutex_unlock(&cache->lock);
 }
 
 /* The consumer's element points at a kept one. */
@@ -107,7 +107,7 @@ static void cache_close(gantry__train_stage_t *stage) {
 static void cache_deinit(gantry_dataset_t *dataset) {
     cache_t *cache = (cache_t *)dataset;
     record_deinit(&cache->record);
-    gantry__train_mutex_deinit(&cache->lock);
+    gantry__mutex_deinit(&cache->lock);
 }
 
 static const gantry__train_kind_t cache_kind = {.name = "cache",
@@ -127,6 +127,6 @@ gantry_dataset_t *gantry_dataset_cache(gantry_dataset_t *input) {
     cache_t *self = gantry__train_dataset_make(&cache_kind, sizeof *self, input,
                                                gantry_dataset_cardinality(input));
     if (!self) return NULL;
-    gantry__train_mutex_init(&self->lock);
+    (void)gantry__mutex_init(&self->lock);
     return &self->base;
 }

@@ -88,8 +88,8 @@ static gantry_status_t callback_read(const gantry_dataset_source_t *given,
                                      gantry_dataset_source_t *out) {
     if (!given)
         return gantry__train_refuse(NULL, "gantry_dataset_from_callback: the source is NULL");
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out,
-                                            "gantry_dataset_from_callback: the source"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out,
+                                          "gantry_dataset_from_callback: the source"));
     if (!out->next) return gantry__train_refuse(NULL, "gantry_dataset_from_callback: next is NULL");
     if (out->count >= 0) return GANTRY_OK;
     return gantry__train_refuse(NULL,

@@ -295,8 +295,8 @@ gantry_dataset_t *gantry_dataset_padded_batch(gantry_dataset_t *input, int64_t b
                                               const gantry_padded_batch_options_t *options) {
     gantry_padded_batch_options_t o;
     if (!input) return NULL;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o,
-                              "gantry_dataset_padded_batch: options") != GANTRY_OK ||
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o,
+                            "gantry_dataset_padded_batch: options") != GANTRY_OK ||
         check_options(batch_size, &o) != GANTRY_OK)
         return gantry__train_dataset_refuse(input);
     int64_t known = gantry_dataset_cardinality(input);

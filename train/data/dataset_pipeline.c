@@ -50,8 +50,8 @@ typedef struct slot_t {
 
 typedef struct pipeline_stage_t {
     gantry__train_stage_t base;
-    gantry__train_mutex_t input_lock, lock;
-    gantry__train_condition_t slot_changed, slot_given;
+    gantry__mutex_t input_lock, lock;
+    gantry__condition_t slot_changed, slot_given;
     slot_t *slots;
     gantry__train_thread_t *threads;
     size_t running; /* threads to join */
@@ -76,33 +76,33 @@ static slot_t *slot_of(const pipeline_stage_t *self, uint64_t ticket) {
 /* ---- threads ---- */
 
 static void mark_slot(pipeline_stage_t *self, uint64_t ticket, slot_state_t state) {
-    gantry__train_lock(&self->lock);
+    gantry__mutex_lock(&self->lock);
     slot_of(self, ticket)->state = state;
     if (state != SLOT_READY) self->stops = true;
-    gantry__train_wake(&self->slot_changed);
-    gantry__train_unlock(&self->lock);
+    gantry__condition_wake_all(&self->slot_changed);
+    gantry__mutex_unlock(&self->lock);
 }
 
 /* Marks a failure, whose text must be the thread's last message. */
 static void mark_failed(pipeline_stage_t *self, uint64_t ticket, gantry_status_t status) {
-    gantry__train_lock(&self->lock);
+    gantry__mutex_lock(&self->lock);
     if (self->failure == GANTRY_OK || ticket < self->failed_ticket) {
         self->failure = status;
         self->failed_ticket = ticket;
         (void)snprintf(self->text, sizeof self->text, "%s", gantry_last_message());
     }
-    gantry__train_unlock(&self->lock);
+    gantry__mutex_unlock(&self->lock);
     mark_slot(self, ticket, SLOT_FAILED);
 }
 
 /* Waits until the next ticket's slot is free. It returns false if the threads must stop. */
 static bool take_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
-    gantry__train_lock(&self->lock);
+    gantry__mutex_lock(&self->lock);
     while (!self->stops && self->taken - self->given == pipeline_of(self)->slots)
         gantry__train_wait(&self->slot_given, &self->lock);
     const bool goes_on = !self->stops;
     if (goes_on) *out_ticket = self->taken++;
-    gantry__train_unlock(&self->lock);
+    gantry__mutex_unlock(&self->lock);
     return goes_on;
 }
 
@@ -110,7 +110,7 @@ static bool take_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
 static bool pull_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
     bool input_ends = false;
     gantry_status_t status = GANTRY_OK;
-    gantry__train_lock(&self->input_lock);
+    gantry__mutex_lock(&self->input_lock);
     const bool is_taken = take_ticket(self, out_ticket);
     if (is_taken) {
         slot_t *slot = slot_of(self, *out_ticket);
@@ -122,7 +122,7 @@ static bool pull_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
         else if (input_ends)
             mark_slot(self, *out_ticket, SLOT_END);
     }
-    gantry__train_unlock(&self->input_lock);
+    gantry__mutex_unlock(&self->input_lock);
     return is_taken && status == GANTRY_OK && !input_ends;
 }
 
@@ -170,10 +170,10 @@ static gantry_status_t start_threads(pipeline_stage_t *self) {
 
 static gantry_status_t pipeline_open(gantry__train_stage_t *stage) {
     pipeline_stage_t *self = (pipeline_stage_t *)stage;
-    gantry__train_mutex_init(&self->input_lock);
-    gantry__train_mutex_init(&self->lock);
-    gantry__train_condition_init(&self->slot_changed);
-    gantry__train_condition_init(&self->slot_given);
+    (void)gantry__mutex_init(&self->input_lock);
+    (void)gantry__mutex_init(&self->lock);
+    (void)gantry__condition_init(&self->slot_changed);
+    (void)gantry__condition_init(&self->slot_given);
     self->slots = gantry__train_alloc(pipeline_of(self)->slots, sizeof self->slots[0]);
     self->threads = gantry__train_alloc(pipeline_of(self)->threads, sizeof self->threads[0]);
     return self->slots && self->threads ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
@@ -184,7 +184,7 @@ static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train
                                      bool *out_end) {
     pipeline_stage_t *self = (pipeline_stage_t *)stage;
     if (self->running == 0) GANTRY__TRAIN_TRY(start_threads(self));
-    gantry__train_lock(&self->lock);
+    gantry__mutex_lock(&self->lock);
     slot_t *slot = slot_of(self, self->given);
     while (slot->state == SLOT_OPEN) gantry__train_wait(&self->slot_changed, &self->lock);
     const slot_state_t state = slot->state;
@@ -194,9 +194,9 @@ static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train
         ++self->given;
         /* a thread waits only while all slots are taken, so that the count passes this number */
         if (self->taken - self->given == pipeline_of(self)->slots / 2)
-            gantry__train_wake(&self->slot_given);
+            gantry__condition_wake_all(&self->slot_given);
     }
-    gantry__train_unlock(&self->lock);
+    gantry__mutex_unlock(&self->lock);
     *out_end = state == SLOT_END;
     /* The threads are done with the text, because no lower ticket is left. */
     return state == SLOT_FAILED ? gantry_fail(self->failure, self->text) : GANTRY_OK;
@@ -204,10 +204,10 @@ static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train
 
 static void pipeline_close(gantry__train_stage_t *stage) {
     pipeline_stage_t *self = (pipeline_stage_t *)stage;
-    gantry__train_lock(&self->lock);
+    gantry__mutex_lock(&self->lock);
     self->stops = true;
-    gantry__train_wake(&self->slot_given);
-    gantry__train_unlock(&self->lock);
+    gantry__condition_wake_all(&self->slot_given);
+    gantry__mutex_unlock(&self->lock);
     for (size_t i = 0; i < self->running; ++i) gantry__train_thread_join(self->threads[i]);
     for (size_t i = 0; self->slots && i < pipeline_of(self)->slots; ++i) {
         gantry__train_element_deinit(&self->slots[i].input);
@@ -215,10 +215,10 @@ static void pipeline_close(gantry__train_stage_t *stage) {
     }
     gantry__train_free(self->slots);
     gantry__train_free(self->threads);
-    gantry__train_condition_deinit(&self->slot_given);
-    gantry__train_condition_deinit(&self->slot_changed);
-    gantry__train_mutex_deinit(&self->lock);
-    gantry__train_mutex_deinit(&self->input_lock);
+    gantry__condition_deinit(&self->slot_given);
+    gantry__condition_deinit(&self->slot_changed);
+    gantry__mutex_deinit(&self->lock);
+    gantry__mutex_deinit(&self->input_lock);
 }
 
 /* ---- the data sets ---- */

@@ -7,23 +7,12 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "train/base/thread.h"
+#include "shared/thread.h"
 
-typedef pthread_cond_t gantry__train_condition_t;
 typedef pthread_t gantry__train_thread_t;
 
-static inline void gantry__train_condition_init(gantry__train_condition_t *condition) {
-    (void)pthread_cond_init(condition, NULL);
-}
-static inline void gantry__train_condition_deinit(gantry__train_condition_t *condition) {
-    (void)pthread_cond_destroy(condition);
-}
-static inline void gantry__train_wait(gantry__train_condition_t *condition,
-                                      gantry__train_mutex_t *mutex) {
-    (void)pthread_cond_wait(condition, mutex);
-}
-static inline void gantry__train_wake(gantry__train_condition_t *condition) {
-    (void)pthread_cond_broadcast(condition);
+static inline void gantry__train_wait(gantry__condition_t *condition, gantry__mutex_t *mutex) {
+    gantry__condition_wait(condition, mutex, UINT64_MAX);
 }
 
 /* Starts a thread that receives no signals, so that the program's own threads handle them. Returns

@@ -177,9 +177,8 @@ gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t cou
                                      size_t out_bytes) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     padding_t padding = {.dtype = dtype, .maxlen = (size_t)maxlen};
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof padding.options, &padding.options,
-                                            sizeof padding.options,
-                                            "gantry_pad_sequences: options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof padding.options, &padding.options,
+                                          sizeof padding.options, "gantry_pad_sequences: options"));
     GANTRY__TRAIN_TRY(check_padding(&padding));
     GANTRY__TRAIN_TRY(check_out(count, maxlen, out, out_bytes));
     if (!sequences && count > 0)

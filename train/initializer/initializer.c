@@ -250,8 +250,8 @@ static gantry_status_t init_check_tensor(const gantry_initializer_t *from, gantr
 static gantry_status_t init_read(const gantry_initializer_t *given, gantry_dtype_t dtype,
                                  const gantry_shape_t *shape, gantry_initializer_t *out) {
     if (!given) return gantry__train_refuse(NULL, "gantry_initialize: the initializer is NULL");
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out,
-                                            "gantry_initialize: initializer"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out,
+                                          "gantry_initialize: initializer"));
     if (!init_exists(out->kind))
         return gantry__train_refuse(
             NULL,

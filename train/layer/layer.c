@@ -49,7 +49,7 @@ const gantry_tensor_t *gantry__layer_call(const gantry_layer_t *layer,
 static void forget_weights(gantry_layer_t *layer) {
     for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
     layer->weight_count = 0;
-    layer->state_count = 0;
+    layer->states.count = 0;
     layer->is_built = false;
 }
 
@@ -63,6 +63,54 @@ void gantry__layer_release_variables(gantry_layer_t *layer) {
     gantry__train_free((void *)layer->variables);
     layer->variables = NULL;
 }
+
+/* ---- states ---- */
+
+void gantry__layer_release_states(gantry_layer_t *layer) {
+    for (size_t i = 0; layer->states.variables && i < layer->states.count; ++i)
+        gantry_variable_release(layer->states.variables[i]);
+    gantry__train_free((void *)layer->states.variables);
+    layer->states.variables = NULL;
+}
+
+static gantry_status_t reset_states(const gantry_layer_t *layer) {
+    gantry_scope_t *scope = gantry_scope_begin(layer->runtime, NULL);
+    if (!scope) return gantry__train_no_scope(layer->runtime);
+    for (size_t i = 0; i < layer->states.count; ++i) {
+        gantry_variable_t *state = layer->states.variables[i];
+        (void)gantry_variable_assign(
+            scope, state,
+            gantry_zeros(scope, gantry_variable_dtype(state), *gantry_variable_shape(state)));
+    }
+    return gantry_scope_end(scope);
+}
+
+gantry_status_t gantry_layer_reset_states(gantry_layer_t *layer) {
+    if (!layer) return gantry__train_fail_null(NULL, "gantry_layer_reset_states", "layer", "one");
+    return layer->states.variables ? reset_states(layer) : GANTRY_OK;
+}
+
+/* ---- the model that calls ---- */
+
+gantry_variable_t *const *gantry__layer_states(const gantry_layer_call_t *call) {
+    return call->run ? call->run->states : NULL;
+}
+
+gantry_observer_t *gantry__layer_observer(const gantry_layer_call_t *call, gantry_observer_t *out) {
+    if (!call->run || !call->run->observer.observe) return NULL;
+    *out = call->run->observer;
+    return out;
+}
+
+gantry_dtype_t gantry__layer_dtype(const gantry_layer_call_t *call) {
+    return call->run ? call->run->dtype : GANTRY_FLOAT32;
+}
+
+gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call) {
+    return call && call->run ? call->run->generator(call) : NULL;
+}
+
+/* ---- the end of a layer ---- */
 
 void gantry__layer_unref(gantry_layer_t *layer) {
     if (!layer || --layer->references > 0) return;
@@ -150,7 +198,7 @@ bool gantry__layer_initializer(const gantry_initializer_t *given, gantry_init_t 
                                gantry_initializer_t *out) {
     *out = (gantry_initializer_t){.struct_size = sizeof *out, .kind = otherwise};
     return !given ||
-           gantry__train_options(given, sizeof *out, out, sizeof *out, "initializer") == GANTRY_OK;
+           gantry__struct_read(given, sizeof *out, out, sizeof *out, "initializer") == GANTRY_OK;
 }
 
 bool gantry__layer_takes_seed(const gantry__weight_t *weight) {

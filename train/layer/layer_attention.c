@@ -279,7 +279,7 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
     static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(
         "MultiHeadAttention", attention_build, attention_call, .passes_masks = true);
     gantry_attention_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
         GANTRY_OK)
         return NULL;
     attention_t a = {.heads = heads,

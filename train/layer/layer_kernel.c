@@ -51,7 +51,7 @@ static bool check_unused(const char *kind, unsigned uses, const gantry_kernel_op
 static bool take_options(const char *kind, unsigned uses, const gantry_kernel_options_t *options,
                          gantry__kernel_t *k, gantry_kernel_options_t *out) {
     gantry_kernel_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_kernel_options_t") !=
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_kernel_options_t") !=
         GANTRY_OK)
         return false;
     if (!check_unused(kind, uses, &o)) return false;

@@ -29,8 +29,7 @@ static bool take_axes(const char *kind, const gantry_norm_options_t *o, size_t m
 gantry_layer_t *gantry__norm_layer(const gantry_layer_kind_t *kind, size_t most_axes,
                                    double epsilon, const gantry_norm_options_t *options) {
     gantry_norm_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_norm_options_t") !=
-        GANTRY_OK)
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_norm_options_t") != GANTRY_OK)
         return NULL;
     norm_t n = {.epsilon = o.epsilon == 0 ? epsilon : o.epsilon,
                 .momentum = o.momentum == 0 ? 0.99 : o.momentum,

@@ -72,8 +72,7 @@ static gantry_layer_t *pool_layer_make(const char *name,
                                        const gantry_pool_options_t *options) {
     const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(name, pool_build, call);
     gantry_pool_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") !=
-        GANTRY_OK)
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") != GANTRY_OK)
         return NULL;
     if (rank == 3 && (!gantry__layer_check_unused(name, "pool_columns", o.pool_columns, 0) ||
                       !gantry__layer_check_unused(name, "column_strides", o.column_strides, 0)))

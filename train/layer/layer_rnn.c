@@ -90,8 +90,8 @@ gantry_status_t gantry__rnn_check_inputs(const char *kind, const recurrent_t *k,
 
 void gantry__rnn_add_states(gantry_layer_t *layer, const recurrent_t *k) {
     if (!k->is_stateful) return;
-    layer->state_count += gantry__rnn_states(k);
-    layer->state_width = k->units;
+    layer->states.count += gantry__rnn_states(k);
+    layer->states.width = k->units;
 }
 
 static gantry_status_t rnn_build(gantry_layer_t *layer, const gantry_shape_t *inputs,
@@ -142,7 +142,7 @@ static bool take_unroll(const char *kind, gantry_choice_t unroll) {
 static bool rnn_take_options(const char *kind, const gantry_recurrent_options_t *options,
                              recurrent_t *k, const char **out_name) {
     gantry_recurrent_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_recurrent_options_t") !=
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_recurrent_options_t") !=
         GANTRY_OK)
         return false;
     *out_name = o.name;

@@ -34,6 +34,21 @@ typedef struct gantry__weight_rule_t {
     gantry_constraint_t constraint;
 } gantry__weight_rule_t;
 
+/* What a layer keeps from batch to batch. */
+typedef struct gantry__layer_states_t {
+    size_t count;
+    int64_t width;                 /* they are [batch, width] each */
+    gantry_variable_t **variables; /* NULL until the layer's model is built */
+} gantry__layer_states_t;
+
+/* What a layer gets of the model that calls it. The model fills it in for each call. */
+typedef struct gantry__layer_run_t {
+    gantry_dtype_t dtype;
+    gantry_variable_t *const *states; /* of the layer; NULL: none, or its model is being built */
+    gantry_observer_t observer;       /* checks the numbers of ops; without observe: none */
+    gantry_generator_t *(*generator)(const gantry_layer_call_t *call);
+} gantry__layer_run_t;
+
 /* A layer, and its weights. What a layer is in one model (its name there, whether it is frozen) is
  * in gantry__member_t. */
 struct gantry_layer_t {
@@ -57,10 +72,8 @@ struct gantry_layer_t {
     uint8_t seeds_after;           /* that Keras chooses for the layer after its initialisers' */
     uint8_t repeats_first; /* applied to this many values, it takes the first one twice; 0: never */
     bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
-    size_t state_count;    /* kept from batch to batch, [batch, state_width] each */
-    int64_t state_width;
-    gantry_variable_t **states; /* NULL until its model is built: train/model/states.c */
-    gantry_runtime_t *runtime;  /* of variables and states; NULL until a model is built */
+    gantry__layer_states_t states;
+    gantry_runtime_t *runtime; /* of variables and states; NULL until a model is built */
 };
 
 /* Calls the layer's kind, which must not end the call's scope. */

@@ -21,7 +21,7 @@ static gantry_status_t regularizer_check_size(const char *what, const char *fiel
 
 gantry_status_t gantry__regularizer_read(const gantry_regularizer_t *given, const char *what,
                                          gantry_regularizer_t *out) {
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out, what));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out, what));
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "l1", out->l1));
     GANTRY__TRAIN_TRY(regularizer_check_size(what, "l2", out->l2));
     return regularizer_check_size(what, "orthogonal", out->orthogonal);
@@ -43,7 +43,7 @@ static gantry_status_t check_range(const gantry_constraint_t *c, const char *wha
 
 gantry_status_t gantry__constraint_read(const gantry_constraint_t *given, const char *what,
                                         gantry_constraint_t *out) {
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *out, out, sizeof *out, what));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *out, out, sizeof *out, what));
     if ((unsigned)out->kind > GANTRY_MIN_MAX_NORM)
         return gantry__train_refuse(
             NULL, "%s: %d is no kind; GANTRY_CONSTRAINT_NONE to GANTRY_MIN_MAX_NORM are accepted",

@@ -82,7 +82,7 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
             "gantry_loss: %d is no loss; GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY to %s are accepted",
             (int)loss, loss_rows[LOSS_COUNT - 1].constant);
     GANTRY__TRAIN_TRY(
-        gantry__train_options(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
+        gantry__struct_read(given, sizeof *out, out, sizeof *out, "gantry_loss: options"));
     if ((unsigned)out->reduction > GANTRY_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
         return gantry__train_refuse(
             NULL,

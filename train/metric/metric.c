@@ -50,7 +50,7 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
     gantry_metric_options_t read;
     char what[96];
     (void)snprintf(what, sizeof what, "%s: options", call);
-    if (gantry__train_options(options, sizeof read, &read, sizeof read, what) != GANTRY_OK ||
+    if (gantry__struct_read(options, sizeof read, &read, sizeof read, what) != GANTRY_OK ||
         metric_check_dtype(call, read.dtype) != GANTRY_OK ||
         metric_check_numbers(call, &read) != GANTRY_OK)
         return NULL;

@@ -160,7 +160,7 @@ static bool is_threshold(double number) { return number >= 0 && number <= 1; }
 static gantry_status_t read_thresholds(gantry_metric_t *metric, const char *call,
                                        const gantry_metric_options_t *given) {
     gantry_metric_options_t options;
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof options, &options, sizeof options, call));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof options, &options, sizeof options, call));
     for (size_t i = 0; i < options.threshold_count; ++i) {
         if (!is_threshold(options.thresholds[i]))
             return gantry__train_refuse(NULL,

@@ -128,20 +128,20 @@ static gantry_status_t backup_agree(gantry_model_t *model, const gantry__positio
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_BACKUP, .status = status};
     if (position) call.values[0] = (uint64_t)position->epoch;
     if (position) call.values[1] = (uint64_t)position->step;
-    return gantry__worker_agree(model->worker, &call);
+    return gantry__worker_agree(model->replicas.worker, &call);
 }
 
 static gantry_status_t share_bytes(gantry_model_t *model, void *data, size_t bytes) {
-    return gantry__worker_broadcast(model->worker, data, bytes, "a backup");
+    return gantry__worker_broadcast(model->replicas.worker, data, bytes, "a backup");
 }
 
 /* Metrics count only in rank 0, before and after. */
 gantry_status_t gantry__backup_save(gantry_model_t *model, const gantry_fit_options_t *o,
                                     const gantry__position_t *position) {
     gantry_status_t status = GANTRY_OK;
-    if (!model->worker) return save_alone(model, o, position);
+    if (!model->replicas.worker) return save_alone(model, o, position);
     if (position->step > 0) GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
-    if (gantry__worker_writes(model->worker)) status = save_alone(model, o, position);
+    if (gantry__worker_writes(model->replicas.worker)) status = save_alone(model, o, position);
     if (position->step > 0 && status == GANTRY_OK) status = gantry__worker_part_metrics(model);
     return backup_agree(model, position, status);
 }
@@ -200,9 +200,9 @@ gantry_status_t gantry__backup_open(gantry_model_t *model, const gantry_fit_opti
                                     bool *out_exists) {
     gantry_status_t status = GANTRY_OK;
     *out_file = NULL;
-    if (gantry__worker_writes(model->worker)) status = open_alone(o, position, out_file);
+    if (gantry__worker_writes(model->replicas.worker)) status = open_alone(o, position, out_file);
     *out_exists = *out_file;
-    if (!model->worker) return status;
+    if (!model->replicas.worker) return status;
     GANTRY__TRAIN_TRY(backup_agree(model, NULL, status));
     GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
     return share_bytes(model, position, sizeof *position);
@@ -218,7 +218,7 @@ static gantry_status_t backup_read_state(gantry_model_t *model, const gantry_che
     *out_exists = text;
     memset(out, 0, GANTRY_CALLBACK_STATE_BYTES);
     if (text) (void)snprintf(out, GANTRY_CALLBACK_STATE_BYTES, "%s", text);
-    if (!model->worker) return GANTRY_OK;
+    if (!model->replicas.worker) return GANTRY_OK;
     GANTRY__TRAIN_TRY(share_bytes(model, out_exists, sizeof *out_exists));
     return share_bytes(model, out, GANTRY_CALLBACK_STATE_BYTES);
 }
@@ -228,7 +228,8 @@ static gantry_status_t backup_read_state(gantry_model_t *model, const gantry_che
 static gantry_status_t backup_set_states(gantry_model_t *model, const gantry_fit_options_t *o,
                                          const gantry_checkpoint_t *file) {
     gantry_status_t status = GANTRY_OK;
-    for (size_t i = 0; i < o->callback_count && (status == GANTRY_OK || model->worker); ++i) {
+    for (size_t i = 0; i < o->callback_count && (status == GANTRY_OK || model->replicas.worker);
+         ++i) {
         char text[GANTRY_CALLBACK_STATE_BYTES];
         bool exists;
         GANTRY__TRAIN_TRY(backup_read_state(model, file, i, text, &exists));
@@ -245,9 +246,10 @@ gantry_status_t gantry__backup_restore(gantry_model_t *model, const gantry_fit_o
                                        const gantry__position_t *position,
                                        const gantry_checkpoint_t *file) {
     gantry_status_t status = GANTRY_OK;
-    model->holds_averages = false; /* unless a callback says so */
+    model->state.holds_averages = false; /* unless a callback says so */
     if (file) status = gantry__model_load_from(model, o->backup, file, position->step > 0);
-    if (!model->worker) return status == GANTRY_OK ? backup_set_states(model, o, file) : status;
+    if (!model->replicas.worker)
+        return status == GANTRY_OK ? backup_set_states(model, o, file) : status;
     GANTRY__TRAIN_TRY(gantry__worker_share_loaded(model, file, status));
     GANTRY__TRAIN_TRY(gantry__worker_share_draws(model));
     return backup_agree(model, position, backup_set_states(model, o, file));

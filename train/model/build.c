@@ -19,6 +19,7 @@
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/model/run.h"
 #include "train/model/worker.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -41,8 +42,8 @@ static int count_open(const gantry_shape_t *shape) {
 /* NULL: no input has open sizes. */
 static const int64_t *find_open_sizes(const gantry_model_t *model) {
     int most = 0;
-    for (size_t i = 0; i < model->input_count; ++i) {
-        const int count = count_open(&model->values[i].shape);
+    for (size_t i = 0; i < model->net.input_count; ++i) {
+        const int count = count_open(&model->net.values[i].shape);
         if (count > most) most = count;
     }
     return most == 0 ? NULL : most == 1 ? open_lines : open_images;
@@ -63,7 +64,7 @@ static gantry_shape_t build_shape(gantry_shape_t shape, int64_t open) {
 static gantry_status_t note_op(gantry_scope_t *scope, const gantry_observation_t *told,
                                void *user) {
     const gantry__model_run_t *run = user;
-    gantry__model_value_t *value = &run->model->values[run->value];
+    gantry__model_value_t *value = &run->model->net.values[run->value];
     uint64_t sum = gantry__bytes_checksum(value->ops, told->op, strlen(told->op));
     (void)scope;
     for (size_t i = 0; i < told->attr_count; ++i) {
@@ -95,15 +96,12 @@ static void trace_shapes(gantry_scope_t *outer, const gantry_tensor_t *const *in
     gantry_observer_t observer = {.observe = note_op, .whole = note_whole, .user = run};
     gantry_scope_t *scope = gantry__model_scope(run->model, outer, 0);
     outputs[0] = inputs[0];
-    if (!scope) {
-        (void)gantry__train_no_inner(outer);
-        return;
-    }
-    if (run->model->worker) (void)gantry_scope_observe(scope, &observer);
+    if (!scope) return;
+    if (run->model->replicas.worker) (void)gantry_scope_observe(scope, &observer);
     run->scope = scope;
     run->inputs = inputs;
     if (run->twin) run->twin->scope = scope;
-    if (run->twin) run->twin->inputs = inputs + run->model->input_count;
+    if (run->twin) run->twin->inputs = inputs + run->model->net.input_count;
     (void)gantry__run_layers(run);
     gantry_scope_unobserve(scope, &observer);
     (void)gantry__train_end(outer, scope, NULL);
@@ -114,11 +112,11 @@ static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *ru
     const gantry_function_options_t options = {
         .struct_size = sizeof options, .passes_off = GANTRY_PASS_ALL & ~GANTRY_PASS_DEAD_NODES};
     gantry_function_t *function = NULL;
-    const size_t inputs = model->input_count, count = run->twin ? 2 * inputs : inputs;
+    const size_t inputs = model->net.input_count, count = run->twin ? 2 * inputs : inputs;
     gantry_input_spec_t *specs = gantry__train_alloc(count, sizeof *specs);
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) {
-        const gantry__model_value_t *value = &model->values[i < inputs ? i : i - inputs];
+        const gantry__model_value_t *value = &model->net.values[i < inputs ? i : i - inputs];
         specs[i] =
             (gantry_input_spec_t){.dtype = value->dtype,
                                   .shape = build_shape(value->shape, i < inputs ? open : 2 * open)};
@@ -151,7 +149,8 @@ static gantry_status_t find_open_shapes(gantry_model_t *model, int64_t open) {
 }
 
 static void forget_layers(const gantry_model_t *model) {
-    for (size_t i = 0; i < model->member_count; ++i) gantry__layer_forget(model->members[i]->layer);
+    for (size_t i = 0; i < model->net.member_count; ++i)
+        gantry__layer_forget(model->net.members[i]->layer);
 }
 
 static gantry_status_t find_shapes(gantry_model_t *model) {
@@ -193,14 +192,14 @@ static gantry_status_t make_copies(const gantry_model_t *model, const gantry__we
     gantry_scope_t *first = gantry__model_scope(model, NULL, 0);
     if (!first) return gantry__train_no_scope(model->runtime);
     const gantry_tensor_t *value = first_value(first, model, weight, seeds);
-    for (size_t r = 0; r < model->replica_count && value; ++r) {
+    for (size_t r = 0; r < model->replicas.count && value; ++r) {
         gantry_scope_t *scope = gantry__model_scope(model, first, r);
         if (!scope) break;
         copies[r] = gantry_variable_create(scope, value, name);
         (void)gantry__train_hand_on(first, gantry_scope_end(scope));
     }
     GANTRY__TRAIN_TRY(gantry_scope_end(first));
-    return copies[model->replica_count - 1] ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    return copies[model->replicas.count - 1] ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 /* The weights of another model's layer are those of this one, too, if they live where its own do.
@@ -211,14 +210,15 @@ static gantry_status_t check_variables(const gantry_model_t *model,
     const char *what = NULL;
     if (layer->runtime != model->runtime)
         what = "runtime";
-    else if (layer->weight_count > 0 && layer->replica_count != model->replica_count)
+    else if (layer->weight_count > 0 && layer->replica_count != model->replicas.count)
         what = "number of devices";
     else if (layer->weight_count > 0 && gantry_variable_dtype(layer->variables[0]) != model->dtype)
         what = "type";
-    for (size_t r = 0; !what && layer->weight_count > 0 && r < model->replica_count; ++r) {
+    for (size_t r = 0; !what && layer->weight_count > 0 && r < model->replicas.count; ++r) {
         const gantry_logical_device_t *device = gantry_variable_device(layer->variables[r]);
-        if (model->replica_count > 1 &&
-            (gantry_find_logical_device(model->runtime, model->devices[r], &device) != GANTRY_OK ||
+        if (model->replicas.count > 1 &&
+            (gantry_find_logical_device(model->runtime, model->replicas.devices[r], &device) !=
+                 GANTRY_OK ||
              device != gantry_variable_device(layer->variables[r])))
             what = "order of devices";
     }
@@ -233,7 +233,7 @@ static gantry_status_t make_layer_variables(const gantry_model_t *model,
                                             const gantry__member_t *member, size_t *seeds) {
     char name[256];
     gantry_layer_t *layer = member->layer;
-    layer->replica_count = model->replica_count;
+    layer->replica_count = model->replicas.count;
     layer->variables =
         gantry__train_alloc(layer->weight_count * layer->replica_count, sizeof *layer->variables);
     if (!layer->variables) return GANTRY_RESOURCE_EXHAUSTED;
@@ -265,9 +265,9 @@ static gantry_status_t complete_layer(const gantry_model_t *model, const gantry_
 static gantry_status_t list_variables(gantry_model_t *model, gantry__member_t *member) {
     char name[256];
     const gantry_layer_t *layer = member->layer;
-    member->first_variable = model->variable_count;
+    member->first_variable = model->net.variable_count;
     for (size_t w = 0; w < layer->weight_count; ++w) {
-        gantry__model_variable_t *variable = &model->variables[model->variable_count];
+        gantry__model_variable_t *variable = &model->net.variables[model->net.variable_count];
         (void)snprintf(name, sizeof name, "%s/%s", gantry__member_name(member),
                        layer->weights[w].name);
         *variable = (gantry__model_variable_t){
@@ -277,22 +277,22 @@ static gantry_status_t list_variables(gantry_model_t *model, gantry__member_t *m
             .is_trained = gantry__member_trains(member, w),
         };
         if (!variable->name) return GANTRY_RESOURCE_EXHAUSTED;
-        ++model->variable_count;
+        ++model->net.variable_count;
     }
     return GANTRY_OK;
 }
 
 static gantry_status_t make_variables(gantry_model_t *model) {
     size_t count = 0, seeds = 0;
-    for (size_t i = 0; i < model->member_count; ++i)
-        count += model->members[i]->layer->weight_count;
-    model->variables = gantry__train_alloc(count, sizeof *model->variables);
-    if (!model->variables) return GANTRY_RESOURCE_EXHAUSTED;
-    if (!model->is_compiled) gantry__model_settle_trainable(model);
-    for (size_t i = 0; i < model->member_count; ++i) {
-        GANTRY__TRAIN_TRY(complete_layer(model, model->members[i], &seeds));
-        GANTRY__TRAIN_TRY(list_variables(model, model->members[i]));
-        seeds += model->members[i]->layer->seeds_after;
+    for (size_t i = 0; i < model->net.member_count; ++i)
+        count += model->net.members[i]->layer->weight_count;
+    model->net.variables = gantry__train_alloc(count, sizeof *model->net.variables);
+    if (!model->net.variables) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!model->program.is_compiled) gantry__model_settle_trainable(model);
+    for (size_t i = 0; i < model->net.member_count; ++i) {
+        GANTRY__TRAIN_TRY(complete_layer(model, model->net.members[i], &seeds));
+        GANTRY__TRAIN_TRY(list_variables(model, model->net.members[i]));
+        seeds += model->net.members[i]->layer->seeds_after;
     }
     return GANTRY_OK;
 }
@@ -301,8 +301,8 @@ static gantry_status_t make_variables(gantry_model_t *model) {
 
 static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
                                    const gantry_shape_t *sample) {
-    if (model->is_sequential) GANTRY__TRAIN_TRY(gantry__model_chain(model, dtype, sample));
-    if (model->value_count == model->input_count)
+    if (model->net.is_sequential) GANTRY__TRAIN_TRY(gantry__model_chain(model, dtype, sample));
+    if (model->net.value_count == model->net.input_count)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "model %s has no layers; it is built when it has some",
                                   model->name);
@@ -316,12 +316,12 @@ static gantry_status_t build_alone(gantry_model_t *model, gantry_dtype_t dtype,
 static gantry_status_t model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                    const gantry_shape_t *sample) {
     gantry_status_t status = build_alone(model, dtype, sample);
-    if (model->worker) {
-        gantry__worker_begin(model->worker);
+    if (model->replicas.worker) {
+        gantry__worker_begin(model->replicas.worker);
         status = gantry__worker_share_weights(model, status);
-        status = gantry__worker_end(model->worker, status);
+        status = gantry__worker_end(model->replicas.worker, status);
     }
-    model->is_built = status == GANTRY_OK;
+    model->net.is_built = status == GANTRY_OK;
     return status;
 }
 
@@ -329,9 +329,9 @@ gantry_status_t gantry_model_build(gantry_model_t *model, gantry_dtype_t dtype,
                                    gantry_shape_t sample) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_build"));
-    if (model->is_built)
+    if (model->net.is_built)
         return gantry__worker_end(
-            model->worker,
+            model->replicas.worker,
             gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                "gantry_model_build: model %s is built already", model->name));
     return gantry__model_fail(model, model_build(model, dtype, &sample));
@@ -343,7 +343,7 @@ static gantry_status_t build_for_type(gantry_model_t *model, gantry_dtype_t give
     const bool is_float = gantry__train_is_float(given);
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
     const gantry_status_t status = model_build(model, is_float ? model->dtype : given, sample);
-    if (status != GANTRY_INVALID_ARGUMENT || is_float || !model->is_sequential) return status;
+    if (status != GANTRY_INVALID_ARGUMENT || is_float || !model->net.is_sequential) return status;
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     return gantry__train_fail(
         status,
@@ -351,23 +351,17 @@ static gantry_status_t build_for_type(gantry_model_t *model, gantry_dtype_t give
         gantry_dtype_name(given), gantry_dtype_name(model->dtype));
 }
 
-gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch,
-                                        size_t count) {
-    if (model->is_built) return GANTRY_OK;
+gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch) {
+    if (model->net.is_built) return GANTRY_OK;
     gantry_shape_t sample = {.rank = batch[0].shape.rank - 1};
-    if (count == 0 || sample.rank < 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "model %s: an element of the data set is no batch; its first "
-                                  "dimension is the batch: gantry_dataset_batch",
-                                  model->name);
     for (int32_t d = 0; d < sample.rank; ++d) sample.dims[d] = batch[0].shape.dims[d + 1];
-    const int64_t batch_size = model->batch_size;
-    if (model->is_sequential && batch_size == 0) model->batch_size = batch[0].shape.dims[0];
+    const int64_t batch_size = model->net.batch_size;
+    if (model->net.is_sequential && batch_size == 0) model->net.batch_size = batch[0].shape.dims[0];
     const gantry_status_t status = build_for_type(model, batch[0].dtype, &sample);
-    if (status == GANTRY_OK || !model->is_sequential || model->variables)
+    if (status == GANTRY_OK || !model->net.is_sequential || model->net.variables)
         return gantry__model_fail(model, status);
     gantry__model_unchain(model); /* the data did not fit, and others may */
-    model->batch_size = batch_size;
+    model->net.batch_size = batch_size;
     return status;
 }
 
@@ -376,16 +370,17 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *scope) {
     size_t count = 0;
     gantry_variable_t **variables =
-        gantry__train_alloc(model->variable_count * model->replica_count, sizeof *variables);
+        gantry__train_alloc(model->net.variable_count * model->replicas.count, sizeof *variables);
     if (!variables) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t r = 0; r < model->replica_count; ++r) {
-        for (size_t i = 0; i < model->variable_count; ++i) {
-            if (model->variables[i].is_trained) variables[count++] = model->variables[i].copies[r];
+    for (size_t r = 0; r < model->replicas.count; ++r) {
+        for (size_t i = 0; i < model->net.variable_count; ++i) {
+            if (model->net.variables[i].is_trained)
+                variables[count++] = model->net.variables[i].copies[r];
         }
     }
     gantry_status_t status =
         count > 0
-            ? gantry_optimizer_build(model->optimizer, scope, variables, count)
+            ? gantry_optimizer_build(model->program.optimizer, scope, variables, count)
             : gantry__train_fail(
                   GANTRY_FAILED_PRECONDITION,
                   "model %s has no weight that is trained; layers that are not frozen when gantry_model_compile is called are accepted",
@@ -398,17 +393,16 @@ gantry_status_t gantry__model_build_optimizer(gantry_model_t *model) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status = build_optimizer(model, scope);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    return gantry__train_close(scope, status);
 }
 
 gantry_status_t gantry__model_hold_averages(gantry_model_t *model, bool holds) {
     gantry_scope_t *scope;
-    if (model->holds_averages == holds) return GANTRY_OK;
+    if (model->state.holds_averages == holds) return GANTRY_OK;
     if (!(scope = gantry__model_scope(model, NULL, 0))) return GANTRY_RESOURCE_EXHAUSTED;
-    (void)gantry__optimizer_swap_averages(model->optimizer, scope);
+    (void)gantry__optimizer_swap_averages(model->program.optimizer, scope);
     GANTRY__TRAIN_TRY(gantry_scope_end(scope));
-    model->holds_averages = holds;
+    model->state.holds_averages = holds;
     return GANTRY_OK;
 }
 
@@ -416,35 +410,35 @@ gantry_status_t gantry__model_finalize(gantry_model_t *model) {
     gantry_scope_t *scope;
     size_t built = 0;
     GANTRY__TRAIN_TRY(gantry__model_hold_averages(model, false));
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->optimizer, 0, NULL, &built));
+    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &built));
     if (built == 0) return GANTRY_OK;
     if (!(scope = gantry__model_scope(model, NULL, 0))) return GANTRY_RESOURCE_EXHAUSTED;
-    (void)gantry_optimizer_finalize_variable_values(model->optimizer, scope);
+    (void)gantry_optimizer_finalize_variable_values(model->program.optimizer, scope);
     return gantry_scope_end(scope);
 }
 
 /* ---- looking at variables ---- */
 
 size_t gantry_model_variable_count(const gantry_model_t *model) {
-    return model ? model->variable_count : 0;
+    return model ? model->net.variable_count : 0;
 }
 
 gantry_variable_t *gantry_model_variable(const gantry_model_t *model, size_t index,
                                          bool *out_trainable) {
-    if (!model || index >= model->variable_count) return NULL;
-    if (out_trainable) *out_trainable = model->variables[index].is_trained;
-    return model->variables[index].copies[0];
+    if (!model || index >= model->net.variable_count) return NULL;
+    if (out_trainable) *out_trainable = model->net.variables[index].is_trained;
+    return model->net.variables[index].copies[0];
 }
 
 gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index, const void *data,
                                           size_t bytes) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_variable"));
-    if (index >= model->variable_count)
+    if (index >= model->net.variable_count)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_set_variable: model %s has %zu variables, not %zu",
-                                  model->name, model->variable_count, index + 1);
-    for (size_t r = 0; r < model->replica_count; ++r) {
-        gantry_variable_t *variable = model->variables[index].copies[r];
+                                  model->name, model->net.variable_count, index + 1);
+    for (size_t r = 0; r < model->replicas.count; ++r) {
+        gantry_variable_t *variable = model->net.variables[index].copies[r];
         gantry_scope_t *scope = gantry__model_scope(model, NULL, r);
         if (!scope) return gantry__train_no_scope(model->runtime);
         const gantry_tensor_t *value =

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/model/own_callback.h"
@@ -82,7 +82,7 @@ typedef struct csv_t {
     size_t used, room;
 } csv_t;
 
-static void csv_put(csv_t *csv, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
+static void csv_put(csv_t *csv, const char *format, ...) GANTRY__PRINTF(2, 3);
 
 static void csv_put(csv_t *csv, const char *format, ...) {
     va_list arguments;
@@ -94,7 +94,7 @@ static void csv_put(csv_t *csv, const char *format, ...) {
 
 /* Enough for each name, with "val_", and each value twice. */
 static size_t csv_room(const gantry_model_t *model, const gantry_logs_t *logs) {
-    size_t room = 64 + 64 * model->judge_count;
+    size_t room = 64 + 64 * model->program.metric_count;
     for (size_t i = 0; i < logs->count; ++i) room += 2 * strlen(logs->names[i]) + 64;
     return room;
 }
@@ -102,7 +102,8 @@ static size_t csv_room(const gantry_model_t *model, const gantry_logs_t *logs) {
 /* Values of a validation that an epoch leaves out are "NA". */
 static void put_lines(csv_t *csv, bool is_new, int64_t epoch, const gantry_model_t *model,
                       const gantry_logs_t *logs) {
-    const size_t missing = model->validates ? 2 * model->judge_count - logs->count : 0;
+    const size_t missing =
+        model->state.validates ? 2 * model->program.metric_count - logs->count : 0;
     if (is_new) {
         csv_put(csv, "epoch");
         for (size_t i = 0; i < logs->count; ++i) csv_put(csv, ",%s", logs->names[i]);
@@ -120,14 +121,14 @@ static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gan
     const gantry__own_callback_t *own = user;
     struct stat info;
     (void)stop;
-    if (!gantry__worker_writes(model->worker)) return GANTRY_OK;
+    if (!gantry__worker_writes(model->replicas.worker)) return GANTRY_OK;
     csv_t csv = {.room = csv_room(model, logs)};
     csv.text = gantry__train_alloc(csv.room, 1);
     if (!csv.text) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     const bool is_new = stat(own->text, &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0);
     put_lines(&csv, is_new, epoch, model, logs);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     const gantry_status_t status = gantry_file_append(own->text, csv.text, csv.used);
     gantry__train_free(csv.text);
     if (status == GANTRY_OK) return GANTRY_OK;
@@ -178,8 +179,8 @@ gantry_callback_t *gantry_terminate_on_nan(void) {
 static gantry_status_t set_rate(gantry_model_t *model, int64_t epoch, void *user) {
     const gantry__own_callback_t *own = user;
     double rate;
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_learning_rate(model->optimizer, &rate));
-    return gantry_optimizer_set_learning_rate(model->optimizer,
+    GANTRY__TRAIN_TRY(gantry_optimizer_get_learning_rate(model->program.optimizer, &rate));
+    return gantry_optimizer_set_learning_rate(model->program.optimizer,
                                               own->rate(epoch, rate, own->rate_user));
 }
 

@@ -64,12 +64,12 @@ static gantry_status_t weigh_samples(gantry__class_weights_t *c, const gantry_mo
 
 static gantry_status_t class_weights_check_batch(const gantry_model_t *model,
                                                  const gantry_array_t *batch, size_t count) {
-    const size_t labels = model->input_count;
-    if (model->label_count > 1)
+    const size_t labels = model->net.input_count;
+    if (model->program.label_count > 1)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_fit: class_weights with labels of %zu outputs; of one are accepted",
-            model->label_count);
+            model->program.label_count);
     if (count <= labels) return GANTRY_OK; /* the step refuses it */
     if (count > labels + 1)
         return gantry__train_fail(
@@ -88,7 +88,7 @@ static gantry_status_t class_weights_check_batch(const gantry_model_t *model,
 
 gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gantry_model_t *model,
                                           const gantry_array_t **batch, size_t *count) {
-    const size_t labels = model->input_count;
+    const size_t labels = model->net.input_count;
     if (!c->weights) return GANTRY_OK;
     GANTRY__TRAIN_TRY(class_weights_check_batch(model, *batch, *count));
     if (*count <= labels) return GANTRY_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model is trained for: a loss of each output, and the numbers that judge it. */
+/* What a model is trained for: a loss of each output, and metrics. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,11 +21,25 @@ typedef struct wanted_t {
 } wanted_t;
 
 void gantry__model_forget_steps(gantry_model_t *model) {
-    for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i) {
-        gantry_function_release(model->steps[i]);
-        model->steps[i] = NULL;
+    for (size_t i = 0; i < GANTRY__STEP_MODES; ++i) {
+        gantry_function_release(model->program.steps[i]);
+        model->program.steps[i] = NULL;
     }
-    gantry__worker_forget(model->worker);
+    gantry__worker_forget(model->replicas.worker);
+}
+
+gantry_status_t gantry__model_check_compiled(const gantry_model_t *model, const char *call) {
+    const size_t wanted = model->program.target_count, has = model->net.output_count;
+    if (model->program.refusal)
+        return gantry__train_fail(model->program.refusal_status, "%s", model->program.refusal);
+    if (!model->program.is_compiled)
+        return gantry__train_fail(GANTRY_FAILED_PRECONDITION, "%s: model %s is not compiled", call,
+                                  model->name);
+    if (has == 0 || has == wanted) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_FAILED_PRECONDITION,
+        "%s: model %s is compiled for %zu outputs, and has %zu; gantry_model_set_outputs comes before gantry_model_compile",
+        call, model->name, wanted, has);
 }
 
 /* ---- reading the options ---- */
@@ -48,8 +62,8 @@ static gantry_status_t compile_read_list(wanted_t *w) {
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "gantry_model_compile: %zu outputs; 1 to %d are accepted",
                                   o->output_count, GANTRY_MAX_COMPONENTS);
-    GANTRY__TRAIN_TRY(gantry__train_options(o->outputs, sizeof w->outputs[0], &w->outputs[0],
-                                            sizeof w->outputs[0], "gantry_model_compile: outputs"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(o->outputs, sizeof w->outputs[0], &w->outputs[0],
+                                          sizeof w->outputs[0], "gantry_model_compile: outputs"));
     for (size_t i = 1; i < o->output_count; ++i)
         memcpy(&w->outputs[i], (const char *)o->outputs + i * size, size);
     w->output_count = o->output_count;
@@ -63,7 +77,7 @@ static gantry_status_t compile_read_list(wanted_t *w) {
 
 static gantry_status_t read_wanted(const gantry_model_t *model, wanted_t *w) {
     if (w->options.outputs) return compile_read_list(w);
-    w->output_count = model && model->output_count > 0 ? model->output_count : 1;
+    w->output_count = model && model->net.output_count > 0 ? model->net.output_count : 1;
     for (size_t i = 0; i < w->output_count; ++i)
         w->outputs[i] = (gantry_compile_output_t){.loss = w->options.loss,
                                                   .loss_options = w->options.loss_options};
@@ -94,7 +108,7 @@ static bool has_metrics(const gantry_compile_output_t *output) {
 }
 
 static gantry_status_t compile_check_outputs(const gantry_model_t *model, const wanted_t *w) {
-    const size_t has = model->output_count > 0 ? model->output_count : 1;
+    const size_t has = model->net.output_count > 0 ? model->net.output_count : 1;
     bool has_loss = false;
     if (w->output_count != has)
         return gantry__train_fail(
@@ -143,7 +157,7 @@ static gantry_status_t check_weights(const gantry_compile_options_t *o, size_t o
 }
 
 static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t *w) {
-    if (model->is_in_fit)
+    if (model->state.is_in_fit)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_compile: model %s is in gantry_model_fit; a call before or after it is accepted",
@@ -165,8 +179,8 @@ static gantry_status_t check_wanted(const gantry_model_t *model, const wanted_t 
 /* A step has one number of each loss, and its weights of samples come with each batch. */
 static gantry_status_t read_loss_options(const gantry_compile_output_t *o,
                                          gantry_loss_options_t *out) {
-    GANTRY__TRAIN_TRY(gantry__train_options(o->loss_options, sizeof *out, out, sizeof *out,
-                                            "gantry_model_compile: loss_options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(o->loss_options, sizeof *out, out, sizeof *out,
+                                          "gantry_model_compile: loss_options"));
     if (out->reduction == GANTRY_REDUCTION_NONE || out->sample_weights)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -190,76 +204,76 @@ static gantry_status_t make_targets(const wanted_t *w, gantry__target_t **out_ta
     return GANTRY_OK;
 }
 
-/* ---- judges ---- */
+/* ---- metrics ---- */
 
 /* A list that grows; its room is enough for all. */
-typedef struct judges_t {
+typedef struct metrics_t {
     const gantry_model_t *model;
-    gantry__judge_t *list;
+    gantry__model_metric_t *list;
     size_t count;
     bool has_outputs; /* names of metrics begin with those of their outputs */
-} judges_t;
+} metrics_t;
 
-static bool is_judge_named(const judges_t *j, const char *name) {
-    for (size_t i = 0; i < j->count; ++i) {
-        if (strcmp(j->list[i].name, name) == 0) return true;
+static bool is_metric_named(const metrics_t *m, const char *name) {
+    for (size_t i = 0; i < m->count; ++i) {
+        if (strcmp(m->list[i].name, name) == 0) return true;
     }
     return false;
 }
 
-/* Names a judge as Keras does: a second one of a name gets a number, or, if it is weighted,
+/* Names a metric as Keras does: a second one of a name gets a number, or, if it is weighted,
  * "weighted_" in front. */
-static gantry_status_t name_judge(judges_t *j, gantry__judge_t *judge) {
+static gantry_status_t name_metric(metrics_t *m, gantry__model_metric_t *entry) {
     char stem[256], name[288];
-    const char *plain = gantry_metric_name(judge->metric);
-    const char *output = j->has_outputs ? gantry__model_output_name(j->model, judge->target) : "";
+    const char *plain = gantry_metric_name(entry->metric);
+    const char *output = m->has_outputs ? gantry__model_output_name(m->model, entry->target) : "";
     const char *line = *output ? "_" : "";
     (void)snprintf(stem, sizeof stem, "%s%s%s", output, line, plain);
-    if (judge->is_weighted && is_judge_named(j, stem))
+    if (entry->is_weighted && is_metric_named(m, stem))
         (void)snprintf(stem, sizeof stem, "%s%sweighted_%s", output, line, plain);
     (void)snprintf(name, sizeof name, "%s", stem);
-    for (int number = 1; is_judge_named(j, name); ++number)
+    for (int number = 1; is_metric_named(m, name); ++number)
         (void)snprintf(name, sizeof name, "%s_%d", stem, number);
-    judge->name = gantry__train_strdup(name);
-    return judge->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    entry->name = gantry__train_strdup(name);
+    return entry->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 /* The mean of a loss. */
-static gantry_status_t compile_add_loss(judges_t *j, bool is_of_target, size_t target) {
+static gantry_status_t compile_add_loss(metrics_t *m, bool is_of_target, size_t target) {
     const gantry_metric_options_t options = {
-        .struct_size = sizeof options, .name = "loss", .dtype = j->model->dtype};
-    judges_t named = *j;
-    gantry__judge_t judge = {.metric = gantry_mean_metric(&options),
-                             .target = target,
-                             .is_loss = true,
-                             .is_of_target = is_of_target};
-    if (!judge.metric) return GANTRY_RESOURCE_EXHAUSTED;
+        .struct_size = sizeof options, .name = "loss", .dtype = m->model->dtype};
+    metrics_t named = *m;
+    gantry__model_metric_t entry = {.metric = gantry_mean_metric(&options),
+                                    .target = target,
+                                    .is_loss = true,
+                                    .is_of_target = is_of_target};
+    if (!entry.metric) return GANTRY_RESOURCE_EXHAUSTED;
     named.has_outputs = is_of_target;
-    const gantry_status_t status = name_judge(&named, &judge);
+    const gantry_status_t status = name_metric(&named, &entry);
     if (status == GANTRY_OK)
-        j->list[j->count++] = judge;
+        m->list[m->count++] = entry;
     else
-        gantry_metric_release(judge.metric);
+        gantry_metric_release(entry.metric);
     return status;
 }
 
-static gantry_status_t add_losses(judges_t *j, const gantry__target_t *targets, size_t count) {
+static gantry_status_t add_losses(metrics_t *m, const gantry__target_t *targets, size_t count) {
     size_t losses = 0;
-    GANTRY__TRAIN_TRY(compile_add_loss(j, false, 0));
+    GANTRY__TRAIN_TRY(compile_add_loss(m, false, 0));
     for (size_t i = 0; i < count; ++i) losses += targets[i].loss != 0;
     for (size_t i = 0; i < count && losses > 1; ++i) {
-        if (targets[i].loss != 0) GANTRY__TRAIN_TRY(compile_add_loss(j, true, i));
+        if (targets[i].loss != 0) GANTRY__TRAIN_TRY(compile_add_loss(m, true, i));
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t add_metrics(judges_t *j, gantry_metric_t *const *metrics, size_t count,
+static gantry_status_t add_metrics(metrics_t *m, gantry_metric_t *const *metrics, size_t count,
                                    size_t target, bool is_weighted) {
     for (size_t i = 0; i < count; ++i) {
-        gantry__judge_t judge = {
+        gantry__model_metric_t entry = {
             .metric = metrics[i], .target = target, .is_weighted = is_weighted};
-        for (size_t k = 0; k < j->count; ++k) {
-            if (j->list[k].metric == metrics[i])
+        for (size_t k = 0; k < m->count; ++k) {
+            if (m->list[k].metric == metrics[i])
                 return gantry__train_fail(
                     GANTRY_INVALID_ARGUMENT,
                     "gantry_model_compile: metric %s is given twice; it would count each batch twice",
@@ -270,79 +284,81 @@ static gantry_status_t add_metrics(judges_t *j, gantry_metric_t *const *metrics,
                 GANTRY_INVALID_ARGUMENT,
                 "gantry_model_compile: metric %s has a number for each class or threshold; one with an average, or one threshold, is accepted",
                 gantry_metric_name(metrics[i]));
-        GANTRY__TRAIN_TRY(name_judge(j, &judge));
-        j->list[j->count++] = judge;
+        GANTRY__TRAIN_TRY(name_metric(m, &entry));
+        m->list[m->count++] = entry;
     }
     return GANTRY_OK;
 }
 
-static size_t count_judges(const wanted_t *w) {
+static size_t count_all_metrics(const wanted_t *w) {
     size_t count = 1 + w->output_count;
     for (size_t i = 0; i < w->output_count; ++i)
         count += w->outputs[i].metric_count + w->outputs[i].weighted_metric_count;
     return count;
 }
 
-static gantry_status_t add_judges(judges_t *j, const wanted_t *w, const gantry__target_t *targets) {
-    GANTRY__TRAIN_TRY(add_losses(j, targets, w->output_count));
+static gantry_status_t add_all_metrics(metrics_t *m, const wanted_t *w,
+                                       const gantry__target_t *targets) {
+    GANTRY__TRAIN_TRY(add_losses(m, targets, w->output_count));
     for (size_t i = 0; i < w->output_count; ++i)
         GANTRY__TRAIN_TRY(
-            add_metrics(j, w->outputs[i].metrics, w->outputs[i].metric_count, i, false));
+            add_metrics(m, w->outputs[i].metrics, w->outputs[i].metric_count, i, false));
     for (size_t i = 0; i < w->output_count; ++i)
-        GANTRY__TRAIN_TRY(add_metrics(j, w->outputs[i].weighted_metrics,
+        GANTRY__TRAIN_TRY(add_metrics(m, w->outputs[i].weighted_metrics,
                                       w->outputs[i].weighted_metric_count, i, true));
     return GANTRY_OK;
 }
 
 /* After a failure the program's metrics are released with what was given. */
-static void drop_judges(judges_t *j) {
-    for (size_t i = 0; j->list && i < j->count; ++i) {
-        if (j->list[i].is_loss) gantry_metric_release(j->list[i].metric);
-        gantry__train_free(j->list[i].name);
+static void drop_metrics(metrics_t *m) {
+    for (size_t i = 0; m->list && i < m->count; ++i) {
+        if (m->list[i].is_loss) gantry_metric_release(m->list[i].metric);
+        gantry__train_free(m->list[i].name);
     }
-    gantry__train_free(j->list);
+    gantry__train_free(m->list);
 }
 
-static gantry_status_t make_judges(judges_t *j, const wanted_t *w,
-                                   const gantry__target_t *targets) {
-    j->list = gantry__train_alloc(count_judges(w), sizeof *j->list);
-    if (!j->list) return GANTRY_RESOURCE_EXHAUSTED;
-    return add_judges(j, w, targets);
+static gantry_status_t make_metrics(metrics_t *m, const wanted_t *w,
+                                    const gantry__target_t *targets) {
+    m->list = gantry__train_alloc(count_all_metrics(w), sizeof *m->list);
+    if (!m->list) return GANTRY_RESOURCE_EXHAUSTED;
+    return add_all_metrics(m, w, targets);
 }
 
 /* ---- the call ---- */
 
 void gantry__model_release_targets(gantry_model_t *model) {
-    for (size_t i = 0; i < model->judge_count; ++i) {
-        gantry__metric_disown(model->judges[i].metric);
-        gantry__train_free(model->judges[i].name);
+    for (size_t i = 0; i < model->program.metric_count; ++i) {
+        gantry__metric_disown(model->program.metrics[i].metric);
+        gantry__train_free(model->program.metrics[i].name);
     }
-    gantry__train_free(model->judges);
-    gantry__train_free(model->targets);
+    gantry__train_free(model->program.metrics);
+    gantry__train_free(model->program.targets);
 }
 
-static void set_targets(gantry_model_t *model, const wanted_t *w, const judges_t *j,
+static void set_targets(gantry_model_t *model, const wanted_t *w, const metrics_t *m,
                         gantry__target_t *targets) {
-    for (size_t i = 0; i < j->count; ++i) gantry__metric_own(j->list[i].metric);
+    for (size_t i = 0; i < m->count; ++i) gantry__metric_own(m->list[i].metric);
     gantry__model_release_targets(model); /* which may have some of these metrics */
-    model->judges = j->list;
-    model->judge_count = j->count;
-    model->targets = targets;
-    model->target_count = w->output_count;
-    model->label_count = 0;
-    for (size_t i = 0; i < w->output_count; ++i) model->label_count += targets[i].has_labels;
+    model->program.metrics = m->list;
+    model->program.metric_count = m->count;
+    model->program.targets = targets;
+    model->program.target_count = w->output_count;
+    model->program.label_count = 0;
+    for (size_t i = 0; i < w->output_count; ++i)
+        model->program.label_count += targets[i].has_labels;
 }
 
 static gantry_status_t take_targets(gantry_model_t *model, const wanted_t *w) {
-    judges_t j = {.model = model, .has_outputs = w->output_count > 1};
+    metrics_t m = {.model = model, .has_outputs = w->output_count > 1};
     gantry__target_t *targets = NULL;
     gantry_status_t status = make_targets(w, &targets);
-    if (status == GANTRY_OK) status = make_judges(&j, w, targets);
+    if (status == GANTRY_OK) status = make_metrics(&m, w, targets);
     if (status == GANTRY_OK) {
-        set_targets(model, w, &j, targets);
+        set_targets(model, w, &m, targets);
         return GANTRY_OK;
     }
-    drop_judges(&j);
+    drop_metrics(&m);
     gantry__train_free(targets);
     return status;
 }
@@ -372,22 +388,22 @@ static void release_given(const wanted_t *w) {
 }
 
 void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *optimizer) {
-    gantry_optimizer_t *before = model->optimizer;
+    gantry_optimizer_t *before = model->program.optimizer;
     if (before == optimizer) return;
     if (optimizer) optimizer->owner = model;
     if (before) before->owner = NULL;
     gantry_optimizer_release(before);
-    model->optimizer = optimizer;
+    model->program.optimizer = optimizer;
 }
 
 /* Notes a refusal until the next call, which may have all that this one lacks. A built model keeps
  * its weights, and what it was compiled for. */
 static void compile_note_refusal(gantry_model_t *model, gantry_status_t status) {
-    gantry__train_free(model->refusal);
-    model->refusal = NULL;
-    if (status == GANTRY_OK || model->is_built) return;
-    model->refusal_status = status;
-    model->refusal = gantry__train_strdup(gantry_last_message());
+    gantry__train_free(model->program.refusal);
+    model->program.refusal = NULL;
+    if (status == GANTRY_OK || model->net.is_built) return;
+    model->program.refusal_status = status;
+    model->program.refusal = gantry__train_strdup(gantry_last_message());
 }
 
 static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
@@ -397,10 +413,10 @@ static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {
     GANTRY__TRAIN_TRY(check_wanted(model, w));
     GANTRY__TRAIN_TRY(take_targets(model, w));
     gantry__model_set_optimizer(model, o->optimizer);
-    model->runs_eagerly = o->runs_eagerly || o->check_numerics;
-    model->checks_numerics = o->check_numerics;
-    if (model->optimizer) model->optimizer->checks_numerics = o->check_numerics;
-    model->is_compiled = true;
+    model->program.runs_eagerly = o->runs_eagerly || o->check_numerics;
+    model->program.checks_numerics = o->check_numerics;
+    if (model->program.optimizer) model->program.optimizer->checks_numerics = o->check_numerics;
+    model->program.is_compiled = true;
     gantry__model_settle_trainable(model);
     gantry__model_forget_steps(model);
     return GANTRY_OK;
@@ -411,8 +427,8 @@ gantry_status_t gantry_model_compile(gantry_model_t *model,
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     wanted_t w = {.output_count = 0};
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof w.options, &w.options, sizeof w.options,
-                                            "gantry_model_compile: options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof w.options, &w.options, sizeof w.options,
+                                          "gantry_model_compile: options"));
     const gantry_status_t status = model_compile(model, &w);
     if (model) compile_note_refusal(model, status);
     if (status == GANTRY_OK) return GANTRY_OK;

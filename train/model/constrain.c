@@ -12,8 +12,8 @@ static void constrain_one(gantry_scope_t *scope, const gantry__weight_t *weight,
 }
 
 static bool has_constraints(const gantry_model_t *model) {
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        if (model->variables[i].weight->constraint.kind != GANTRY_CONSTRAINT_NONE) return true;
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
+        if (model->net.variables[i].weight->constraint.kind != GANTRY_CONSTRAINT_NONE) return true;
     }
     return false;
 }
@@ -23,17 +23,14 @@ void gantry__model_constrain(const gantry_model_t *model, gantry_scope_t *scope,
     size_t trained = 0;
     if (!has_constraints(model) || gantry_scope_status(scope) != GANTRY_OK) return;
     gantry_scope_t *inner = gantry__model_scope(model, scope, replica);
-    if (!inner) {
-        (void)gantry__train_no_inner(scope);
-        return;
-    }
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        const gantry__weight_t *weight = model->variables[i].weight;
-        if (!model->variables[i].is_trained) continue;
+    if (!inner) return;
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
+        const gantry__weight_t *weight = model->net.variables[i].weight;
+        if (!model->net.variables[i].is_trained) continue;
         const bool has_gradient = !gradients || gradients[trained];
         ++trained;
         if (has_gradient && weight->constraint.kind != GANTRY_CONSTRAINT_NONE)
-            constrain_one(inner, weight, model->variables[i].copies[replica]);
+            constrain_one(inner, weight, model->net.variables[i].copies[replica]);
     }
     (void)gantry__train_hand_on(scope, gantry_scope_end(inner));
 }

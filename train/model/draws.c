@@ -3,6 +3,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
+#include "train/model/run.h"
 #include "train/model/worker.h"
 
 enum { ROW = 2 + GANTRY_RANDOM_STATE_WORDS };
@@ -11,14 +12,14 @@ enum { ROW = 2 + GANTRY_RANDOM_STATE_WORDS };
 #define STEP_BITS 40
 
 static gantry_status_t draws_make_list(gantry_model_t *model) {
-    if (model->generators) return GANTRY_OK;
-    model->generators =
-        gantry__train_alloc(model->value_count * model->replica_count, sizeof *model->generators);
-    return model->generators ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    if (model->net.generators) return GANTRY_OK;
+    model->net.generators = gantry__train_alloc(model->net.value_count * model->replicas.count,
+                                                sizeof *model->net.generators);
+    return model->net.generators ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 static size_t place_count(const gantry_model_t *model) {
-    return model->generators ? model->value_count * model->replica_count : 0;
+    return model->net.generators ? model->net.value_count * model->replicas.count : 0;
 }
 
 /* ---- drawing ---- */
@@ -27,28 +28,29 @@ static size_t place_count(const gantry_model_t *model) {
  * too. */
 static gantry_status_t make_generator(gantry_model_t *model, size_t index,
                                       gantry_generator_t **out_generator) {
-    const uint64_t rank = model->worker ? model->worker->communicator.rank : 0,
-                   steps = model->worker ? model->worker->drawn_steps : 0;
+    const uint64_t rank = model->replicas.worker ? model->replicas.worker->communicator.rank : 0,
+                   steps = model->replicas.worker ? model->replicas.worker->drawn_steps : 0;
     const uint64_t state[GANTRY_RANDOM_STATE_WORDS] = {steps << STEP_BITS, index + (rank << 40),
                                                        (uint64_t)model->seed};
     return gantry_generator_from_state(model->runtime, state, GANTRY_RANDOM_PHILOX, out_generator);
 }
 
-gantry_generator_t *gantry_layer_generator(const gantry_layer_call_t *call) {
-    if (!call || !call->run) return NULL;
-    gantry_model_t *model = call->run->model;
-    const size_t index = call->run->value * model->replica_count + call->run->replica;
+gantry_generator_t *gantry__run_generator(const gantry_layer_call_t *call) {
+    const gantry__model_run_t *run = (const gantry__model_run_t *)call->run;
+    gantry_model_t *model = run->model;
+    const size_t index = run->value * model->replicas.count + run->replica;
     gantry_status_t status = draws_make_list(model);
-    if (status == GANTRY_OK && !model->generators[index])
-        status = make_generator(model, index, &model->generators[index]);
-    return gantry__train_hand_on(call->scope, status) == GANTRY_OK ? model->generators[index]
+    if (status == GANTRY_OK && !model->net.generators[index])
+        status = make_generator(model, index, &model->net.generators[index]);
+    return gantry__train_hand_on(call->scope, status) == GANTRY_OK ? model->net.generators[index]
                                                                    : NULL;
 }
 
 void gantry__model_release_draws(gantry_model_t *model) {
-    for (size_t i = 0; i < place_count(model); ++i) gantry_generator_release(model->generators[i]);
-    gantry__train_free((void *)model->generators);
-    model->generators = NULL;
+    for (size_t i = 0; i < place_count(model); ++i)
+        gantry_generator_release(model->net.generators[i]);
+    gantry__train_free((void *)model->net.generators);
+    model->net.generators = NULL;
 }
 
 /* ---- several processes ---- */
@@ -61,9 +63,10 @@ static gantry_status_t set_counter(gantry_generator_t *generator, uint64_t count
 }
 
 gantry_status_t gantry__model_begin_draws(gantry_model_t *model) {
-    const uint64_t counter = ++model->worker->drawn_steps << STEP_BITS;
+    const uint64_t counter = ++model->replicas.worker->drawn_steps << STEP_BITS;
     for (size_t i = 0; i < place_count(model); ++i) {
-        if (model->generators[i]) GANTRY__TRAIN_TRY(set_counter(model->generators[i], counter));
+        if (model->net.generators[i])
+            GANTRY__TRAIN_TRY(set_counter(model->net.generators[i], counter));
     }
     return GANTRY_OK;
 }
@@ -72,8 +75,8 @@ gantry_status_t gantry__model_drawn_steps(const gantry_model_t *model, uint64_t 
     *out_steps = 0;
     for (size_t i = 0; i < place_count(model); ++i) {
         uint64_t state[GANTRY_RANDOM_STATE_WORDS];
-        if (!model->generators[i]) continue;
-        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[i], state));
+        if (!model->net.generators[i]) continue;
+        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->net.generators[i], state));
         if (state[0] >> STEP_BITS > *out_steps) *out_steps = state[0] >> STEP_BITS;
     }
     return GANTRY_OK;
@@ -89,10 +92,10 @@ gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_arra
     for (size_t i = 0; i < place_count(model); ++i) {
         uint64_t state[GANTRY_RANDOM_STATE_WORDS];
         int64_t *row = *out_data + rows * ROW;
-        if (!model->generators[i]) continue;
-        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->generators[i], state));
-        row[0] = (int64_t)(i / model->replica_count);
-        row[1] = (int64_t)(i % model->replica_count);
+        if (!model->net.generators[i]) continue;
+        GANTRY__TRAIN_TRY(gantry_generator_get_state(model->net.generators[i], state));
+        row[0] = (int64_t)(i / model->replicas.count);
+        row[1] = (int64_t)(i % model->replicas.count);
         for (size_t k = 0; k < GANTRY_RANDOM_STATE_WORDS; ++k) row[2 + k] = (int64_t)state[k];
         ++rows;
     }
@@ -102,15 +105,15 @@ gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_arra
 
 static gantry_status_t draws_set_row(gantry_model_t *model, const int64_t *row) {
     uint64_t state[GANTRY_RANDOM_STATE_WORDS];
-    if (row[0] < 0 || (uint64_t)row[0] >= model->value_count || row[1] < 0 ||
-        (uint64_t)row[1] >= model->replica_count)
+    if (row[0] < 0 || (uint64_t)row[0] >= model->net.value_count || row[1] < 0 ||
+        (uint64_t)row[1] >= model->replicas.count)
         return GANTRY_OK;
-    const size_t index = (size_t)row[0] * model->replica_count + (size_t)row[1];
+    const size_t index = (size_t)row[0] * model->replicas.count + (size_t)row[1];
     for (size_t k = 0; k < GANTRY_RANDOM_STATE_WORDS; ++k) state[k] = (uint64_t)row[2 + k];
-    if (model->generators[index])
-        return gantry_generator_set_state(model->generators[index], state);
+    if (model->net.generators[index])
+        return gantry_generator_set_state(model->net.generators[index], state);
     return gantry_generator_from_state(model->runtime, state, GANTRY_RANDOM_PHILOX,
-                                       &model->generators[index]);
+                                       &model->net.generators[index]);
 }
 
 static gantry_status_t set_rows(gantry_model_t *model, const int64_t *rows, int64_t count) {

@@ -6,14 +6,16 @@
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/model/batch.h"
+#include "train/model/step.h"
 #include "train/model/worker.h"
 
 /* ---- metrics ---- */
 
 static gantry_status_t reset_in(const gantry_model_t *model, gantry_scope_t *scope) {
-    for (size_t i = 0; i < model->judge_count; ++i) {
-        (void)gantry_metric_build(model->judges[i].metric, scope);
-        (void)gantry_metric_reset(model->judges[i].metric, scope);
+    for (size_t i = 0; i < model->program.metric_count; ++i) {
+        (void)gantry_metric_build(model->program.metrics[i].metric, scope);
+        (void)gantry_metric_reset(model->program.metrics[i].metric, scope);
     }
     return gantry_scope_status(scope);
 }
@@ -21,7 +23,8 @@ static gantry_status_t reset_in(const gantry_model_t *model, gantry_scope_t *sco
 gantry_status_t gantry__model_reset_metrics(gantry_model_t *model) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);
-    if (model->worker) model->worker->tested_batches = model->worker->tested_rows = 0;
+    if (model->replicas.worker)
+        model->replicas.worker->tested_batches = model->replicas.worker->tested_rows = 0;
     (void)reset_in(model, scope);
     return gantry_scope_end(scope);
 }
@@ -38,20 +41,19 @@ static gantry_status_t read_metrics(gantry_model_t *model, double *out_values, s
     if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status = GANTRY_OK;
     for (size_t i = 0; i < count && status == GANTRY_OK; ++i)
-        status = evaluate_read_one(model->judges[i].metric, scope, &out_values[i]);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+        status = evaluate_read_one(model->program.metrics[i].metric, scope, &out_values[i]);
+    return gantry__train_close(scope, status);
 }
 
 static gantry_status_t read_joined(gantry_model_t *model, double *out_values, size_t count) {
-    if (!model->worker) return read_metrics(model, out_values, count);
+    if (!model->replicas.worker) return read_metrics(model, out_values, count);
     GANTRY__TRAIN_TRY(gantry__worker_join_metrics(model));
     GANTRY__TRAIN_TRY(read_metrics(model, out_values, count));
     return gantry__worker_part_metrics(model);
 }
 
 gantry_status_t gantry__model_read_metrics(gantry_model_t *model, double *out_values) {
-    return read_joined(model, out_values, model->judge_count);
+    return read_joined(model, out_values, model->program.metric_count);
 }
 
 gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value) {
@@ -59,7 +61,7 @@ gantry_status_t gantry__model_read_loss(gantry_model_t *model, double *out_value
 }
 
 const char *gantry_model_value_name(const gantry_model_t *model, size_t index) {
-    return model && index < model->judge_count ? model->judges[index].name : NULL;
+    return model && index < model->program.metric_count ? model->program.metrics[index].name : NULL;
 }
 
 /* ---- batches ---- */
@@ -75,8 +77,7 @@ static gantry_status_t step_on(gantry_model_t *model, gantry__step_mode_t step,
     if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status = gantry__model_step(model, step, scope, batch, count, results);
     if (status == GANTRY_OK && take) status = take(results, user);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    return gantry__train_close(scope, status);
 }
 
 static const char *name_call(gantry__step_mode_t step) {
@@ -95,16 +96,14 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_mode_t step,
                                       "%s: the data set is empty; one with batches is accepted",
                                       name_call(step));
         if (end) return GANTRY_OK;
-        if (model->is_validated && gantry__model_is_stopped(model))
+        if (model->state.is_validated && gantry__run_is_stopped(&model->state))
             return gantry__train_fail(GANTRY_CANCELLED, "the validation of model %s was stopped",
                                       model->name);
-        GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count));
-        if (step == GANTRY__STEP_TEST)
-            GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_evaluate"));
+        GANTRY__TRAIN_TRY(gantry__batch_accept(model, step, name_call(step), NULL, &batch, &count));
         GANTRY__TRAIN_TRY(step_on(model, step, batch, count, take, user));
-        if (model->worker) {
-            ++model->worker->tested_batches;
-            model->worker->tested_rows += (uint64_t)batch[0].shape.dims[0];
+        if (model->replicas.worker) {
+            ++model->replicas.worker->tested_batches;
+            model->replicas.worker->tested_rows += (uint64_t)batch[0].shape.dims[0];
         }
     }
 }
@@ -128,13 +127,13 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_mode_t step,
 static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *batches,
                                       double *out_values, size_t capacity) {
     GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_evaluate"));
-    if (!out_values || capacity < model->judge_count)
+    if (!out_values || capacity < model->program.metric_count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_evaluate: %s room for %zu values; %zu are accepted, the loss and the metrics",
             out_values ? "out_values has" : "out_values is NULL, with", capacity,
-            model->judge_count);
-    if (!model->is_in_fit) GANTRY__TRAIN_TRY(gantry__worker_compare_model(model, NULL));
+            model->program.metric_count);
+    if (!model->state.is_in_fit) GANTRY__TRAIN_TRY(gantry__worker_compare_model(model, NULL));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(model));
     GANTRY__TRAIN_TRY(run_over(model, GANTRY__STEP_TEST, batches, NULL, NULL));
     return gantry__model_read_metrics(model, out_values);
@@ -144,7 +143,8 @@ gantry_status_t gantry_model_evaluate(gantry_model_t *model, gantry_dataset_t *b
                                       double *out_values, size_t capacity) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_evaluate"));
-    return gantry__worker_end(model->worker, model_evaluate(model, batches, out_values, capacity));
+    return gantry__worker_end(model->replicas.worker,
+                              model_evaluate(model, batches, out_values, capacity));
 }
 
 /* ---- predict ---- */
@@ -175,7 +175,7 @@ static gantry_status_t evaluate_take_outputs(const gantry_tensor_t *const *resul
 
 static gantry_status_t check_output_count(const gantry_model_t *model, size_t count,
                                           const char *call) {
-    const size_t has = model->output_count > 0 ? model->output_count : 1;
+    const size_t has = model->net.output_count > 0 ? model->net.output_count : 1;
     if (count == has) return GANTRY_OK;
     return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                               "%s: room for %zu output%s, and model %s has %zu; that is accepted",

@@ -14,8 +14,9 @@
 #include "train/base/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/backup.h"
-#include "train/model/class_weights.h"
+#include "train/model/batch.h"
 #include "train/model/fit_progress.h"
+#include "train/model/step.h"
 #include "train/model/worker.h"
 
 typedef struct fit_t {
@@ -41,7 +42,7 @@ typedef struct fit_t {
 /* ---- logs ---- */
 
 static gantry_status_t name_values(fit_t *fit) {
-    const size_t count = fit->model->judge_count;
+    const size_t count = fit->model->program.metric_count;
     enum { ROOM = 128 };
     fit->names = gantry__train_alloc(2 * count, sizeof *fit->names);
     fit->values = gantry__train_alloc(2 * count, sizeof *fit->values);
@@ -62,42 +63,29 @@ static gantry_status_t told(gantry_status_t status, size_t index, const char *fu
     return gantry__train_told(status, "gantry_model_fit: %s of callback %zu", function, index);
 }
 
-static gantry_status_t call_epoch_begin(fit_t *fit, int64_t epoch) {
+/* Calls a function of a callback, or does nothing if the callback does not have it. */
+typedef gantry_status_t (*call_fn)(fit_t *fit, const gantry_callback_t *callback, int64_t number);
+
+static gantry_status_t call_each(fit_t *fit, call_fn call, int64_t number, const char *function) {
     for (size_t i = 0; i < fit->options.callback_count; ++i) {
-        const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (!callback->epoch_begin) continue;
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         gantry__train_expect_text();
-        GANTRY__TRAIN_TRY(
-            told(callback->epoch_begin(fit->model, epoch, callback->user), i, "epoch_begin"));
+        GANTRY__TRAIN_TRY(told(call(fit, fit->options.callbacks[i], number), i, function));
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t call_epoch_end(fit_t *fit, int64_t epoch) {
+static gantry_status_t begin_one_epoch(fit_t *fit, const gantry_callback_t *c, int64_t epoch) {
+    return c->epoch_begin ? c->epoch_begin(fit->model, epoch, c->user) : GANTRY_OK;
+}
+
+static gantry_status_t end_one_epoch(fit_t *fit, const gantry_callback_t *c, int64_t epoch) {
     const gantry_logs_t logs = {fit->names, fit->values, fit->value_count};
-    for (size_t i = 0; i < fit->options.callback_count; ++i) {
-        const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (!callback->epoch_end) continue;
-        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
-        gantry__train_expect_text();
-        GANTRY__TRAIN_TRY(
-            told(callback->epoch_end(fit->model, epoch, &logs, &fit->stops, callback->user), i,
-                 "epoch_end"));
-    }
-    return GANTRY_OK;
+    return c->epoch_end ? c->epoch_end(fit->model, epoch, &logs, &fit->stops, c->user) : GANTRY_OK;
 }
 
-static gantry_status_t call_step_end(fit_t *fit, int64_t step) {
-    for (size_t i = 0; i < fit->options.callback_count; ++i) {
-        const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (!callback->step_end) continue;
-        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
-        gantry__train_expect_text();
-        GANTRY__TRAIN_TRY(
-            told(callback->step_end(fit->model, step, &fit->stops, callback->user), i, "step_end"));
-    }
-    return GANTRY_OK;
+static gantry_status_t end_one_step(fit_t *fit, const gantry_callback_t *c, int64_t step) {
+    return c->step_end ? c->step_end(fit->model, step, &fit->stops, c->user) : GANTRY_OK;
 }
 
 /* Members from train_begin on were added later, and then those from test_begin on. */
@@ -127,32 +115,28 @@ static gantry_status_t call_test(const fit_t *fit, bool begins, gantry_status_t 
     return status;
 }
 
-static gantry_status_t call_train(fit_t *fit, bool begins) {
-    for (size_t i = 0; i < fit->options.callback_count; ++i) {
-        const gantry_callback_t *callback = fit->options.callbacks[i];
-        if (callback->struct_size < SECOND_CALLBACK_BYTES) continue;
-        gantry_status_t (*call)(gantry_model_t *, void *) =
-            begins ? callback->train_begin : callback->train_end;
-        if (!call) continue;
-        GANTRY__TRAIN_PROGRAM_FP_MODE(program);
-        gantry__train_expect_text();
-        GANTRY__TRAIN_TRY(
-            told(call(fit->model, callback->user), i, begins ? "train_begin" : "train_end"));
-    }
-    return GANTRY_OK;
+static gantry_status_t begin_training(fit_t *fit, const gantry_callback_t *c, int64_t number) {
+    (void)number;
+    const bool has_begin = c->struct_size >= SECOND_CALLBACK_BYTES && c->train_begin;
+    return has_begin ? c->train_begin(fit->model, c->user) : GANTRY_OK;
+}
+
+static gantry_status_t end_training(fit_t *fit, const gantry_callback_t *c, int64_t number) {
+    (void)number;
+    const bool has_end = c->struct_size >= SECOND_CALLBACK_BYTES && c->train_end;
+    return has_end ? c->train_end(fit->model, c->user) : GANTRY_OK;
 }
 
 /* ---- preparing ---- */
 
-/* Prepares the first step. All variables must be made here, because none can be made while a
- * function is traced. */
-static gantry_status_t fit_prepare(fit_t *fit, const gantry_array_t *batch, size_t count) {
+/* Takes a batch in, and prepares the first step. All variables must be made here, because none can
+ * be made while a function is traced. */
+static gantry_status_t fit_prepare(fit_t *fit, const gantry_array_t **batch, size_t *count) {
     gantry_model_t *model = fit->model;
-    const bool was_built = model->is_built;
-    if (model->steps[GANTRY__STEP_TRAIN]) return GANTRY_OK;
-    const size_t inputs = model->is_sequential ? 1 : model->input_count;
-    GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count < inputs ? count : inputs));
-    GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
+    const bool was_built = model->net.is_built;
+    GANTRY__TRAIN_TRY(gantry__batch_accept(model, GANTRY__STEP_TRAIN, "gantry_model_fit",
+                                           &fit->class_weights, batch, count));
+    if (model->program.steps[GANTRY__STEP_TRAIN]) return GANTRY_OK;
     if (!was_built) GANTRY__TRAIN_TRY(gantry__worker_compare_model(model, &fit->options));
     return gantry__model_build_optimizer(model);
 }
@@ -161,9 +145,10 @@ static gantry_status_t fit_prepare(fit_t *fit, const gantry_array_t *batch, size
 
 /* All processes agree on what is shown, and whether a callback of one has stopped the training. */
 static gantry_status_t take_shared_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
-    fit->agreed = (gantry__worker_wishes_t){.stops = fit->stops,
-                                            .shows = gantry__fit_progress_is_due(&fit->progress),
-                                            .interrupts = gantry__model_is_stopped(fit->model)};
+    fit->agreed =
+        (gantry__worker_wishes_t){.stops = fit->stops,
+                                  .shows = gantry__fit_progress_is_due(&fit->progress),
+                                  .interrupts = gantry__run_is_stopped(&fit->model->state)};
     return gantry__worker_train(fit->model, batch, count, &fit->agreed);
 }
 
@@ -175,24 +160,30 @@ static gantry_status_t say_step(const fit_t *fit, gantry_status_t status) {
                               text);
 }
 
-static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
-    if (fit->model->worker) return take_shared_step(fit, batch, count);
+static gantry_status_t take_own_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
     if (!scope) return gantry__train_no_scope(fit->model->runtime);
-    gantry_status_t status =
+    const gantry_status_t status =
         gantry__model_step(fit->model, GANTRY__STEP_TRAIN, scope, batch, count, NULL);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    status = gantry_scope_end(scope);
-    return status == GANTRY_OK || !fit->model->checks_numerics ? status : say_step(fit, status);
+    return gantry__train_close(scope, status);
+}
+
+static gantry_status_t take_step(fit_t *fit, const gantry_array_t *batch, size_t count) {
+    gantry_status_t status = fit_prepare(fit, &batch, &count);
+    if (fit->model->replicas.worker)
+        return status == GANTRY_OK ? take_shared_step(fit, batch, count) : status;
+    if (status == GANTRY_OK) status = take_own_step(fit, batch, count);
+    return status == GANTRY_OK || !fit->model->program.checks_numerics ? status
+                                                                       : say_step(fit, status);
 }
 
 static gantry_status_t show_step(fit_t *fit) {
-    const bool is_due =
-        fit->model->worker ? fit->agreed.shows : gantry__fit_progress_is_due(&fit->progress);
+    const bool is_due = fit->model->replicas.worker ? fit->agreed.shows
+                                                    : gantry__fit_progress_is_due(&fit->progress);
     if (!is_due) return GANTRY_OK;
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
-    gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->model->judge_count,
-                              false);
+    gantry__fit_progress_show(&fit->progress, fit->names, fit->values,
+                              fit->model->program.metric_count, false);
     return GANTRY_OK;
 }
 
@@ -215,7 +206,7 @@ static gantry_status_t finish_step(fit_t *fit, int64_t step) {
     const gantry_fit_options_t *o = &fit->options;
     ++fit->progress.step;
     fit->position.step = step + 1;
-    GANTRY__TRAIN_TRY(call_step_end(fit, step));
+    GANTRY__TRAIN_TRY(call_each(fit, end_one_step, step, "step_end"));
     GANTRY__TRAIN_TRY(compare_weights(fit));
     if (o->backup && o->backup_steps > 0 && (step + 1) % o->backup_steps == 0)
         GANTRY__TRAIN_TRY(save_backup(fit));
@@ -259,16 +250,14 @@ static gantry_status_t fit_run_steps(fit_t *fit, int64_t done) {
     size_t count;
     bool end = false;
     /* with other processes, a process goes on until all have agreed to stop */
-    for (int64_t step = 0; (!fit->stops || fit->model->worker) && (most == 0 || step < most);
-         ++step) {
-        fit->is_interrupted = !fit->model->worker && gantry__model_is_stopped(fit->model);
+    for (int64_t step = 0;
+         (!fit->stops || fit->model->replicas.worker) && (most == 0 || step < most); ++step) {
+        fit->is_interrupted =
+            !fit->model->replicas.worker && gantry__run_is_stopped(&fit->model->state);
         if (fit->is_interrupted) return GANTRY_OK;
         GANTRY__TRAIN_TRY(next_batch(fit, step, &batch, &count, &end));
         if (end) return fit_check_end(fit, step, done);
         if (step < done) continue;
-        GANTRY__TRAIN_TRY(fit_prepare(fit, batch, count));
-        GANTRY__TRAIN_TRY(
-            gantry__class_weights_add(&fit->class_weights, fit->model, &batch, &count));
         GANTRY__TRAIN_TRY(take_step(fit, batch, count));
         fit->is_interrupted = fit->agreed.interrupts;
         if (fit->agreed.stops || fit->is_interrupted) return GANTRY_OK;
@@ -288,7 +277,7 @@ static gantry_status_t prepare_ahead(fit_t *fit) {
     GANTRY__TRAIN_TRY(gantry_dataset_iterator_create(fit->batches, &iterator));
     gantry_status_t status = gantry_dataset_iterator_next(iterator, &batch, &count, &end);
     if (status == GANTRY_OK)
-        status = end ? fit_check_end(fit, 0, 0) : fit_prepare(fit, batch, count);
+        status = end ? fit_check_end(fit, 0, 0) : fit_prepare(fit, &batch, &count);
     gantry_dataset_iterator_release(iterator);
     return status;
 }
@@ -331,7 +320,7 @@ static gantry_status_t begin_epoch(fit_t *fit, int64_t epoch) {
             gantry__position_take(&fit->position, fit->batches, fit->options.validation));
     gantry__fit_progress_begin(&fit->progress, epoch, fit->options.epochs, count_steps(fit));
     fit->progress.step = fit->position.step;
-    GANTRY__TRAIN_TRY(call_epoch_begin(fit, epoch));
+    GANTRY__TRAIN_TRY(call_each(fit, begin_one_epoch, epoch, "epoch_begin"));
     GANTRY__TRAIN_TRY(gantry__model_reset_metrics(fit->model));
     return fit->is_resumed ? fit_restore(fit) : GANTRY_OK;
 }
@@ -355,12 +344,12 @@ static gantry_status_t end_interrupted(fit_t *fit) {
 
 static gantry_status_t test_model(fit_t *fit) {
     gantry_model_t *model = fit->model;
-    const size_t count = model->judge_count;
-    model->is_validated = !model->worker; /* processes end a validation together */
+    const size_t count = model->program.metric_count;
+    model->state.is_validated = !model->replicas.worker; /* processes end a validation together */
     gantry_status_t status =
         gantry_model_evaluate(model, fit->options.validation, fit->values + count, count);
-    model->is_validated = false;
-    fit->is_interrupted = status == GANTRY_CANCELLED && gantry__model_is_stopped(model);
+    model->state.is_validated = false;
+    fit->is_interrupted = status == GANTRY_CANCELLED && gantry__run_is_stopped(&model->state);
     return fit->is_interrupted ? GANTRY_OK : status;
 }
 
@@ -372,9 +361,9 @@ static gantry_status_t run_validation(fit_t *fit) {
 
 /* Returns a metric's variable; NULL after the last one. */
 static gantry_variable_t *metric_variable(const gantry_model_t *model, size_t index) {
-    for (size_t i = 0; i < model->judge_count; ++i) {
-        const size_t count = gantry_metric_variable_count(model->judges[i].metric);
-        if (index < count) return gantry_metric_variable(model->judges[i].metric, index);
+    for (size_t i = 0; i < model->program.metric_count; ++i) {
+        const size_t count = gantry_metric_variable_count(model->program.metrics[i].metric);
+        if (index < count) return gantry_metric_variable(model->program.metrics[i].metric, index);
         index -= count;
     }
     return NULL;
@@ -401,8 +390,7 @@ static gantry_status_t validate(fit_t *fit) {
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
     if (!scope) return gantry__train_no_scope(fit->model->runtime);
     gantry_status_t status = validate_between(fit, scope);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    return gantry__train_close(scope, status);
 }
 
 /* Agrees with the other processes whether any of them stops. */
@@ -411,22 +399,22 @@ static gantry_status_t agree_on_end(fit_t *fit, int64_t epoch, gantry_status_t s
                                   .values = {(uint64_t)epoch},
                                   .sums = {fit->stops},
                                   .status = status};
-    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->worker, &call));
+    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->replicas.worker, &call));
     fit->stops = call.sums[0] > 0;
     return GANTRY_OK;
 }
 
 static gantry_status_t end_epoch(fit_t *fit, int64_t epoch) {
-    fit->value_count = fit->model->judge_count;
+    fit->value_count = fit->model->program.metric_count;
     GANTRY__TRAIN_TRY(gantry__model_read_metrics(fit->model, fit->values));
     if (fit->options.validation && (epoch + 1) % fit->options.validation_freq == 0) {
         GANTRY__TRAIN_TRY(validate(fit));
-        fit->value_count = 2 * fit->model->judge_count;
+        fit->value_count = 2 * fit->model->program.metric_count;
     }
     if (fit->is_interrupted) return GANTRY_OK;
     gantry__fit_progress_show(&fit->progress, fit->names, fit->values, fit->value_count, true);
-    gantry_status_t status = call_epoch_end(fit, epoch);
-    if (fit->model->worker) status = agree_on_end(fit, epoch, status);
+    gantry_status_t status = call_each(fit, end_one_epoch, epoch, "epoch_end");
+    if (fit->model->replicas.worker) status = agree_on_end(fit, epoch, status);
     GANTRY__TRAIN_TRY(status);
     GANTRY__TRAIN_TRY(gantry__worker_compare_weights(fit->model));
     if (!fit->options.backup || fit->stops || epoch + 1 == fit->options.epochs) return GANTRY_OK;
@@ -445,7 +433,7 @@ static gantry_status_t run_epoch(fit_t *fit, int64_t epoch) {
 
 static gantry_status_t run_epochs(fit_t *fit) {
     GANTRY__TRAIN_TRY(gantry__model_hold_averages(fit->model, false)); /* a training failed */
-    GANTRY__TRAIN_TRY(call_train(fit, true));
+    GANTRY__TRAIN_TRY(call_each(fit, begin_training, 0, "train_begin"));
     GANTRY__TRAIN_TRY(begin_resumed(fit));
     fit->position.epoch = fit->options.initial_epoch;
     for (int64_t epoch = fit->options.initial_epoch; epoch < fit->options.epochs && !fit->stops;
@@ -454,8 +442,8 @@ static gantry_status_t run_epochs(fit_t *fit) {
         if (fit->is_interrupted) return end_interrupted(fit);
     }
     GANTRY__TRAIN_TRY(gantry__model_finalize(fit->model));
-    GANTRY__TRAIN_TRY(call_train(fit, false));
-    if (fit->has_backup && gantry__worker_writes(fit->model->worker))
+    GANTRY__TRAIN_TRY(call_each(fit, end_training, 0, "train_end"));
+    if (fit->has_backup && gantry__worker_writes(fit->model->replicas.worker))
         (void)remove(fit->options.backup);
     return GANTRY_OK;
 }
@@ -465,12 +453,12 @@ static gantry_status_t run_epochs(fit_t *fit) {
 static gantry_status_t agree_on_fit(const fit_t *fit) {
     const gantry_fit_options_t *o = &fit->options;
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_FIT};
-    if (!fit->model->worker) return GANTRY_OK;
+    if (!fit->model->replicas.worker) return GANTRY_OK;
     call.values[0] = (uint64_t)o->epochs;
     call.values[1] = (uint64_t)o->initial_epoch;
     call.values[2] = (uint64_t)gantry_dataset_cardinality(fit->batches);
     call.values[3] = (uint64_t)(o->validation ? gantry_dataset_cardinality(o->validation) : 0);
-    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->worker, &call));
+    GANTRY__TRAIN_TRY(gantry__worker_agree(fit->model->replicas.worker, &call));
     return gantry__worker_compare_model(fit->model, o);
 }
 
@@ -538,17 +526,18 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
 }
 
 static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) {
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof fit->options, &fit->options,
-                                            sizeof fit->options, "gantry_model_fit: options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof fit->options, &fit->options,
+                                          sizeof fit->options, "gantry_model_fit: options"));
     GANTRY__TRAIN_TRY(check_fit(fit->model, fit->batches, &fit->options));
     if (fit->options.epochs == 0) fit->options.epochs = 1;
     if (fit->options.validation_freq == 0) fit->options.validation_freq = 1;
     fit->class_weights = (gantry__class_weights_t){.weights = fit->options.class_weights,
                                                    .count = fit->options.class_weight_count};
-    fit->model->validates = fit->options.validation != NULL;
-    gantry__fit_progress_init(&fit->progress,
-                              gantry__worker_writes(fit->model->worker) ? fit->options.write : NULL,
-                              &fit->options);
+    fit->model->state.validates = fit->options.validation != NULL;
+    gantry__fit_progress_init(
+        &fit->progress,
+        gantry__worker_writes(fit->model->replicas.worker) ? fit->options.write : NULL,
+        &fit->options);
     GANTRY__TRAIN_TRY(name_values(fit));
     GANTRY__TRAIN_TRY(agree_on_fit(fit));
     return run_epochs(fit);
@@ -557,7 +546,7 @@ static gantry_status_t run_fit(fit_t *fit, const gantry_fit_options_t *options) 
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler of signals may write only such atomics");
 
 void gantry_model_stop(gantry_model_t *model) {
-    if (model) atomic_store_explicit(&model->is_stopped, true, memory_order_relaxed);
+    if (model) atomic_store_explicit(&model->state.is_stopped, true, memory_order_relaxed);
 }
 
 gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batches,
@@ -565,11 +554,12 @@ gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batche
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     fit_t fit = {.model = model, .batches = batches};
     GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_fit"));
-    const bool was_in_fit = model->is_in_fit;
-    model->is_in_fit = true;
-    const gantry_status_t status = gantry__worker_end(model->worker, run_fit(&fit, options));
-    model->is_in_fit = was_in_fit;
-    atomic_store_explicit(&model->is_stopped, false, memory_order_relaxed);
+    const bool was_in_fit = model->state.is_in_fit;
+    model->state.is_in_fit = true;
+    const gantry_status_t status =
+        gantry__worker_end(model->replicas.worker, run_fit(&fit, options));
+    model->state.is_in_fit = was_in_fit;
+    atomic_store_explicit(&model->state.is_stopped, false, memory_order_relaxed);
     gantry_checkpoint_release(fit.resumed);
     gantry_dataset_iterator_release(fit.iterator);
     gantry__class_weights_deinit(&fit.class_weights);

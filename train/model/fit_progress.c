@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "train/base/clock.h"
+#include "shared/thread.h"
 #include "train/base/fp_mode.h"
 
 #define SECONDS_BETWEEN 0.1
@@ -41,7 +41,7 @@ void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch,
     char text[64];
     if (steps > 0) progress->steps = steps; /* else the first epoch counts them */
     progress->step = 0;
-    progress->shown = gantry__train_clock();
+    progress->shown = gantry__now_seconds();
     gantry__progress_begin(&progress->bar, progress->steps, progress->is_terminal, progress->shown);
     if (!progress->write) return;
     (void)snprintf(text, sizeof text, "Epoch %lld/%lld\n", (long long)epoch + 1, (long long)epochs);
@@ -50,7 +50,7 @@ void gantry__fit_progress_begin(gantry__fit_progress_t *progress, int64_t epoch,
 
 bool gantry__fit_progress_is_due(gantry__fit_progress_t *progress) {
     if (!progress->write || !progress->is_terminal) return false;
-    const double time = gantry__train_clock();
+    const double time = gantry__now_seconds();
     if (time - progress->shown < SECONDS_BETWEEN) return false;
     progress->shown = time;
     return true;
@@ -72,7 +72,7 @@ void gantry__fit_progress_show(gantry__fit_progress_t *progress, const char *con
     for (size_t i = 0; i < count; ++i)
         insert(sorted, i, (gantry__progress_value_t){names[i], values[i]});
     progress->bar.width = find_width(progress);
-    if (gantry__progress_update(&progress->bar, progress->step, gantry__train_clock(), sorted,
+    if (gantry__progress_update(&progress->bar, progress->step, gantry__now_seconds(), sorted,
                                 count, is_last, text, sizeof text) > 0)
         fit_progress_write_text(progress, text);
 }

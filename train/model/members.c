@@ -14,11 +14,9 @@
 #include "train/base/memory.h"
 #include "train/model/model_state.h"
 
-enum { NAME_BYTES = 256 };
-
 gantry__member_t *gantry__model_member(const gantry_model_t *model, const gantry_layer_t *layer) {
-    for (size_t i = 0; i < model->member_count; ++i) {
-        if (model->members[i]->layer == layer) return model->members[i];
+    for (size_t i = 0; i < model->net.member_count; ++i) {
+        if (model->net.members[i]->layer == layer) return model->net.members[i];
     }
     return NULL;
 }
@@ -30,11 +28,11 @@ const char *gantry__member_name(const gantry__member_t *member) {
 }
 
 bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name) {
-    for (size_t i = 0; i < model->nested_count; ++i) {
-        if (strcmp(model->nested[i].name, name) == 0) return true;
+    for (size_t i = 0; i < model->net.nested_count; ++i) {
+        if (strcmp(model->net.nested[i]->name, name) == 0) return true;
     }
-    for (size_t i = 0; i < model->member_count; ++i) {
-        if (strcmp(gantry__member_name(model->members[i]), name) == 0) return true;
+    for (size_t i = 0; i < model->net.member_count; ++i) {
+        if (strcmp(gantry__member_name(model->net.members[i]), name) == 0) return true;
     }
     return false;
 }
@@ -42,9 +40,9 @@ bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name) 
 /* The names of a kind that models gave: all numbers below this one are taken. */
 static size_t count_given_names(const gantry_model_t *model, const char *kind) {
     size_t count = 0;
-    for (size_t i = 0; i < model->member_count; ++i) {
-        const gantry__member_t *member = model->members[i];
-        count += member->nested == 0 && !member->layer->has_own_name &&
+    for (size_t i = 0; i < model->net.member_count; ++i) {
+        const gantry__member_t *member = model->net.members[i];
+        count += !member->nested && !member->layer->has_own_name &&
                  strcmp(member->layer->kind.name, kind) == 0;
     }
     return count;
@@ -70,9 +68,9 @@ static void snake_case(const char *name, char *out, size_t room) {
 static void find_name(const gantry_model_t *model, const char *stem, size_t number, char *out) {
     do {
         if (number == 0)
-            (void)snprintf(out, NAME_BYTES, "%s", stem);
+            (void)snprintf(out, GANTRY__NETWORK_NAME_BYTES, "%s", stem);
         else
-            (void)snprintf(out, NAME_BYTES, "%.200s_%zu", stem, number);
+            (void)snprintf(out, GANTRY__NETWORK_NAME_BYTES, "%.200s_%zu", stem, number);
         ++number;
     } while (gantry__model_is_name_taken(model, out));
 }
@@ -83,7 +81,7 @@ static gantry_status_t name_alone(const gantry_model_t *model, const gantry_laye
                                   char *out) {
     char stem[96];
     const bool is_free = layer->name && !gantry__model_is_name_taken(model, layer->name);
-    if (is_free) (void)snprintf(out, NAME_BYTES, "%s", layer->name);
+    if (is_free) (void)snprintf(out, GANTRY__NETWORK_NAME_BYTES, "%s", layer->name);
     if (is_free) return GANTRY_OK;
     if (layer->has_own_name)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
@@ -94,9 +92,10 @@ static gantry_status_t name_alone(const gantry_model_t *model, const gantry_laye
     return GANTRY_OK;
 }
 
-static void name_part(const gantry_model_t *model, size_t nested, const char *part, char *out) {
-    char stem[NAME_BYTES];
-    (void)snprintf(stem, sizeof stem, "%.100s/%.100s", model->nested[nested - 1].name, part);
+static void name_part(const gantry_model_t *model, const gantry__nested_t *nested, const char *part,
+                      char *out) {
+    char stem[GANTRY__NETWORK_NAME_BYTES];
+    (void)snprintf(stem, sizeof stem, "%.100s/%.100s", nested->name, part);
     find_name(model, stem, 0, out);
 }
 
@@ -114,51 +113,51 @@ static gantry__member_t *make_member(gantry_layer_t *layer, const char *name) {
 }
 
 gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer,
-                                         size_t nested, const char *part) {
-    char name[NAME_BYTES];
-    if (nested > 0)
+                                         const gantry__nested_t *nested, const char *part) {
+    char name[GANTRY__NETWORK_NAME_BYTES];
+    if (nested)
         name_part(model, nested, part, name);
     else
         GANTRY__TRAIN_TRY(name_alone(model, layer, name));
-    if (!gantry__train_grow(&model->members, model->member_count, &model->member_capacity,
-                            sizeof *model->members))
+    if (!gantry__train_grow(&model->net.members, model->net.member_count,
+                            &model->net.member_capacity, sizeof *model->net.members))
         return GANTRY_RESOURCE_EXHAUSTED;
     gantry__member_t *member = make_member(layer, name);
     if (!member) return GANTRY_RESOURCE_EXHAUSTED;
     member->nested = nested;
     if (layer->is_taken) ++layer->references;
     layer->is_taken = true;
-    model->members[model->member_count++] = member;
+    model->net.members[model->net.member_count++] = member;
     return GANTRY_OK;
 }
 
 void gantry__model_refuse_layer(gantry_model_t *model, gantry_layer_t *layer) {
     if (!layer || layer->is_taken) return;
     layer->is_taken = true;
-    layer->next_refused = model->refused;
-    model->refused = layer;
+    layer->next_refused = model->net.refused;
+    model->net.refused = layer;
 }
 
 gantry_status_t gantry__model_own_layer(gantry_model_t *model, gantry_layer_t *layer,
                                         gantry__member_t **out_member) {
     gantry_status_t status = GANTRY_OK;
     if (!gantry__model_member(model, layer))
-        status = gantry__model_take_layer(model, layer, 0, NULL);
+        status = gantry__model_take_layer(model, layer, NULL, NULL);
     if (status != GANTRY_OK) gantry__model_refuse_layer(model, layer);
     *out_member = gantry__model_member(model, layer);
     return status;
 }
 
 void gantry__model_release_members(gantry_model_t *model) {
-    for (size_t i = 0; i < model->member_count; ++i) {
-        gantry__layer_unref(model->members[i]->layer);
-        gantry__train_free(model->members[i]->name);
-        gantry__train_free(model->members[i]);
+    for (size_t i = 0; i < model->net.member_count; ++i) {
+        gantry__layer_unref(model->net.members[i]->layer);
+        gantry__train_free(model->net.members[i]->name);
+        gantry__train_free(model->net.members[i]);
     }
-    gantry__train_free((void *)model->members);
-    while (model->refused) {
-        gantry_layer_t *layer = model->refused;
-        model->refused = layer->next_refused;
+    gantry__train_free((void *)model->net.members);
+    while (model->net.refused) {
+        gantry_layer_t *layer = model->net.refused;
+        model->net.refused = layer->next_refused;
         gantry__layer_unref(layer);
     }
 }
@@ -170,19 +169,19 @@ bool gantry__member_trains(const gantry__member_t *member, size_t weight) {
 }
 
 void gantry__model_settle_trainable(gantry_model_t *model) {
-    for (size_t i = 0; i < model->member_count; ++i) {
-        gantry__member_t *member = model->members[i];
+    for (size_t i = 0; i < model->net.member_count; ++i) {
+        gantry__member_t *member = model->net.members[i];
         member->is_frozen = member->layer->is_frozen;
         /* before a build there are no variables */
-        for (size_t w = 0; model->variable_count > 0 && w < member->layer->weight_count; ++w)
-            model->variables[member->first_variable + w].is_trained =
+        for (size_t w = 0; model->net.variable_count > 0 && w < member->layer->weight_count; ++w)
+            model->net.variables[member->first_variable + w].is_trained =
                 gantry__member_trains(member, w);
     }
 }
 
 gantry_status_t gantry_model_set_trainable(gantry_model_t *model, bool trainable) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_set_trainable"));
-    for (size_t i = 0; i < model->member_count; ++i)
-        GANTRY__TRAIN_TRY(gantry_layer_set_trainable(model->members[i]->layer, trainable));
+    for (size_t i = 0; i < model->net.member_count; ++i)
+        GANTRY__TRAIN_TRY(gantry_layer_set_trainable(model->net.members[i]->layer, trainable));
     return GANTRY_OK;
 }

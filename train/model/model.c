@@ -16,7 +16,7 @@
 
 gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status) {
     if (status == GANTRY_OK || model->status != GANTRY_OK) return model->status;
-    if (model->is_built) return status; /* it has weights that may be worth much */
+    if (model->net.is_built) return status; /* it has weights that may be worth much */
     model->status = status;
     model->message = gantry__train_strdup(gantry_last_message());
     return status;
@@ -35,24 +35,24 @@ gantry_status_t gantry__model_begin(gantry_model_t *model, const char *call) {
     const bool takes_part = model && gantry__train_check_runtime(model->runtime) == GANTRY_OK;
     const gantry_status_t status = gantry__model_check(model, call);
     if (!takes_part) return status;
-    gantry__worker_begin(model->worker);
-    return status == GANTRY_OK ? status : gantry__worker_end(model->worker, status);
+    gantry__worker_begin(model->replicas.worker);
+    return status == GANTRY_OK ? status : gantry__worker_end(model->replicas.worker, status);
 }
 
 /* ---- begin and end ---- */
 
 static gantry_status_t copy_strategy(gantry_model_t *model, const gantry_model_options_t *o) {
     const gantry_communicator_t *communicator = gantry__strategy_communicator(o->strategy);
-    if (communicator && !(model->worker = gantry__worker_create(communicator)))
+    if (communicator && !(model->replicas.worker = gantry__worker_create(communicator)))
         return GANTRY_RESOURCE_EXHAUSTED;
     const size_t count = o->strategy ? gantry_strategy_replica_count(o->strategy) : 1;
-    model->devices = gantry__train_alloc(count, sizeof *model->devices);
-    if (!model->devices) return GANTRY_RESOURCE_EXHAUSTED;
-    model->replica_count = count;
-    model->has_nccl = o->strategy && o->strategy->has_nccl;
+    model->replicas.devices = gantry__train_alloc(count, sizeof *model->replicas.devices);
+    if (!model->replicas.devices) return GANTRY_RESOURCE_EXHAUSTED;
+    model->replicas.count = count;
+    model->replicas.has_nccl = o->strategy && o->strategy->has_nccl;
     for (size_t r = 0; r < count; ++r) {
         const char *device = o->strategy ? gantry_strategy_device(o->strategy, r) : o->device;
-        if (device && !(model->devices[r] = gantry__train_strdup(device)))
+        if (device && !(model->replicas.devices[r] = gantry__train_strdup(device)))
             return GANTRY_RESOURCE_EXHAUSTED;
     }
     return GANTRY_OK;
@@ -62,7 +62,7 @@ static gantry_status_t model_take_options(gantry_model_t *model,
                                           const gantry_model_options_t *options) {
     gantry_model_options_t o;
     GANTRY__TRAIN_TRY(
-        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
+        gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
     if (o.device && o.strategy)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "the model has a device, %s, and a strategy; one is accepted",
@@ -77,11 +77,11 @@ static gantry_status_t model_take_options(gantry_model_t *model,
             GANTRY_INVALID_ARGUMENT,
             "the model's batch_size is %lld; a positive number, or 0 for any, is accepted",
             (long long)o.batch_size);
-    model->batch_size = o.batch_size;
+    model->net.batch_size = o.batch_size;
     model->seed = o.seed;
-    model->name = gantry__train_strdup(o.name                 ? o.name
-                                       : model->is_sequential ? "sequential"
-                                                              : "functional");
+    model->name = gantry__train_strdup(o.name                     ? o.name
+                                       : model->net.is_sequential ? "sequential"
+                                                                  : "functional");
     if (!model->name) return GANTRY_RESOURCE_EXHAUSTED;
     return copy_strategy(model, &o);
 }
@@ -98,7 +98,7 @@ static gantry_model_t *model_begin(gantry_runtime_t *runtime, const gantry_model
     if (!model) return NULL;
     model->references = 1;
     model->runtime = runtime;
-    model->is_sequential = is_sequential;
+    model->net.is_sequential = is_sequential;
     model->keeper = gantry_scope_begin(runtime, NULL);
     if (model->keeper && model_take_options(model, options) == GANTRY_OK) return model;
     gantry_model_release(model);
@@ -116,29 +116,31 @@ gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
 }
 
 static void model_release_variables(gantry_model_t *model) {
-    for (size_t i = 0; i < model->variable_count; ++i) gantry__train_free(model->variables[i].name);
-    gantry__train_free(model->variables);
+    for (size_t i = 0; i < model->net.variable_count; ++i)
+        gantry__train_free(model->net.variables[i].name);
+    gantry__train_free(model->net.variables);
 }
 
 void gantry_model_release(gantry_model_t *model) {
     if (!model || --model->references > 0) return;
-    for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i)
-        gantry_function_release(model->steps[i]);
+    for (size_t i = 0; i < GANTRY__STEP_MODES; ++i)
+        gantry_function_release(model->program.steps[i]);
     gantry__model_set_optimizer(model, NULL);
     gantry__model_release_targets(model);
     model_release_variables(model);
     gantry__model_release_draws(model);
     gantry__model_release_members(model);
     gantry__nested_release(model);
-    for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
-    gantry__train_free(model->values);
-    for (size_t r = 0; model->devices && r < model->replica_count; ++r)
-        gantry__train_free(model->devices[r]);
-    gantry__train_free((void *)model->devices);
-    gantry__train_free(model->replica_weights);
-    gantry__worker_release(model->worker);
+    for (size_t i = 0; i < model->net.value_count; ++i)
+        gantry__train_free(model->net.values[i].inputs);
+    gantry__train_free(model->net.values);
+    for (size_t r = 0; model->replicas.devices && r < model->replicas.count; ++r)
+        gantry__train_free(model->replicas.devices[r]);
+    gantry__train_free((void *)model->replicas.devices);
+    gantry__train_free(model->replicas.weights);
+    gantry__worker_release(model->replicas.worker);
     gantry__train_free(model->message);
-    gantry__train_free(model->refusal);
+    gantry__train_free(model->program.refusal);
     gantry__train_free(model->name);
     if (model->keeper) (void)gantry_scope_end(model->keeper);
     gantry__train_free(model);
@@ -147,16 +149,16 @@ void gantry_model_release(gantry_model_t *model) {
 /* ---- values ---- */
 
 static gantry_status_t add_value(gantry_model_t *model, const gantry__model_value_t *value) {
-    if (!gantry__train_grow(&model->values, model->value_count, &model->value_capacity,
-                            sizeof *model->values))
+    if (!gantry__train_grow(&model->net.values, model->net.value_count, &model->net.value_capacity,
+                            sizeof *model->net.values))
         return GANTRY_RESOURCE_EXHAUSTED;
-    model->values[model->value_count++] = *value;
+    model->net.values[model->net.value_count++] = *value;
     return GANTRY_OK;
 }
 
 static gantry_status_t model_add_input(gantry_model_t *model, gantry_dtype_t dtype,
                                        const gantry_shape_t *sample) {
-    if (model->input_count != model->value_count)
+    if (model->net.input_count != model->net.value_count)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION, "model %s: inputs come before layers",
                                   model->name);
     if (gantry_dtype_size(dtype) == 0 || sample->rank < 0 || sample->rank >= GANTRY_MAX_RANK)
@@ -175,7 +177,7 @@ static gantry_status_t model_add_input(gantry_model_t *model, gantry_dtype_t dty
         value.shape.dims[d + 1] = sample->dims[d];
     }
     GANTRY__TRAIN_TRY(add_value(model, &value));
-    ++model->input_count;
+    ++model->net.input_count;
     return GANTRY_OK;
 }
 
@@ -188,10 +190,10 @@ static gantry_status_t check_values(const gantry_model_t *model, const char *cal
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: 0 values; 1 and more are accepted",
                                   call);
     for (size_t i = 0; i < count; ++i) {
-        if (values[i] < 0 || (size_t)values[i] >= model->value_count)
+        if (values[i] < 0 || (size_t)values[i] >= model->net.value_count)
             return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                       "%s: value %d is none of the model's; 0 to %zu are accepted",
-                                      call, values[i], model->value_count - 1);
+                                      call, values[i], model->net.value_count - 1);
     }
     return GANTRY_OK;
 }
@@ -212,17 +214,17 @@ gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_
 
 gantry_status_t gantry__model_check_open(const gantry_model_t *model, const char *call) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, call));
-    if (!model->is_built && !model->is_block) return GANTRY_OK;
+    if (!model->net.is_built && !model->net.is_block) return GANTRY_OK;
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                               "%s: model %s is %s; layers are added before", call, model->name,
-                              model->is_built ? "built" : "a layer of another model");
+                              model->net.is_built ? "built" : "a layer of another model");
 }
 
 gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
     gantry_status_t status = gantry__model_check_open(model, "gantry_model_add");
     if (status == GANTRY_OK && !layer) /* the constructor failed */
         status = gantry__train_fail_null(NULL, "gantry_model_add", "layer", "one");
-    if (status == GANTRY_OK && !model->is_sequential)
+    if (status == GANTRY_OK && !model->net.is_sequential)
         status = gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_add: model %s is functional; gantry_model_apply is accepted",
@@ -247,7 +249,7 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
 int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_shape_t sample) {
     gantry_status_t status = gantry__model_check_open(model, "gantry_model_input");
     if (status == GANTRY_OK) status = model_add_input(model, dtype, &sample);
-    if (status == GANTRY_OK) return (int32_t)model->value_count - 1;
+    if (status == GANTRY_OK) return (int32_t)model->net.value_count - 1;
     if (model) (void)gantry__model_fail(model, status);
     return -1;
 }
@@ -277,7 +279,8 @@ int32_t gantry_model_apply(gantry_model_t *model, gantry_layer_t *layer, const i
     else
         gantry__model_refuse_layer(model, layer);
     if (status == GANTRY_OK) status = apply_given(model, member, values, count);
-    if (status == GANTRY_OK) return (int32_t)(model->value_count - gantry__layer_outputs(layer));
+    if (status == GANTRY_OK)
+        return (int32_t)(model->net.value_count - gantry__layer_outputs(layer));
     (void)gantry__model_fail(model, status);
     return -1;
 }
@@ -290,14 +293,14 @@ static gantry_status_t model_set_outputs(gantry_model_t *model, const int32_t *v
                                   "gantry_model_set_outputs: %zu values; 1 to %d are accepted",
                                   count, GANTRY_MAX_COMPONENTS);
     for (size_t i = 0; i < count && count > 1; ++i) {
-        if (!model->values[values[i]].member)
+        if (!model->net.values[values[i]].member)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "gantry_model_set_outputs: value %d is an input; results of layers are accepted",
                 values[i]);
     }
-    memcpy(model->outputs, values, count * sizeof *values);
-    model->output_count = count;
+    memcpy(model->net.outputs, values, count * sizeof *values);
+    model->net.output_count = count;
     return GANTRY_OK;
 }
 
@@ -311,28 +314,44 @@ gantry_status_t gantry_model_set_output(gantry_model_t *model, int32_t value) {
     return gantry_model_set_outputs(model, &value, 1);
 }
 
+/* ---- outputs ---- */
+
+const char *gantry__model_output_name(const gantry_model_t *model, size_t output) {
+    const gantry__model_value_t *value = &model->net.values[model->net.outputs[output]];
+    return value->nested_call ? value->nested_call->nested->name
+                              : gantry__member_name(value->member);
+}
+
+void gantry__model_choose_output(gantry_model_t *model) {
+    const size_t last = model->net.value_count - 1;
+    if (model->net.output_count > 0) return;
+    model->net.outputs[0] = (int32_t)(last - model->net.values[last].part);
+    model->net.output_count = 1;
+}
+
 /* ---- a sequential model's chain ---- */
 
 gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
                                     const gantry_shape_t *sample) {
     GANTRY__TRAIN_TRY(model_add_input(model, dtype, sample));
-    for (size_t i = 0; i < model->member_count; ++i) {
-        const int32_t last = (int32_t)model->value_count - 1;
-        const size_t outputs = gantry__layer_outputs(model->members[i]->layer);
+    for (size_t i = 0; i < model->net.member_count; ++i) {
+        const int32_t last = (int32_t)model->net.value_count - 1;
+        const size_t outputs = gantry__layer_outputs(model->net.members[i]->layer);
         if (outputs > 1)
             return gantry__train_fail(
                 GANTRY_INVALID_ARGUMENT,
                 "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
-                gantry__member_name(model->members[i]), outputs);
-        GANTRY__TRAIN_TRY(gantry__model_apply(model, model->members[i], &last, 1));
+                gantry__member_name(model->net.members[i]), outputs);
+        GANTRY__TRAIN_TRY(gantry__model_apply(model, model->net.members[i], &last, 1));
     }
     return gantry__nested_note_chain(model);
 }
 
 void gantry__model_unchain(gantry_model_t *model) {
-    for (size_t i = 0; i < model->value_count; ++i) gantry__train_free(model->values[i].inputs);
+    for (size_t i = 0; i < model->net.value_count; ++i)
+        gantry__train_free(model->net.values[i].inputs);
     gantry__nested_forget_calls(model);
-    model->value_count = 0;
-    model->input_count = 0;
-    model->output_count = 0;
+    model->net.value_count = 0;
+    model->net.input_count = 0;
+    model->net.output_count = 0;
 }

@@ -31,9 +31,7 @@ typedef const gantry_tensor_t tensor;
 
 /* A scope on a replica's device for few ops, one result of which is kept. */
 static gantry_scope_t *reduce_begin_on(gantry__step_call_t *c, size_t replica) {
-    gantry_scope_t *scope = gantry__model_scope(c->model, c->scope, replica);
-    if (!scope) (void)gantry__train_no_inner(c->scope);
-    return scope;
+    return gantry__model_scope(c->model, c->scope, replica);
 }
 
 static tensor *end_with(gantry__step_call_t *c, gantry_scope_t *scope, tensor *result) {
@@ -137,14 +135,14 @@ static tensor *join_bucket(gantry__step_call_t *c, gantry__replica_t *replica, s
 /* The backward pass as far as a bucket. */
 static void reduce_run_backward(gantry__step_call_t *c, gantry__replica_t *replica, size_t bucket) {
     if (!replica->backprop) return;
-    gantry__numerics_set_tape(c->model->numerics, replica->tape);
+    gantry__numerics_set_tape(c->model->state.numerics, replica->tape);
     for (size_t i = bucket ? c->bucket_ends[bucket - 1] : 0; i < c->bucket_ends[bucket]; ++i) {
         const size_t variable = c->order[i];
         gantry__step_note(
             c, gantry__backprop_until(replica->backprop, variable, &replica->gradients[variable]));
         if (gantry__step_has_failed(c)) return;
     }
-    gantry__numerics_set_tape(c->model->numerics, NULL);
+    gantry__numerics_set_tape(c->model->state.numerics, NULL);
     replica->joined[bucket] = join_bucket(c, replica, bucket);
 }
 
@@ -165,10 +163,10 @@ static void reduce_split(gantry__step_call_t *c, size_t replica, size_t bucket, 
 
 static void reduce_bucket(gantry__step_call_t *c, size_t bucket) {
     const gantry__all_reduce_t call = {.scope = c->scope,
-                                       .devices = c->model->devices,
+                                       .devices = c->model->replicas.devices,
                                        .value_count = c->replica_count,
-                                       .sum_count = c->model->replica_count,
-                                       .has_nccl = c->model->has_nccl};
+                                       .sum_count = c->model->replicas.count,
+                                       .has_nccl = c->model->replicas.has_nccl};
     tensor **sums = gantry__train_alloc(call.sum_count, sizeof *sums);
     if (!sums) {
         gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
@@ -183,7 +181,7 @@ static void reduce_bucket(gantry__step_call_t *c, size_t bucket) {
 /* ---- all replicas ---- */
 
 static bool is_cpu(const gantry__step_call_t *c, size_t replica) {
-    const char *device = c->model->devices[replica];
+    const char *device = c->model->replicas.devices[replica];
     return device && strstr(device, "CPU:");
 }
 
@@ -227,9 +225,9 @@ void gantry__step_train_replicas(gantry__step_call_t *c) {
     }
     if (c->bucket_count > 0 && !gantry__step_has_failed(c)) reduce_bucket(c, c->bucket_count - 1);
     for (size_t t = 0; t < count; ++t) gantry__step_end_replica(c, &c->replicas[t]);
-    if (!c->model->runs_eagerly)
-        gantry__strategy_log_reduction(c->model->runtime, c->model->has_nccl, c->trained_count,
-                                       c->bucket_count);
+    if (!c->model->program.runs_eagerly)
+        gantry__strategy_log_reduction(c->model->runtime, c->model->replicas.has_nccl,
+                                       c->trained_count, c->bucket_count);
 }
 
 /* ---- variables that are not trained ---- */

@@ -3,11 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/base/clock.h"
+#include "shared/thread.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/model/batch.h"
 #include "train/model/step.h"
 
 typedef const gantry_tensor_t tensor;
@@ -19,10 +20,10 @@ typedef const gantry_tensor_t tensor;
 
 static gantry_status_t replica_weights_check(const gantry_model_t *model, const double *weights,
                                              size_t count) {
-    if (count != model->replica_count)
+    if (count != model->replicas.count)
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "model %s: %zu weights of replicas; it has %zu replicas",
-                                  model->name, count, model->replica_count);
+                                  model->name, count, model->replicas.count);
     for (size_t r = 0; r < count; ++r) {
         if (!(weights[r] > 0) || isinf(weights[r]))
             return gantry__train_fail(
@@ -44,8 +45,8 @@ gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const do
         if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
         memcpy(kept, weights, count * sizeof *kept);
     }
-    gantry__train_free(model->replica_weights);
-    model->replica_weights = kept;
+    gantry__train_free(model->replicas.weights);
+    model->replicas.weights = kept;
     gantry__model_forget_steps(model);
     return GANTRY_OK;
 }
@@ -60,20 +61,9 @@ typedef struct measured_t {
 
 static size_t count_results(const gantry_model_t *model) {
     size_t count = 0;
-    for (size_t i = 0; i < model->variable_count; ++i) count += model->variables[i].is_trained;
+    for (size_t i = 0; i < model->net.variable_count; ++i)
+        count += model->net.variables[i].is_trained;
     return count < MOST_GRADIENTS ? count : MOST_GRADIENTS;
-}
-
-/* The whole batch is the replica's. */
-static void take_whole_batch(gantry__step_call_t *c, const measured_t *measured) {
-    gantry__replica_t *replica = &c->replicas[0];
-    replica->run.replica = measured->replica;
-    replica->first = 0;
-    replica->rows = c->rows;
-    for (size_t i = 0, made = 0; i < c->model->variable_count; ++i) {
-        if (c->model->variables[i].is_trained)
-            replica->sources[made++].variable = c->model->variables[i].copies[measured->replica];
-    }
 }
 
 /* The results must be gradients of the first layers, because all other work comes before them. */
@@ -87,8 +77,8 @@ static void measured_body(gantry_scope_t *scope, tensor *const *inputs, tensor *
     gantry__step_call_t c;
     gantry_status_t status = gantry__step_init(&c, &body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
-        take_whole_batch(&c, measured);
         gantry__replica_t *replica = &c.replicas[0];
+        gantry__step_take_rows(&c, replica, measured->replica, 0, c.rows);
         gantry__step_begin_replica(&c, replica);
         if (replica->tape && replica->loss)
             (void)gantry_tape_gradient(
@@ -107,10 +97,10 @@ static gantry_status_t time_replica_call(gantry_scope_t *scope, gantry_function_
                                          tensor *const *inputs, size_t count, size_t result_count,
                                          double *out_seconds) {
     tensor *results[MOST_GRADIENTS];
-    const double begin = gantry__train_clock();
+    const double begin = gantry__now_seconds();
     GANTRY__TRAIN_TRY(gantry_function_call(scope, function, inputs, count, results, result_count));
     GANTRY__TRAIN_TRY(gantry_runtime_synchronize(gantry_scope_runtime(scope)));
-    *out_seconds = gantry__train_clock() - begin;
+    *out_seconds = gantry__now_seconds() - begin;
     for (size_t i = 0; i < result_count; ++i) gantry_tensor_drop(scope, results[i]);
     return GANTRY_OK;
 }
@@ -125,7 +115,7 @@ static gantry_status_t replica_weights_time_calls(const measured_t *measured, ga
     double seconds;
     for (size_t i = 0; i < count; ++i)
         inputs[i] = gantry__model_make_component(measured->model, scope, &batch[i], i);
-    if (measured->model->worker)
+    if (measured->model->replicas.worker)
         inputs[count++] = gantry__train_constant(scope, measured->model->dtype, 1); /* its share */
     for (int round = 0; round <= ROUNDS; ++round) {
         GANTRY__TRAIN_TRY(
@@ -144,10 +134,9 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
         .weight_count = gantry__model_weight_count(model, GANTRY__STEP_TRAIN, count)};
     gantry_input_spec_t specs[GANTRY_MAX_COMPONENTS + 1] = {{.name = NULL}};
     gantry_function_t *function = NULL;
-    const size_t results = count_results(model), shares = model->worker ? 1 : 0;
+    const size_t results = count_results(model), shares = model->replicas.worker ? 1 : 0;
     for (size_t i = 0; i < count; ++i) {
-        specs[i].dtype = i < model->input_count ? gantry__model_input_type(model, i, batch[i].dtype)
-                                                : batch[i].dtype;
+        specs[i].dtype = gantry__model_component_type(model, i, batch[i].dtype);
         specs[i].shape = batch[i].shape;
         specs[i].shape.dims[0] = -1; /* traced by the call, which has the replica's device */
     }
@@ -161,8 +150,7 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
     if (status == GANTRY_OK)
         status = replica_weights_time_calls(&measured, scope, function, batch, count, out_seconds);
     gantry_function_release(function);
-    (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    return gantry__train_close(scope, status);
 }
 
 /* ---- all replicas ---- */
@@ -170,17 +158,15 @@ static gantry_status_t time_replica(gantry_model_t *model, size_t replica,
 static gantry_status_t time_all(gantry_model_t *model, const gantry_array_t *batch, size_t count,
                                 double *weights) {
     double sum = 0;
-    GANTRY__TRAIN_TRY(gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count));
-    count = gantry__model_used_components(model, GANTRY__STEP_TRAIN, count);
-    for (size_t r = 0; r < model->replica_count; ++r) {
+    for (size_t r = 0; r < model->replicas.count; ++r) {
         double seconds = 0;
         GANTRY__TRAIN_TRY(time_replica(model, r, batch, count, &seconds));
         weights[r] = 1 / (seconds > 1e-9 ? seconds : 1e-9);
         sum += weights[r];
     }
-    for (size_t r = 0; r < model->replica_count; ++r)
-        weights[r] *= (double)model->replica_count / sum;
-    return gantry_model_set_replica_weights(model, weights, model->replica_count);
+    for (size_t r = 0; r < model->replicas.count; ++r)
+        weights[r] *= (double)model->replicas.count / sum;
+    return gantry_model_set_replica_weights(model, weights, model->replicas.count);
 }
 
 static gantry_status_t time_first_batch(gantry_model_t *model, gantry_dataset_iterator_t *iterator,
@@ -193,8 +179,8 @@ static gantry_status_t time_first_batch(gantry_model_t *model, gantry_dataset_it
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_measure_replicas: the data set has no batch; one is measured");
-    const size_t inputs = model->is_sequential ? 1 : model->input_count;
-    GANTRY__TRAIN_TRY(gantry__model_build_for(model, batch, count < inputs ? count : inputs));
+    GANTRY__TRAIN_TRY(gantry__batch_accept(model, GANTRY__STEP_TRAIN,
+                                           "gantry_model_measure_replicas", NULL, &batch, &count));
     return time_all(model, batch, count, weights);
 }
 
@@ -202,11 +188,11 @@ static gantry_status_t check_measure(const gantry_model_t *model, const double *
                                      size_t count) {
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_measure_replicas"));
     GANTRY__TRAIN_TRY(gantry__model_check_compiled(model, "gantry_model_measure_replicas"));
-    if (out_weights && count != model->replica_count)
+    if (out_weights && count != model->replicas.count)
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "gantry_model_measure_replicas: room for %zu weights; %zu are accepted", count,
-            model->replica_count);
+            model->replicas.count);
     return GANTRY_OK;
 }
 
@@ -215,7 +201,7 @@ gantry_status_t gantry_model_measure_replicas(gantry_model_t *model, gantry_data
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_dataset_iterator_t *iterator;
     GANTRY__TRAIN_TRY(check_measure(model, out_weights, count));
-    double *weights = gantry__train_alloc(model->replica_count, sizeof *weights);
+    double *weights = gantry__train_alloc(model->replicas.count, sizeof *weights);
     if (!weights) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_dataset_iterator_create(batches, &iterator);
     if (status == GANTRY_OK) {
@@ -223,7 +209,7 @@ gantry_status_t gantry_model_measure_replicas(gantry_model_t *model, gantry_data
         gantry_dataset_iterator_release(iterator);
     }
     if (status == GANTRY_OK && out_weights)
-        memcpy(out_weights, weights, model->replica_count * sizeof *weights);
+        memcpy(out_weights, weights, model->replicas.count * sizeof *weights);
     gantry__train_free(weights);
     return status;
 }

@@ -9,53 +9,48 @@
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
-#include "train/model/model_state.h"
+#include "train/model/batch.h"
+#include "train/model/run.h"
 
 gantry_scope_t *gantry__model_scope(const gantry_model_t *model, gantry_scope_t *parent,
                                     size_t replica) {
-    const char *device = model->devices[replica];
-    return parent ? gantry_scope_begin_in(parent, device)
+    const char *device = model->replicas.devices[replica];
+    return parent ? gantry__train_begin_on(parent, device)
                   : gantry_scope_begin(model->runtime, device);
 }
 
 gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model) {
+    const size_t variables = model->net.variable_count, values = model->net.value_count;
     size_t widest = 1;
-    *run = (gantry__model_run_t){.model = model};
-    for (size_t i = 0; i < model->value_count; ++i) {
-        if (model->values[i].input_count > widest) widest = model->values[i].input_count;
+    *run = (gantry__model_run_t){
+        .model = model, .of_layer = {.dtype = model->dtype, .generator = gantry__run_generator}};
+    (void)gantry__numerics_observer(model->state.numerics, &run->of_layer.observer);
+    for (size_t i = 0; i < values; ++i) {
+        if (model->net.values[i].input_count > widest) widest = model->net.values[i].input_count;
     }
-    run->weights = gantry__train_alloc(model->variable_count, sizeof *run->weights);
-    run->updates = gantry__train_alloc(model->variable_count, sizeof *run->updates);
-    run->values = gantry__train_alloc(model->value_count, sizeof *run->values);
-    run->masks = gantry__train_alloc(model->value_count, sizeof *run->masks);
-    run->layer_inputs = gantry__train_alloc(widest, sizeof *run->layer_inputs);
-    run->layer_masks = gantry__train_alloc(widest, sizeof *run->layer_masks);
-    return run->weights && run->updates && run->values && run->masks && run->layer_inputs &&
-                   run->layer_masks
-               ? GANTRY_OK
-               : GANTRY_RESOURCE_EXHAUSTED;
+    run->weights = gantry__train_alloc(2 * (variables + values + widest), sizeof *run->weights);
+    if (!run->weights) return GANTRY_RESOURCE_EXHAUSTED;
+    run->updates = run->weights + variables;
+    run->values = run->updates + variables;
+    run->masks = run->values + values;
+    run->layer_inputs = run->masks + values;
+    run->layer_masks = run->layer_inputs + widest;
+    return GANTRY_OK;
 }
 
-void gantry__run_deinit(gantry__model_run_t *run) {
-    gantry__train_free((void *)run->weights);
-    gantry__train_free((void *)run->updates);
-    gantry__train_free((void *)run->values);
-    gantry__train_free((void *)run->masks);
-    gantry__train_free((void *)run->layer_inputs);
-    gantry__train_free((void *)run->layer_masks);
-}
+void gantry__run_deinit(gantry__model_run_t *run) { gantry__train_free((void *)run->weights); }
 
 void gantry__run_read_weights(gantry__model_run_t *run) {
-    for (size_t i = 0; i < run->model->variable_count; ++i)
+    for (size_t i = 0; i < run->model->net.variable_count; ++i)
         run->weights[i] =
-            gantry_variable_read(run->scope, run->model->variables[i].copies[run->replica]);
+            gantry_variable_read(run->scope, run->model->net.variables[i].copies[run->replica]);
 }
 
 /* ---- one value ---- */
 
 /* By Keras's rule, the batch is the first dimension of an output. */
 static void regularize_outputs(gantry__model_run_t *run, size_t v) {
-    const gantry_layer_t *layer = run->model->values[v].member->layer;
+    const gantry_layer_t *layer = run->model->net.values[v].member->layer;
     gantry_scope_t *scope = run->scope;
     if (!gantry__regularizes(&layer->activity)) return;
     for (size_t i = 0; i < gantry__layer_outputs(layer); ++i) {
@@ -74,7 +69,7 @@ static void regularize_outputs(gantry__model_run_t *run, size_t v) {
  * that the call before left. */
 static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t **weights,
                        const gantry_tensor_t **updates) {
-    const gantry__model_value_t *value = &run->model->values[v];
+    const gantry__model_value_t *value = &run->model->net.values[v];
     const gantry_layer_t *layer = value->member->layer;
     const gantry_layer_call_t call = {.scope = run->scope,
                                       .inputs = run->layer_inputs,
@@ -83,11 +78,12 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
                                       .weight_count = layer->weight_count,
                                       .training = run->training,
                                       .updates = updates,
-                                      .run = run,
+                                      .run = &run->of_layer,
                                       .is_frozen = value->member->is_frozen,
                                       .masks = run->layer_masks,
                                       .mask = &run->masks[v],
                                       .more_outputs = &run->values[v] + 1};
+    run->of_layer.states = run->builds ? NULL : layer->states.variables;
     if (layer->kind.passes_masks) run->masks[v] = run->layer_masks[0];
     run->values[v] = gantry__layer_call(layer, &call);
     if (run->regularizes || run->builds) regularize_outputs(run, v);
@@ -117,7 +113,7 @@ static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__model
     gantry_shape_t *shapes = gantry__train_alloc(value->input_count, sizeof *shapes);
     if (!shapes) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < value->input_count; ++i)
-        shapes[i] = run->model->values[value->inputs[i]].shape;
+        shapes[i] = run->model->net.values[value->inputs[i]].shape;
     gantry__train_expect_text();
     gantry_status_t status;
     {
@@ -139,7 +135,7 @@ static gantry_status_t run_make_zeros(gantry__model_run_t *run, gantry_layer_t *
 }
 
 static void build_value(gantry__model_run_t *run, size_t v) {
-    gantry__model_value_t *value = &run->model->values[v];
+    gantry__model_value_t *value = &run->model->net.values[v];
     gantry_layer_t *layer = value->member->layer;
     const gantry_tensor_t **weights = NULL;
     gantry_status_t status = build_layer(run, value);
@@ -167,8 +163,8 @@ static void build_value(gantry__model_run_t *run, size_t v) {
 static void say_sizes(const gantry__model_run_t *run, const char *text, char *out, size_t room) {
     *out = '\0';
     if (strstr(text, "not known")) return;
-    for (size_t i = 0; run->twin && i < run->model->input_count; ++i) {
-        const gantry_shape_t *shape = &run->model->values[i].shape;
+    for (size_t i = 0; run->twin && i < run->model->net.input_count; ++i) {
+        const gantry_shape_t *shape = &run->model->net.values[i].shape;
         for (int32_t d = 1; d < shape->rank; ++d) {
             if (shape->dims[d] >= 0) continue;
             (void)snprintf(out, room, " (%lld and %lld stand for sizes that are not known)",
@@ -195,7 +191,7 @@ static void say_layer(gantry__model_run_t *run, const gantry__model_value_t *val
 }
 
 static void run_take_inputs(gantry__model_run_t *run, size_t v) {
-    const gantry__model_value_t *value = &run->model->values[v];
+    const gantry__model_value_t *value = &run->model->net.values[v];
     run->value = v;
     for (size_t i = 0; i < value->input_count; ++i) {
         run->layer_inputs[i] = run->values[value->inputs[i]];
@@ -204,7 +200,7 @@ static void run_take_inputs(gantry__model_run_t *run, size_t v) {
 }
 
 static void run_value(gantry__model_run_t *run, size_t v) {
-    const gantry__model_value_t *value = &run->model->values[v];
+    const gantry__model_value_t *value = &run->model->net.values[v];
     run_take_inputs(run, v);
     if (run->twin) run_take_inputs(run->twin, v);
     if (run->builds)
@@ -217,22 +213,22 @@ static void run_value(gantry__model_run_t *run, size_t v) {
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
     gantry_model_t *model = run->model;
     if (gantry_scope_status(run->scope) != GANTRY_OK) return NULL; /* inputs may be NULL */
-    for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__model_value_t *value = &model->values[v];
+    for (size_t v = 0; v < model->net.value_count; ++v) {
+        const gantry__model_value_t *value = &model->net.values[v];
         if (!value->member) {
             run->values[v] = run->inputs[v];
             if (run->twin) run->twin->values[v] = run->twin->inputs[v];
             continue;
         }
-        gantry__numerics_set_layer(model->numerics, gantry__member_name(value->member));
+        gantry__numerics_set_layer(model->state.numerics, gantry__member_name(value->member));
         if (value->part == 0) run_value(run, v);
         if (!run->values[v] || gantry_scope_status(run->scope) != GANTRY_OK) {
             say_layer(run, value);
             return NULL;
         }
     }
-    gantry__numerics_set_layer(model->numerics, NULL);
-    return run->values[model->outputs[0]];
+    gantry__numerics_set_layer(model->state.numerics, NULL);
+    return run->values[model->net.outputs[0]];
 }
 
 /* ---- the public call ---- */
@@ -242,7 +238,7 @@ static gantry_status_t run_check_input(const gantry_model_t *model, gantry_scope
     char text[256], wanted[256];
     if (gantry__model_takes_shape(model, i, given)) return GANTRY_OK;
     (void)gantry_shape_format(given, text, sizeof text);
-    (void)gantry_shape_format(&model->values[i].shape, wanted, sizeof wanted);
+    (void)gantry_shape_format(&model->net.values[i].shape, wanted, sizeof wanted);
     return gantry__train_refuse(scope, "model %s: input %zu has shape %s; %s is accepted",
                                 model->name, i, text, wanted);
 }
@@ -251,10 +247,10 @@ static gantry_status_t run_check_inputs(const gantry_model_t *model, gantry_scop
                                         const gantry_tensor_t *const *inputs, size_t count) {
     if (!inputs)
         return gantry__train_refuse(scope, "model %s: the inputs are NULL; %zu are accepted",
-                                    model->name, model->input_count);
-    if (count != model->input_count)
+                                    model->name, model->net.input_count);
+    if (count != model->net.input_count)
         return gantry__train_refuse(scope, "model %s is called with %zu inputs; %zu are accepted",
-                                    model->name, count, model->input_count);
+                                    model->name, count, model->net.input_count);
     for (size_t i = 0; i < count; ++i) {
         if (!inputs[i])
             return gantry__train_refuse(scope,
@@ -266,10 +262,10 @@ static gantry_status_t run_check_inputs(const gantry_model_t *model, gantry_scop
 }
 
 static void assign_updates(gantry__model_run_t *run) {
-    for (size_t i = 0; i < run->model->variable_count; ++i) {
+    for (size_t i = 0; i < run->model->net.variable_count; ++i) {
         if (run->updates[i])
-            (void)gantry_variable_assign(run->scope, run->model->variables[i].copies[run->replica],
-                                         run->updates[i]);
+            (void)gantry_variable_assign(
+                run->scope, run->model->net.variables[i].copies[run->replica], run->updates[i]);
     }
 }
 
@@ -278,13 +274,14 @@ static gantry_status_t run_model_call(gantry_model_t *model, gantry_scope_t *sco
                                       const gantry_tensor_t *const *inputs, bool training,
                                       const gantry_tensor_t **out_outputs) {
     gantry__model_run_t run;
-    const gantry_tensor_t **converted = gantry__train_alloc(model->input_count, sizeof *converted);
+    const gantry_tensor_t **converted =
+        gantry__train_alloc(model->net.input_count, sizeof *converted);
     gantry_status_t status = gantry__run_init(&run, model);
     if (!converted) status = GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < model->input_count && converted; ++i) {
+    for (size_t i = 0; i < model->net.input_count && converted; ++i) {
         const gantry_dtype_t dtype = gantry_tensor_dtype(inputs[i]);
         converted[i] =
-            gantry__train_cast(scope, inputs[i], gantry__model_input_type(model, i, dtype));
+            gantry__train_cast(scope, inputs[i], gantry__model_component_type(model, i, dtype));
     }
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run.scope = scope;
@@ -293,8 +290,8 @@ static gantry_status_t run_model_call(gantry_model_t *model, gantry_scope_t *sco
         gantry__run_read_weights(&run);
         const bool is_done = gantry__run_layers(&run) != NULL;
         assign_updates(&run);
-        for (size_t i = 0; i < model->output_count && is_done; ++i)
-            out_outputs[i] = run.values[model->outputs[i]];
+        for (size_t i = 0; i < model->net.output_count && is_done; ++i)
+            out_outputs[i] = run.values[model->net.outputs[i]];
     }
     gantry__train_free((void *)converted);
     gantry__run_deinit(&run);
@@ -305,7 +302,7 @@ static gantry_status_t run_check_call(const gantry_model_t *model, gantry_scope_
                                       const char *call, const gantry_tensor_t *const *inputs,
                                       size_t input_count) {
     gantry_status_t status = gantry__model_check(model, call);
-    if (status == GANTRY_OK && !model->is_built)
+    if (status == GANTRY_OK && !model->net.is_built)
         status = gantry__train_fail(GANTRY_FAILED_PRECONDITION, "%s: model %s is not built", call,
                                     model->name);
     GANTRY__TRAIN_TRY(gantry__train_hand_on(scope, status));
@@ -337,12 +334,8 @@ gantry_status_t gantry_model_call_outputs(gantry_model_t *model, gantry_scope_t 
                                     "%s: out_outputs is %s; room for each output is accepted", call,
                                     out_outputs ? "empty" : "NULL");
     GANTRY__TRAIN_TRY(run_check_call(model, scope, call, inputs, input_count));
-    if (output_count != model->output_count)
+    if (output_count != model->net.output_count)
         return gantry__train_refuse(scope, "%s: room for %zu outputs; model %s has %zu", call,
-                                    output_count, model->name, model->output_count);
+                                    output_count, model->name, model->net.output_count);
     return run_model_call(model, scope, inputs, training, out_outputs);
-}
-
-gantry_dtype_t gantry__layer_dtype(const gantry_layer_call_t *call) {
-    return call->run ? call->run->model->dtype : GANTRY_FLOAT32;
 }

@@ -46,11 +46,12 @@ static void entries_deinit(entries_t *e) {
 }
 
 static gantry_status_t list_state(const gantry_model_t *model, entries_t *e) {
-    if (!model->optimizer) return GANTRY_OK;
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->optimizer, 0, NULL, &e->state_count));
+    if (!model->program.optimizer) return GANTRY_OK;
+    GANTRY__TRAIN_TRY(
+        gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &e->state_count));
     e->state = gantry__train_alloc(e->state_count, sizeof *e->state);
     if (!e->state) return GANTRY_RESOURCE_EXHAUSTED;
-    return gantry_optimizer_get_variables(model->optimizer, e->state_count, e->state,
+    return gantry_optimizer_get_variables(model->program.optimizer, e->state_count, e->state,
                                           &e->state_count);
 }
 
@@ -63,16 +64,17 @@ static void add_numbered(entries_t *e, char *name, const char *prefix, size_t nu
 
 static size_t count_metric_variables(const gantry_model_t *model) {
     size_t count = 0;
-    for (size_t i = 0; i < model->judge_count; ++i)
-        count += gantry_metric_variable_count(model->judges[i].metric);
+    for (size_t i = 0; i < model->program.metric_count; ++i)
+        count += gantry_metric_variable_count(model->program.metrics[i].metric);
     return count;
 }
 
 static void save_add_metrics(const gantry_model_t *model, entries_t *e, char *names) {
-    for (size_t i = 0, number = 0; i < model->judge_count; ++i) {
-        for (size_t k = 0; k < gantry_metric_variable_count(model->judges[i].metric); ++k, ++number)
+    for (size_t i = 0, number = 0; i < model->program.metric_count; ++i) {
+        for (size_t k = 0; k < gantry_metric_variable_count(model->program.metrics[i].metric);
+             ++k, ++number)
             add_numbered(e, names + number * NAME_BYTES, "metrics", number,
-                         gantry_metric_variable(model->judges[i].metric, k));
+                         gantry_metric_variable(model->program.metrics[i].metric, k));
     }
 }
 
@@ -80,14 +82,14 @@ static gantry_status_t entries_init(const gantry_model_t *model, size_t replica,
                                     entries_t *e) {
     *e = (entries_t){.count = 0};
     if (parts.with_state) GANTRY__TRAIN_TRY(list_state(model, e));
-    const size_t each = e->state_count / model->replica_count;
+    const size_t each = e->state_count / model->replicas.count;
     /* metrics are on the first device */
     const size_t metrics = parts.with_metrics && replica == 0 ? count_metric_variables(model) : 0;
-    e->list = gantry__train_alloc(model->variable_count + each + metrics + 1, sizeof *e->list);
+    e->list = gantry__train_alloc(model->net.variable_count + each + metrics + 1, sizeof *e->list);
     e->names = gantry__train_alloc(each + metrics, NAME_BYTES);
     if (!e->list || !e->names) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        const gantry__model_variable_t *variable = &model->variables[i];
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
+        const gantry__model_variable_t *variable = &model->net.variables[i];
         e->list[e->count++] = (gantry_checkpoint_entry_t){.name = variable->name,
                                                           .variable = variable->copies[replica]};
     }
@@ -113,13 +115,14 @@ static gantry_status_t save_list_texts(const gantry_model_t *model, entries_t *e
     e->texts = gantry__train_alloc(*count + 2, sizeof *e->texts);
     if (!e->texts) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(e->texts, texts, *count * sizeof *texts);
-    if (model->worker) {
-        (void)snprintf(e->processes, sizeof e->processes, "%zu", model->worker->communicator.size);
+    if (model->replicas.worker) {
+        (void)snprintf(e->processes, sizeof e->processes, "%zu",
+                       model->replicas.worker->communicator.size);
         e->texts[(*count)++] = (gantry_checkpoint_text_t){processes_name, e->processes};
     }
     if (e->state_count > 0)
         e->texts[(*count)++] =
-            (gantry_checkpoint_text_t){optimizer_name, model->optimizer->rule->name};
+            (gantry_checkpoint_text_t){optimizer_name, model->program.optimizer->rule->name};
     return GANTRY_OK;
 }
 
@@ -130,7 +133,7 @@ static gantry_status_t check_saved(const gantry_model_t *model, const char *path
         return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
                                   "%s: the path is %s; the name of a file is accepted", call,
                                   path ? "empty" : "NULL");
-    if (model->is_built) return GANTRY_OK;
+    if (model->net.is_built) return GANTRY_OK;
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                               "%s: model %s is not built; gantry_model_build makes its weights",
                               call, model->name);
@@ -143,13 +146,10 @@ gantry_status_t gantry__model_save_with(gantry_model_t *model, const char *path,
     if (status == GANTRY_OK) status = add_draws(model, &e);
     if (status == GANTRY_OK) status = save_list_texts(model, &e, texts, &text_count);
     gantry_scope_t *scope = status == GANTRY_OK ? gantry__model_scope(model, NULL, 0) : NULL;
-    if (scope) {
-        status = gantry_checkpoint_save(scope, path, e.list, e.count, e.texts, text_count);
-        if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-        status = gantry_scope_end(scope);
-    } else if (status == GANTRY_OK) {
-        status = gantry__train_no_scope(model->runtime);
-    }
+    if (status == GANTRY_OK && !scope) status = gantry__train_no_scope(model->runtime);
+    if (scope)
+        status = gantry__train_close(
+            scope, gantry_checkpoint_save(scope, path, e.list, e.count, e.texts, text_count));
     entries_deinit(&e);
     return status;
 }
@@ -163,8 +163,9 @@ gantry_status_t gantry_model_save(gantry_model_t *model, const char *path) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_save"));
     gantry_status_t status = check_saved(model, path, "gantry_model_save");
-    if (status == GANTRY_OK && gantry__worker_writes(model->worker)) status = save_to(model, path);
-    return gantry__worker_end(model->worker, status);
+    if (status == GANTRY_OK && gantry__worker_writes(model->replicas.worker))
+        status = save_to(model, path);
+    return gantry__worker_end(model->replicas.worker, status);
 }
 
 /* ---- load ---- */
@@ -174,13 +175,10 @@ static gantry_status_t save_restore(gantry_model_t *model, const gantry_checkpoi
     entries_t e;
     gantry_status_t status = entries_init(model, replica, parts, &e);
     gantry_scope_t *scope = status == GANTRY_OK ? gantry__model_scope(model, NULL, replica) : NULL;
-    if (scope) {
-        status = gantry_checkpoint_restore(scope, checkpoint, e.list, e.count);
-        if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-        status = gantry_scope_end(scope);
-    } else if (status == GANTRY_OK) {
-        status = gantry__train_no_scope(model->runtime);
-    }
+    if (status == GANTRY_OK && !scope) status = gantry__train_no_scope(model->runtime);
+    if (scope)
+        status = gantry__train_close(scope,
+                                     gantry_checkpoint_restore(scope, checkpoint, e.list, e.count));
     entries_deinit(&e);
     return status;
 }
@@ -197,8 +195,8 @@ static gantry_status_t check_processes(const gantry_model_t *model, const char *
                                        const gantry_checkpoint_t *checkpoint) {
     char wanted[32];
     const char *given = gantry_checkpoint_text(checkpoint, processes_name);
-    if (!model->worker || !given) return GANTRY_OK;
-    (void)snprintf(wanted, sizeof wanted, "%zu", model->worker->communicator.size);
+    if (!model->replicas.worker || !given) return GANTRY_OK;
+    (void)snprintf(wanted, sizeof wanted, "%zu", model->replicas.worker->communicator.size);
     if (strcmp(given, wanted) == 0) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_FAILED_PRECONDITION,
@@ -210,7 +208,7 @@ static gantry_status_t check_processes(const gantry_model_t *model, const char *
 static gantry_status_t check_optimizer(const gantry_model_t *model, const char *path,
                                        const gantry_checkpoint_t *checkpoint) {
     const char *given = gantry_checkpoint_text(checkpoint, optimizer_name),
-               *wanted = model->optimizer->rule->name;
+               *wanted = model->program.optimizer->rule->name;
     if (!given || strcmp(given, wanted) == 0) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
@@ -220,11 +218,11 @@ static gantry_status_t check_optimizer(const gantry_model_t *model, const char *
 
 gantry_status_t gantry__model_load_from(gantry_model_t *model, const char *path,
                                         const gantry_checkpoint_t *checkpoint, bool with_metrics) {
-    const parts_t parts = {model->optimizer && save_has_state(checkpoint), with_metrics};
+    const parts_t parts = {model->program.optimizer && save_has_state(checkpoint), with_metrics};
     GANTRY__TRAIN_TRY(check_processes(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(check_optimizer(model, path, checkpoint));
     if (parts.with_state) GANTRY__TRAIN_TRY(gantry__model_build_optimizer(model));
-    for (size_t r = 0; r < model->replica_count; ++r)
+    for (size_t r = 0; r < model->replicas.count; ++r)
         GANTRY__TRAIN_TRY(save_restore(model, checkpoint, r, parts));
     return gantry__model_load_draws(model, checkpoint);
 }
@@ -233,7 +231,7 @@ static gantry_status_t save_load_file(gantry_model_t *model, const char *path,
                                       bool *out_with_state) {
     gantry_checkpoint_t *checkpoint;
     GANTRY__TRAIN_TRY(gantry_checkpoint_open(path, &checkpoint));
-    *out_with_state = model->optimizer && save_has_state(checkpoint);
+    *out_with_state = model->program.optimizer && save_has_state(checkpoint);
     gantry_status_t status = gantry__model_load_from(model, path, checkpoint, false);
     gantry_checkpoint_release(checkpoint);
     return status;
@@ -244,10 +242,10 @@ gantry_status_t gantry_model_load(gantry_model_t *model, const char *path) {
     bool with_state = false;
     GANTRY__TRAIN_TRY(gantry__model_begin(model, "gantry_model_load"));
     gantry_status_t status = check_saved(model, path, "gantry_model_load");
-    if (status == GANTRY_OK && gantry__worker_writes(model->worker))
+    if (status == GANTRY_OK && gantry__worker_writes(model->replicas.worker))
         status = save_load_file(model, path, &with_state);
-    if (model->worker) status = gantry__worker_share_loaded(model, with_state, status);
-    if (model->worker && status == GANTRY_OK) status = gantry__worker_share_draws(model);
-    if (status == GANTRY_OK) model->holds_averages = false;
-    return gantry__worker_end(model->worker, status);
+    if (model->replicas.worker) status = gantry__worker_share_loaded(model, with_state, status);
+    if (model->replicas.worker && status == GANTRY_OK) status = gantry__worker_share_draws(model);
+    if (status == GANTRY_OK) model->state.holds_averages = false;
+    return gantry__worker_end(model->replicas.worker, status);
 }

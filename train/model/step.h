@@ -8,7 +8,7 @@
 #include <gantry_train/tape.h>
 
 #include "train/loss/logits.h"
-#include "train/model/model_state.h"
+#include "train/model/run.h"
 #include "train/optimizer/optimizer_slices.h"
 #include "train/tape/backprop.h"
 
@@ -16,7 +16,7 @@
 typedef struct gantry__replica_t {
     gantry__model_run_t run;
     int64_t first, rows;            /* its part of the batch */
-    const gantry_tensor_t **inputs; /* its part of the model's inputs */
+    const gantry_tensor_t **inputs; /* its part of the model's inputs, then gradients, joined */
     const gantry_tensor_t *outputs[GANTRY_MAX_COMPONENTS];
     const gantry_tensor_t *masks[GANTRY_MAX_COMPONENTS]; /* of outputs; NULL: none */
     gantry__logits_t logits;                             /* of the outputs */
@@ -43,12 +43,12 @@ typedef struct gantry__step_call_t {
     gantry__replica_t *replicas;
     size_t replica_count; /* that have rows */
     size_t trained_count; /* trained variables */
-    size_t *order;        /* these, as the backward pass completes their gradients */
+    size_t *order;        /* these, as the backward pass completes their gradients; bucket_ends */
     size_t *bucket_ends;  /* of each bucket the end of its variables in `order` */
     size_t bucket_count;
     bool uses_slices;               /* some of slice_use are not dense */
     gantry__slice_use_t *slice_use; /* of each trained variable's gradient */
-    /* room: tensors to join, gradients by replica and trained variable */
+    /* room: tensors to join, then gradients by replica and trained variable */
     const gantry_tensor_t **list;
     const gantry_tensor_t **reduced;
     gantry_variable_t **variables;
@@ -61,10 +61,28 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
                                   gantry_scope_t *scope, const gantry_tensor_t *const *inputs);
 void gantry__step_deinit(gantry__step_call_t *c);
 
-/* ---- one replica: step.c ---- */
+/* ---- a batch's step: step_trace.c ---- */
+
+/* Runs one step on a batch that gantry__batch_accept has taken; of several processes, on this one's
+ * rows, if it has any. The scope owns out_results: for PREDICT they are the outputs; for TRAIN in
+ * several processes the vector to add, which is not applied yet. */
+gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t step,
+                                   gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
+                                   const gantry_tensor_t **out_results);
+
+/* ---- the body: step.c ---- */
+
+/* The body of a step's function, whose user is a gantry__step_body_t. */
+void gantry__step_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user);
+
+/* ---- one replica: step_replica.c ---- */
 
 /* Runs the forward pass: begins the replica's scope and, for TRAIN, its backward pass. */
 void gantry__step_begin_replica(gantry__step_call_t *c, gantry__replica_t *replica);
+/* Gives a replica of the call the work of the model's replica `number` on these rows. */
+void gantry__step_take_rows(gantry__step_call_t *c, gantry__replica_t *replica, size_t number,
+                            int64_t first, int64_t rows);
 /* Ends the replica's scope; what is needed of it moves to the step's scope. */
 void gantry__step_end_replica(gantry__step_call_t *c, gantry__replica_t *replica);
 /* Returns a replica's rows of a tensor. */
@@ -75,6 +93,8 @@ const gantry_tensor_t *gantry__step_part_of(const gantry__step_call_t *c, gantry
  * once, directly after the failure. */
 void gantry__step_note(gantry__step_call_t *c, gantry_status_t status);
 bool gantry__step_has_failed(const gantry__step_call_t *c);
+/* Moves a tensor of a replica's scope, or NULL, to the step's. */
+void gantry__step_keep(gantry_scope_t *scope, const gantry_tensor_t **part);
 
 /* ---- losses and metrics: step_losses.c ---- */
 

@@ -16,9 +16,9 @@ typedef const gantry_tensor_t tensor;
 
 /* Of a value; open sizes of an input are those of its tensor, others are not known yet. */
 static int64_t elements_per_row(const gantry__step_call_t *c, int32_t value) {
-    const bool is_input = value < (int32_t)c->model->input_count;
+    const bool is_input = value < (int32_t)c->model->net.input_count;
     const gantry_shape_t *shape =
-        is_input ? gantry_tensor_shape(c->batch[value]) : &c->model->values[value].shape;
+        is_input ? gantry_tensor_shape(c->batch[value]) : &c->model->net.values[value].shape;
     int64_t elements = 1;
     for (int32_t d = 1; d < shape->rank; ++d) {
         if (shape->dims[d] < 0) return INT32_MAX; /* many: gradients are dense */
@@ -31,8 +31,8 @@ static int64_t elements_per_row(const gantry__step_call_t *c, int32_t value) {
 static int64_t slices_per_row(const gantry__step_call_t *c, size_t variable) {
     const gantry_model_t *model = c->model;
     int64_t slices = 0;
-    for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__model_value_t *value = &model->values[v];
+    for (size_t v = 0; v < model->net.value_count; ++v) {
+        const gantry__model_value_t *value = &model->net.values[v];
         const gantry__member_t *member = value->member;
         if (!member || value->input_count == 0 || variable < member->first_variable ||
             variable >= member->first_variable + member->layer->weight_count)
@@ -46,12 +46,14 @@ void gantry__step_choose_slices(gantry__step_call_t *c, int64_t rows) {
     const gantry_model_t *model = c->model;
     size_t trained = 0;
     /* those of several replicas, or processes, are added as dense gradients */
-    if (c->step != GANTRY__STEP_TRAIN || model->replica_count > 1 || model->worker || rows <= 0)
+    if (c->step != GANTRY__STEP_TRAIN || model->replicas.count > 1 || model->replicas.worker ||
+        rows <= 0)
         return;
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        if (!model->variables[i].is_trained) continue;
-        c->slice_use[trained] = gantry__train_use_of_slices(
-            model->optimizer, model->variables[i].copies[0], rows * slices_per_row(c, i));
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
+        if (!model->net.variables[i].is_trained) continue;
+        c->slice_use[trained] =
+            gantry__train_use_of_slices(model->program.optimizer, model->net.variables[i].copies[0],
+                                        rows * slices_per_row(c, i));
         c->uses_slices |= c->slice_use[trained++] != GANTRY__SLICES_DENSE;
     }
 }
@@ -67,10 +69,6 @@ static void step_slices_settle(gantry_scope_t *scope, gantry_gradient_t *gradien
         *gradient = (gantry_gradient_t){.dense = gantry_gradient_to_dense(scope, gradient)};
 }
 
-static void step_slices_keep(gantry_scope_t *scope, tensor **part) {
-    if (*part) *part = gantry_scope_keep(scope, *part);
-}
-
 void gantry__step_differentiate_slices(gantry__step_call_t *c, gantry__replica_t *replica) {
     if (gantry_tape_gradient_slices(replica->tape, replica->loss, NULL, replica->sources,
                                     c->trained_count, NULL, replica->slices) != GANTRY_OK)
@@ -78,8 +76,8 @@ void gantry__step_differentiate_slices(gantry__step_call_t *c, gantry__replica_t
     for (size_t i = 0; i < c->trained_count; ++i) {
         gantry_gradient_t *gradient = &replica->slices[i];
         step_slices_settle(replica->scope, gradient, c->slice_use[i]);
-        step_slices_keep(replica->scope, &gradient->dense);
-        step_slices_keep(replica->scope, &gradient->values);
-        step_slices_keep(replica->scope, &gradient->indices);
+        gantry__step_keep(replica->scope, &gradient->dense);
+        gantry__step_keep(replica->scope, &gradient->values);
+        gantry__step_keep(replica->scope, &gradient->indices);
     }
 }

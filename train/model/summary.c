@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/memory.h"
@@ -77,12 +77,11 @@ typedef struct call_t {
 } call_t;
 
 static call_t call_at(const gantry_model_t *model, size_t value) {
-    const gantry__model_value_t *v = &model->values[value];
-    if (v->nested_call > 0) {
-        const gantry__nested_call_t *call = &model->nested_calls[v->nested_call - 1];
-        const gantry__nested_t *block = &model->nested[call->nested];
-        return (call_t){.unit = block,
-                        .block = block,
+    const gantry__model_value_t *v = &model->net.values[value];
+    const gantry__nested_call_t *call = v->nested_call;
+    if (call) {
+        return (call_t){.unit = call->nested,
+                        .block = call->nested,
                         .value = value,
                         .inputs = call->inputs,
                         .outputs = call->inputs + call->input_count,
@@ -99,11 +98,11 @@ static call_t call_at(const gantry_model_t *model, size_t value) {
 
 static size_t find_calls(const gantry_model_t *model, call_t *calls) {
     size_t count = 0;
-    for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__model_value_t *value = &model->values[v];
-        const bool goes_on = value->nested_call > 0
-                                 ? v > 0 && model->values[v - 1].nested_call == value->nested_call
-                                 : value->part > 0;
+    for (size_t v = 0; v < model->net.value_count; ++v) {
+        const gantry__model_value_t *value = &model->net.values[v];
+        const bool goes_on =
+            value->nested_call ? v > 0 && model->net.values[v - 1].nested_call == value->nested_call
+                               : value->part > 0;
         if (!goes_on) calls[count++] = call_at(model, v);
     }
     return count;
@@ -147,8 +146,8 @@ static int64_t summary_count_parameters(const gantry__member_t *member, bool tra
 
 static int64_t count_all(const gantry_model_t *model, bool trained, bool others) {
     int64_t count = 0;
-    for (size_t i = 0; i < model->member_count; ++i)
-        count += summary_count_parameters(model->members[i], trained, others);
+    for (size_t i = 0; i < model->net.member_count; ++i)
+        count += summary_count_parameters(model->net.members[i], trained, others);
     return count;
 }
 
@@ -167,7 +166,7 @@ static void summary_add_title(text_t *text, const call_t *call) {
     add_name(text, call);
     summary_add_text(text, " (");
     if (call->block)
-        summary_add_text(text, call->block->model->is_sequential ? "Sequential" : "Functional");
+        summary_add_text(text, call->block->model->net.is_sequential ? "Sequential" : "Functional");
     else
         summary_add_text(text, call->member ? call->member->layer->kind.name : "InputLayer");
     summary_add_text(text, ")");
@@ -177,7 +176,7 @@ static void summary_add_title(text_t *text, const call_t *call) {
 static void add_shapes(text_t *text, const gantry_model_t *model, const call_t *call) {
     if (call->output_count > 1) summary_add_text(text, "[");
     for (size_t i = 0; i < call->output_count; ++i) {
-        const gantry_shape_t *shape = &model->values[output_of(call, i)].shape;
+        const gantry_shape_t *shape = &model->net.values[output_of(call, i)].shape;
         summary_add_text(text, i == 0 ? "(" : ", (");
         for (int32_t d = 0; d < shape->rank; ++d) {
             if (d > 0) summary_add_text(text, ", ");
@@ -260,7 +259,7 @@ static gantry_status_t summary_put_rows(text_t *out, const gantry_model_t *model
     static const char *const head[] = {"Layer (type)", "Output Shape", "Param #", "Connected to"};
     const size_t count = find_calls(model, calls);
     /* the row of a sequential model's input is left out */
-    const size_t begin = model->is_sequential ? 1 : 0;
+    const size_t begin = model->net.is_sequential ? 1 : 0;
     size_t used = 1;
     bool has_failed = false;
     for (size_t c = 0; c < COLUMNS; ++c) summary_add_text(&rows[0][c], head[c]);
@@ -275,8 +274,8 @@ static gantry_status_t summary_put_rows(text_t *out, const gantry_model_t *model
 }
 
 static gantry_status_t put_layers(text_t *out, const gantry_model_t *model) {
-    call_t *calls = gantry__train_alloc(model->value_count, sizeof *calls);
-    text_t(*rows)[COLUMNS] = gantry__train_alloc(model->value_count + 1, sizeof *rows);
+    call_t *calls = gantry__train_alloc(model->net.value_count, sizeof *calls);
+    text_t(*rows)[COLUMNS] = gantry__train_alloc(model->net.value_count + 1, sizeof *rows);
     const gantry_status_t status =
         calls && rows ? summary_put_rows(out, model, calls, rows) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__train_free(calls);
@@ -295,9 +294,9 @@ static void put_total(text_t *out, const gantry_model_t *model, const char *what
     char size[64];
     size_t unit = 0;
     for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; ++unit) bytes /= 1024;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     (void)snprintf(size, sizeof size, " (%.2f %s)\n", bytes, units[unit]);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     summary_add_text(out, what);
     add_count(out, count);
     summary_add_text(out, size);
@@ -319,7 +318,7 @@ gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, siz
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     text_t text = {.bytes = NULL};
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_summary"));
-    if (!model->is_built)
+    if (!model->net.is_built)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_summary: model %s is not built; gantry_model_build makes its weights",

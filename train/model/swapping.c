@@ -13,11 +13,11 @@
 static gantry_status_t begin_swapping(gantry_model_t *model, void *user) {
     gantry__own_callback_t *own = user;
     own->model = model;
-    if (model->optimizer->settings.use_ema) return GANTRY_OK;
+    if (model->program.optimizer->settings.use_ema) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_INVALID_ARGUMENT,
         "gantry_swap_ema_weights: optimizer %s of model %s has no averages; one with use_ema is accepted",
-        model->optimizer->rule->name, model->name);
+        model->program.optimizer->rule->name, model->name);
 }
 
 static gantry_status_t swap_in(gantry_model_t *model, void *user) {
@@ -45,7 +45,7 @@ static gantry_status_t end_epoch_swapped(gantry_model_t *model, int64_t epoch,
 
 static gantry_status_t get_places(char *out, size_t bytes, void *user) {
     const gantry__own_callback_t *own = user;
-    (void)snprintf(out, bytes, "%d", own->model->holds_averages ? 1 : 0);
+    (void)snprintf(out, bytes, "%d", own->model->state.holds_averages ? 1 : 0);
     return GANTRY_OK;
 }
 
@@ -55,7 +55,7 @@ static gantry_status_t set_places(const char *text, void *user) {
         return gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
             "a callback's state is \"%.100s\"; one of gantry_swap_ema_weights is accepted", text);
-    own->model->holds_averages = *text == '1';
+    own->model->state.holds_averages = *text == '1';
     return GANTRY_OK;
 }
 

@@ -15,9 +15,10 @@ gantry_status_t gantry_model_trim(gantry_model_t *model, uint64_t *out_bytes) {
     uint64_t bytes = 0;
     if (out_bytes) *out_bytes = 0;
     GANTRY__TRAIN_TRY(gantry__model_check(model, "gantry_model_trim"));
-    for (size_t i = 0; i < sizeof model->steps / sizeof model->steps[0]; ++i)
-        GANTRY__TRAIN_TRY(trim_function(model->steps[i], &bytes));
-    if (model->worker) GANTRY__TRAIN_TRY(trim_function(model->worker->apply, &bytes));
+    for (size_t i = 0; i < GANTRY__STEP_MODES; ++i)
+        GANTRY__TRAIN_TRY(trim_function(model->program.steps[i], &bytes));
+    if (model->replicas.worker)
+        GANTRY__TRAIN_TRY(trim_function(model->replicas.worker->apply, &bytes));
     if (out_bytes) *out_bytes = bytes;
     return GANTRY_OK;
 }

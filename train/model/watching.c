@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
@@ -17,10 +17,10 @@
 
 static gantry_status_t get_state(char *out, size_t bytes, void *user) {
     const gantry__own_callback_t *own = user;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     (void)snprintf(out, bytes, "%d %a %lld %lld", own->has_best ? 1 : 0, own->best,
                    (long long)own->waited, (long long)own->cooling);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     return GANTRY_OK;
 }
 
@@ -28,9 +28,9 @@ static gantry_status_t set_state(const char *text, void *user) {
     gantry__own_callback_t *own = user;
     char *end;
     const bool has_best = strtol(text, &end, 10) != 0;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     const double best = strtod(end, &end);
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     const int64_t waited = strtoll(end, &end, 10), cooling = strtoll(end, &end, 10);
     if (*end || waited < 0 || cooling < 0)
         return gantry__train_fail(
@@ -62,7 +62,7 @@ gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
         return GANTRY_OK;
     }
     *out_found = false;
-    if (model->validates && logs->count == model->judge_count &&
+    if (model->state.validates && logs->count == model->program.metric_count &&
         strncmp(own->monitor, "val_", 4) == 0)
         return GANTRY_OK;
     char names[512] = "";
@@ -74,7 +74,7 @@ gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
         GANTRY_INVALID_ARGUMENT,
         "a callback watches %s; the training has no value of this name; it has %s%s", own->monitor,
         names,
-        strncmp(own->monitor, "val_", 4) == 0 && !model->validates
+        strncmp(own->monitor, "val_", 4) == 0 && !model->state.validates
             ? ", and no validation in gantry_fit_options_t"
             : "");
 }
@@ -112,14 +112,14 @@ void gantry__callback_forget_weights(gantry__own_callback_t *own) {
 
 static gantry_status_t keep_weights(gantry_model_t *model, gantry__own_callback_t *own) {
     gantry__callback_forget_weights(own);
-    own->best_weights = gantry__train_alloc(model->variable_count, sizeof *own->best_weights);
+    own->best_weights = gantry__train_alloc(model->net.variable_count, sizeof *own->best_weights);
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!own->best_weights || !scope) {
         (void)gantry_scope_end(scope);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
-    own->best_weight_count = model->variable_count;
-    for (size_t i = 0; i < model->variable_count; ++i) {
+    own->best_weight_count = model->net.variable_count;
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
         const gantry_tensor_t *value =
             gantry_variable_read(scope, gantry_model_variable(model, i, NULL));
         if (value) own->best_weights[i] = gantry_tensor_retain(value);
@@ -133,8 +133,8 @@ static gantry_status_t restore_weights(gantry_model_t *model, void *user) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);
     for (size_t i = 0; i < own->best_weight_count; ++i) {
-        for (size_t r = 0; r < model->replica_count; ++r)
-            (void)gantry_variable_assign(scope, model->variables[i].copies[r],
+        for (size_t r = 0; r < model->replicas.count; ++r)
+            (void)gantry_variable_assign(scope, model->net.variables[i].copies[r],
                                          own->best_weights[i]);
     }
     gantry__callback_forget_weights(own);
@@ -162,7 +162,7 @@ static gantry_status_t stop_early(gantry_model_t *model, int64_t epoch, const ga
 
 gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *options) {
     gantry_early_stopping_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_early_stopping: options") !=
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_early_stopping: options") !=
         GANTRY_OK)
         return NULL;
     if (!(o.min_delta >= 0) || o.patience < 0 || o.start_from_epoch < 0) {
@@ -192,11 +192,11 @@ gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *
 static gantry_status_t lower_rate(gantry_model_t *model, gantry__own_callback_t *own) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     double rate;
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_learning_rate(model->optimizer, &rate));
+    GANTRY__TRAIN_TRY(gantry_optimizer_get_learning_rate(model->program.optimizer, &rate));
     if (!(rate > own->least_rate)) return GANTRY_OK;
     own->cooling = own->cooldown;
     own->waited = 0;
-    return gantry_optimizer_set_learning_rate(model->optimizer,
+    return gantry_optimizer_set_learning_rate(model->program.optimizer,
                                               fmax(rate * own->factor, own->least_rate));
 }
 
@@ -223,8 +223,8 @@ static gantry_status_t lower_on_plateau(gantry_model_t *model, int64_t epoch,
 gantry_callback_t *gantry_reduce_lr_on_plateau(
     const gantry_reduce_lr_on_plateau_options_t *options) {
     gantry_reduce_lr_on_plateau_options_t o;
-    if (gantry__train_options(options, sizeof o, &o, sizeof o,
-                              "gantry_reduce_lr_on_plateau: options") != GANTRY_OK)
+    if (gantry__struct_read(options, sizeof o, &o, sizeof o,
+                            "gantry_reduce_lr_on_plateau: options") != GANTRY_OK)
         return NULL;
     if (!(o.factor >= 0 && o.factor < 1) || !(o.min_delta >= 0) || !(o.min_learning_rate >= 0) ||
         o.patience < 0 || o.cooldown < 0) {

@@ -23,35 +23,36 @@ static void worker_alike_add_loss(gantry__lines_t *lines, const char *name, gant
                       o->gamma, o->alpha, o->balances_classes);
 }
 
-static void add_judge(gantry__lines_t *lines, const gantry__judge_t *judge) {
-    const gantry_metric_t *m = judge->metric;
-    gantry__lines_add(lines, "metric %s of output %zu%s", judge->name, judge->target,
-                      judge->is_weighted ? ", weighted" : "");
+static void worker_alike_add_metric(gantry__lines_t *lines, const gantry__model_metric_t *entry) {
+    const gantry_metric_t *m = entry->metric;
+    gantry__lines_add(lines, "metric %s of output %zu%s", entry->name, entry->target,
+                      entry->is_weighted ? ", weighted" : "");
     gantry__lines_add(lines,
                       "options of metric %s: type %s, size %" PRId64
                       ", threshold %.17g, class %d %" PRId32 ", k %" PRId32 ", thresholds %" PRId32
                       ", from_logits %d, curve %d, beta %.17g, "
                       "classes %" PRId64 ", average %d",
-                      judge->name, gantry_dtype_name(m->dtype), m->size, m->threshold, m->has_class,
+                      entry->name, gantry_dtype_name(m->dtype), m->size, m->threshold, m->has_class,
                       m->class_id, m->k, m->thresholds, m->from_logits, (int)m->curve, m->beta,
                       m->classes, (int)m->average);
     for (int64_t i = 0; m->levels && i < m->size; ++i)
-        gantry__lines_add(lines, "threshold %.17g in metric %s", m->levels[i], judge->name);
-    if (m->loss) worker_alike_add_loss(lines, judge->name, m->loss, &m->loss_options);
+        gantry__lines_add(lines, "threshold %.17g in metric %s", m->levels[i], entry->name);
+    if (m->loss) worker_alike_add_loss(lines, entry->name, m->loss, &m->loss_options);
 }
 
 static void add_goals(gantry__lines_t *lines, const gantry_model_t *model) {
-    for (size_t i = 0; i < model->target_count; ++i) {
-        const gantry__target_t *target = &model->targets[i];
+    for (size_t i = 0; i < model->program.target_count; ++i) {
+        const gantry__target_t *target = &model->program.targets[i];
         char name[32];
         (void)snprintf(name, sizeof name, "output %zu", i);
         worker_alike_add_loss(lines, name, target->loss, &target->loss_options);
         gantry__lines_add(lines, "loss weight %s of output %zu",
                           gantry__number_text(target->loss_weight).text, i);
     }
-    for (size_t i = 0; i < model->judge_count; ++i) add_judge(lines, &model->judges[i]);
-    gantry__lines_add(lines, "check_numerics %d", model->checks_numerics);
-    gantry__lines_add_optimizer(lines, model->optimizer);
+    for (size_t i = 0; i < model->program.metric_count; ++i)
+        worker_alike_add_metric(lines, &model->program.metrics[i]);
+    gantry__lines_add(lines, "check_numerics %d", model->program.checks_numerics);
+    gantry__lines_add_optimizer(lines, model->program.optimizer);
 }
 
 static void add_rules(gantry__lines_t *lines, const char *name, const gantry_regularizer_t *r,
@@ -86,10 +87,10 @@ static void add_variable(gantry__lines_t *lines, const gantry__model_variable_t 
 
 static void add_model(gantry__lines_t *lines, const gantry_model_t *model) {
     add_goals(lines, model);
-    for (size_t i = 0; i < model->member_count; ++i)
-        worker_alike_add_layer(lines, model->members[i]);
-    for (size_t i = 0; i < model->value_count; ++i) {
-        const gantry__model_value_t *value = &model->values[i];
+    for (size_t i = 0; i < model->net.member_count; ++i)
+        worker_alike_add_layer(lines, model->net.members[i]);
+    for (size_t i = 0; i < model->net.value_count; ++i) {
+        const gantry__model_value_t *value = &model->net.values[i];
         for (size_t k = 0; k < value->input_count; ++k)
             gantry__lines_add(lines, "value %" PRId32 " as input %zu of value %zu",
                               value->inputs[k], k, i);
@@ -97,9 +98,10 @@ static void add_model(gantry__lines_t *lines, const gantry_model_t *model) {
             gantry__lines_add(lines, "ops of the checksum %016" PRIx64 " in layer %s", value->ops,
                               gantry__member_name(value->member));
     }
-    for (size_t i = 0; i < model->output_count; ++i)
-        gantry__lines_add(lines, "value %" PRId32 " as output %zu", model->outputs[i], i);
-    for (size_t i = 0; i < model->variable_count; ++i) add_variable(lines, &model->variables[i]);
+    for (size_t i = 0; i < model->net.output_count; ++i)
+        gantry__lines_add(lines, "value %" PRId32 " as output %zu", model->net.outputs[i], i);
+    for (size_t i = 0; i < model->net.variable_count; ++i)
+        add_variable(lines, &model->net.variables[i]);
 }
 
 /* ---- the training ---- */
@@ -116,7 +118,7 @@ static void add_fit(gantry__lines_t *lines, const gantry_fit_options_t *o) {
 
 static gantry_status_t worker_alike_compare(gantry_model_t *model, gantry__lines_t *lines,
                                             gantry__worker_kind_t kind) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     gantry__worker_call_t call = {.kind = kind, .status = lines->status};
     if (lines->status != GANTRY_OK) (void)gantry_fail(lines->status, lines->message);
     gantry_status_t status = gantry__worker_agree(worker, &call);
@@ -129,7 +131,7 @@ static gantry_status_t worker_alike_compare(gantry_model_t *model, gantry__lines
 gantry_status_t gantry__worker_compare_model(gantry_model_t *model,
                                              const gantry_fit_options_t *options) {
     gantry__lines_t lines = {.text = NULL};
-    if (!model->worker) return GANTRY_OK;
+    if (!model->replicas.worker) return GANTRY_OK;
     if (options) add_fit(&lines, options);
     add_model(&lines, model);
     return worker_alike_compare(model, &lines,
@@ -139,25 +141,25 @@ gantry_status_t gantry__worker_compare_model(gantry_model_t *model,
 /* ---- what it has ---- */
 
 static void add_weights(gantry__lines_t *lines, const gantry_model_t *model) {
-    for (size_t i = 0; i < model->variable_count && lines->status == GANTRY_OK; ++i) {
+    for (size_t i = 0; i < model->net.variable_count && lines->status == GANTRY_OK; ++i) {
         uint64_t sum = 0;
         gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
         if (scope) {
             (void)gantry__train_hand_on(
-                scope, gantry__variable_checksum(scope, model->variables[i].copies[0], &sum));
+                scope, gantry__variable_checksum(scope, model->net.variables[i].copies[0], &sum));
             gantry__lines_fail(lines, gantry_scope_end(scope));
         } else {
             gantry__lines_fail(lines, gantry__train_no_scope(model->runtime));
         }
         gantry__lines_add(lines, "weight %s with the checksum %016" PRIx64 " after step %" PRIu64,
-                          model->variables[i].name, sum, model->worker->step);
+                          model->net.variables[i].name, sum, model->replicas.worker->step);
     }
 }
 
 gantry_status_t gantry__worker_compare_weights(gantry_model_t *model) {
     gantry__lines_t lines = {.text = NULL};
-    if (!model->worker) return GANTRY_OK;
-    gantry__lines_add_progress(&lines, model->optimizer);
+    if (!model->replicas.worker) return GANTRY_OK;
+    gantry__lines_add_progress(&lines, model->program.optimizer);
     add_weights(&lines, model);
     return worker_alike_compare(model, &lines, GANTRY__WORKER_WEIGHTS);
 }

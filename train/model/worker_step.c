@@ -17,23 +17,23 @@
 typedef const gantry_tensor_t tensor;
 
 static bool is_trained(const gantry_model_t *model, size_t variable) {
-    return model->variables[variable].is_trained;
+    return model->net.variables[variable].is_trained;
 }
 
 static int64_t worker_step_elements_of(const gantry_model_t *model, size_t variable) {
-    return gantry_shape_elements(gantry_variable_shape(model->variables[variable].copies[0]));
+    return gantry_shape_elements(gantry_variable_shape(model->net.variables[variable].copies[0]));
 }
 
 /* ---- marks in the vector ---- */
 
 static bool get_flat(const gantry_model_t *model, int64_t at) {
-    const void *flat = model->worker->flat;
+    const void *flat = model->replicas.worker->flat;
     return model->dtype == GANTRY_FLOAT64 ? ((const double *)flat)[at] > 0
                                           : ((const float *)flat)[at] > 0;
 }
 
 static void set_flat(const gantry_model_t *model, int64_t at, bool mark) {
-    void *flat = model->worker->flat;
+    void *flat = model->replicas.worker->flat;
     if (model->dtype == GANTRY_FLOAT64)
         ((double *)flat)[at] = mark;
     else
@@ -78,8 +78,8 @@ static tensor *addend(gantry__step_call_t *c, gantry_scope_t *scope, size_t vari
 /* The marks are written to the host's vector, which is free while a step is traced. */
 static tensor *join_addends(gantry__step_call_t *c, gantry_scope_t *scope) {
     const gantry_model_t *model = c->model;
-    const size_t count = model->variable_count, each = gantry_dtype_size(model->dtype);
-    const int64_t marks = model->worker->flat_elements - 1 - (int64_t)count;
+    const size_t count = model->net.variable_count, each = gantry_dtype_size(model->dtype);
+    const int64_t marks = model->replicas.worker->flat_elements - 1 - (int64_t)count;
     size_t trained = 0;
     for (size_t i = 0; i < count; ++i) {
         const gantry_shape_t shape = GANTRY_SHAPE(worker_step_elements_of(model, i));
@@ -88,7 +88,8 @@ static tensor *join_addends(gantry__step_call_t *c, gantry_scope_t *scope) {
         c->list[i] =
             value ? gantry_reshape(scope, value, shape) : gantry_zeros(scope, model->dtype, shape);
     }
-    const void *written = (const unsigned char *)model->worker->flat + (size_t)marks * each;
+    const void *written =
+        (const unsigned char *)model->replicas.worker->flat + (size_t)marks * each;
     c->list[count] =
         gantry_constant(scope, model->dtype, GANTRY_SHAPE((int64_t)count), written, count * each);
     return gantry__join_vectors(scope, c->list, count + 1);
@@ -103,11 +104,11 @@ tensor *gantry__worker_flatten(gantry__step_call_t *c) {
 /* ---- the vector, applied ---- */
 
 static void apply_to(gantry_model_t *model, gantry_scope_t *scope, tensor *flat, size_t replica) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     int64_t begin = 0;
     size_t trained = 0;
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        gantry_variable_t *variable = model->variables[i].copies[replica];
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
+        gantry_variable_t *variable = model->net.variables[i].copies[replica];
         const int64_t size = worker_step_elements_of(model, i);
         tensor *value = worker->has_value[i]
                             ? gantry_reshape(scope, gantry_slice(scope, flat, &begin, &size),
@@ -121,8 +122,8 @@ static void apply_to(gantry_model_t *model, gantry_scope_t *scope, tensor *flat,
             (void)gantry_variable_assign(scope, variable, value);
         }
     }
-    (void)gantry_optimizer_apply(model->optimizer, scope, worker->variables, worker->gradients,
-                                 trained);
+    (void)gantry_optimizer_apply(model->program.optimizer, scope, worker->variables,
+                                 worker->gradients, trained);
     gantry__model_constrain(model, scope, replica, worker->gradients);
 }
 
@@ -130,12 +131,9 @@ static void apply_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_model_t *model = user;
     (void)outputs;
-    for (size_t r = 0; r < model->replica_count; ++r) {
+    for (size_t r = 0; r < model->replicas.count; ++r) {
         gantry_scope_t *inner = gantry__model_scope(model, scope, r);
-        if (!inner) {
-            (void)gantry__train_no_inner(scope);
-            return;
-        }
+        if (!inner) return;
         apply_to(model, inner, inputs[0], r);
         const gantry_status_t status = gantry_scope_end(inner);
         if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
@@ -144,8 +142,8 @@ static void apply_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
 
 /* Which variables have values is a property of the layers, so it is traced once. */
 static gantry_status_t trace_apply(gantry_model_t *model) {
-    gantry__worker_t *worker = model->worker;
-    const size_t count = model->variable_count;
+    gantry__worker_t *worker = model->replicas.worker;
+    const size_t count = model->net.variable_count;
     const int64_t marks = worker->flat_elements - 1 - (int64_t)count;
     bool changed = !worker->apply;
     for (size_t i = 0; i < count; ++i) {
@@ -156,7 +154,7 @@ static gantry_status_t trace_apply(gantry_model_t *model) {
     if (!changed) return GANTRY_OK;
     gantry__worker_forget(worker);
     const gantry_function_options_t options = {.struct_size = sizeof options,
-                                               .runs_eagerly = model->runs_eagerly};
+                                               .runs_eagerly = model->program.runs_eagerly};
     /* of any size: traced by the call, which has this process's device */
     const gantry_input_spec_t spec = {.dtype = model->dtype, .shape = GANTRY_SHAPE(-1)};
     return gantry_function_trace(model->runtime, "apply_step", apply_body, model, &spec, 1, 0,
@@ -164,7 +162,7 @@ static gantry_status_t trace_apply(gantry_model_t *model) {
 }
 
 static gantry_status_t apply_flat(gantry_model_t *model) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     GANTRY__TRAIN_TRY(trace_apply(model));
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);
@@ -178,8 +176,8 @@ static gantry_status_t apply_flat(gantry_model_t *model) {
 /* ---- one step ---- */
 
 static gantry_status_t worker_step_allocate(gantry_model_t *model) {
-    gantry__worker_t *worker = model->worker;
-    const size_t count = model->variable_count;
+    gantry__worker_t *worker = model->replicas.worker;
+    const size_t count = model->net.variable_count;
     if (worker->variables) return GANTRY_OK;
     worker->flat_elements = (int64_t)count + 1;
     for (size_t i = 0; i < count; ++i) worker->flat_elements += worker_step_elements_of(model, i);
@@ -210,15 +208,14 @@ static uint64_t checksum(const gantry_array_t *arrays, size_t count) {
 
 static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t *batch,
                                      size_t count, gantry__worker_wishes_t *wishes) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_STEP,
                                   .sums = {wishes->stops, wishes->shows, wishes->interrupts}};
     call.values[0] = ++worker->step;
-    call.status = gantry__model_check_batch(model, GANTRY__STEP_TRAIN, batch, count);
-    if (call.status == GANTRY_OK) call.status = worker_step_allocate(model);
+    call.status = worker_step_allocate(model);
     if (call.status == GANTRY_OK) {
         call.values[1] = (uint64_t)batch[0].shape.dims[0];
-        const size_t inputs = model->input_count;
+        const size_t inputs = model->net.input_count;
         call.values[2] = checksum(batch, inputs);
         call.values[3] = checksum(batch + inputs, count > inputs ? count - inputs : 0);
     }
@@ -232,20 +229,20 @@ static gantry_status_t agree_on_step(gantry_model_t *model, const gantry_array_t
 static gantry_status_t compute_flat(gantry_model_t *model, const gantry_array_t *batch,
                                     size_t count) {
     const size_t bytes =
-        (size_t)(model->worker->flat_elements - 1) * gantry_dtype_size(model->dtype);
+        (size_t)(model->replicas.worker->flat_elements - 1) * gantry_dtype_size(model->dtype);
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     tensor *flat = NULL;
     if (!scope) return gantry__train_no_scope(model->runtime);
     gantry_status_t status =
         gantry__model_step(model, GANTRY__STEP_TRAIN, scope, batch, count, &flat);
-    if (status == GANTRY_OK && flat) status = gantry_tensor_read(flat, model->worker->flat, bytes);
-    if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    return gantry_scope_end(scope);
+    if (status == GANTRY_OK && flat)
+        status = gantry_tensor_read(flat, model->replicas.worker->flat, bytes);
+    return gantry__train_close(scope, status);
 }
 
 gantry_status_t gantry__worker_train(gantry_model_t *model, const gantry_array_t *batch,
                                      size_t count, gantry__worker_wishes_t *wishes) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     GANTRY__TRAIN_TRY(agree_on_step(model, batch, count, wishes));
     if (wishes->stops || wishes->interrupts) return GANTRY_OK;
     const size_t elements = (size_t)worker->flat_elements;

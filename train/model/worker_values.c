@@ -19,17 +19,17 @@ typedef struct listed_t {
 
 static gantry_status_t worker_values_list_state(const gantry_model_t *model, listed_t *out) {
     size_t count;
-    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->optimizer, 0, NULL, &count));
+    GANTRY__TRAIN_TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &count));
     out->state = gantry__train_alloc(count, sizeof *out->state);
     if (!out->state) return GANTRY_RESOURCE_EXHAUSTED;
-    out->each = count / model->replica_count;
-    return gantry_optimizer_get_variables(model->optimizer, count, out->state, &count);
+    out->each = count / model->replicas.count;
+    return gantry_optimizer_get_variables(model->program.optimizer, count, out->state, &count);
 }
 
 static gantry_variable_t *variable_at(const gantry_model_t *model, const listed_t *listed,
                                       size_t index, size_t replica) {
-    if (index < model->variable_count) return model->variables[index].copies[replica];
-    return listed->state[replica * listed->each + index - model->variable_count];
+    if (index < model->net.variable_count) return model->net.variables[index].copies[replica];
+    return listed->state[replica * listed->each + index - model->net.variable_count];
 }
 
 static size_t worker_values_bytes_of(const gantry_variable_t *variable) {
@@ -61,14 +61,14 @@ static gantry_status_t write_variable(const gantry_model_t *model, size_t replic
 /* Rank 0's value on all replicas of the others; data has room for it. */
 static gantry_status_t share_one(gantry_model_t *model, const listed_t *listed, size_t index,
                                  void *data, const char *what) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     gantry_variable_t *first = variable_at(model, listed, index, 0);
     const size_t bytes = worker_values_bytes_of(first);
     const bool is_source = worker->communicator.rank == 0;
     gantry_status_t status = is_source ? read_variable(model, first, data, bytes) : GANTRY_OK;
     gantry__worker_keep_text(worker, status);
     GANTRY__TRAIN_TRY(gantry__worker_broadcast(worker, data, bytes, what));
-    for (size_t r = 0; r < model->replica_count && !is_source && status == GANTRY_OK; ++r)
+    for (size_t r = 0; r < model->replicas.count && !is_source && status == GANTRY_OK; ++r)
         status = write_variable(model, r, variable_at(model, listed, index, r), data, bytes);
     if (status != GANTRY_OK && is_source) return gantry_fail(status, worker->own);
     return status;
@@ -76,7 +76,7 @@ static gantry_status_t share_one(gantry_model_t *model, const listed_t *listed, 
 
 static gantry_status_t share_all(gantry_model_t *model, const listed_t *listed, size_t count,
                                  void *data, const char *what) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     gantry_status_t status = GANTRY_OK;
     for (size_t i = 0; i < count; ++i) {
         const gantry_status_t one = share_one(model, listed, i, data, what);
@@ -91,8 +91,8 @@ static gantry_status_t share_all(gantry_model_t *model, const listed_t *listed, 
 /* Agrees, and then shares all variables. */
 static gantry_status_t worker_values_share(gantry_model_t *model, gantry__worker_call_t *call,
                                            const listed_t *listed) {
-    gantry__worker_t *worker = model->worker;
-    const size_t count = model->variable_count + listed->each;
+    gantry__worker_t *worker = model->replicas.worker;
+    const size_t count = model->net.variable_count + listed->each;
     size_t most = 0;
     for (size_t i = 0; i < count && call->status == GANTRY_OK; ++i) {
         const size_t bytes = worker_values_bytes_of(variable_at(model, listed, i, 0));
@@ -117,12 +117,12 @@ static uint32_t add_bytes(uint32_t sum, const void *data, size_t bytes) {
 
 static void describe_weights(const gantry_model_t *model, uint64_t values[]) {
     uint32_t sum = 2166136261u;
-    values[0] = model->variable_count;
+    values[0] = model->net.variable_count;
     values[2] = (uint64_t)model->dtype;
-    for (size_t i = 0; i < model->variable_count; ++i) {
-        const gantry_variable_t *variable = model->variables[i].copies[0];
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
+        const gantry_variable_t *variable = model->net.variables[i].copies[0];
         const gantry_shape_t *shape = gantry_variable_shape(variable);
-        const char *name = model->variables[i].name;
+        const char *name = model->net.variables[i].name;
         values[1] += (uint64_t)gantry_shape_elements(shape);
         sum = add_bytes(sum, name, strlen(name));
         sum = add_bytes(sum, shape->dims, (size_t)shape->rank * sizeof shape->dims[0]);
@@ -139,7 +139,7 @@ gantry_status_t gantry__worker_share_weights(gantry_model_t *model, gantry_statu
 
 static gantry_status_t list_loaded(gantry_model_t *model, bool with_state, listed_t *out) {
     if (!with_state) return GANTRY_OK;
-    if (!model->optimizer)
+    if (!model->program.optimizer)
         return gantry__train_fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_model_load: rank 0 has an optimizer, and the model of this process has none; all processes compile the same model");
@@ -152,10 +152,10 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
     listed_t listed = {.state = NULL};
     gantry__worker_call_t found = {
         .kind = GANTRY__WORKER_LOAD, .sums = {with_state}, .status = status};
-    GANTRY__TRAIN_TRY(gantry__worker_agree(model->worker, &found));
+    GANTRY__TRAIN_TRY(gantry__worker_agree(model->replicas.worker, &found));
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_LOAD};
     call.status = list_loaded(model, found.sums[0] > 0, &listed);
-    if (call.status == GANTRY_OK) call.values[0] = model->variable_count + listed.each;
+    if (call.status == GANTRY_OK) call.values[0] = model->net.variable_count + listed.each;
     status = worker_values_share(model, &call, &listed);
     gantry__train_free((void *)listed.state);
     return status;
@@ -164,7 +164,7 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
 /* ---- random numbers ---- */
 
 gantry_status_t gantry__worker_share_draws(gantry_model_t *model) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     gantry__worker_call_t call = {.kind = GANTRY__WORKER_LOAD};
     call.status = gantry__model_drawn_steps(model, &worker->drawn_steps);
     GANTRY__TRAIN_TRY(gantry__worker_agree(worker, &call));
@@ -176,10 +176,10 @@ gantry_status_t gantry__worker_share_draws(gantry_model_t *model) {
 
 static int64_t metric_elements(const gantry_model_t *model) {
     int64_t elements = 0;
-    for (size_t m = 0; m < model->judge_count; ++m) {
-        for (size_t i = 0; i < gantry_metric_variable_count(model->judges[m].metric); ++i)
+    for (size_t m = 0; m < model->program.metric_count; ++m) {
+        for (size_t i = 0; i < gantry_metric_variable_count(model->program.metrics[m].metric); ++i)
             elements += gantry_shape_elements(
-                gantry_variable_shape(gantry_metric_variable(model->judges[m].metric, i)));
+                gantry_variable_shape(gantry_metric_variable(model->program.metrics[m].metric, i)));
     }
     return elements;
 }
@@ -209,9 +209,11 @@ static void write_metric(gantry_scope_t *scope, gantry_variable_t *variable, dou
 static gantry_status_t for_metrics(gantry_model_t *model, double *numbers, metric_fn call) {
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);
-    for (size_t m = 0; m < model->judge_count; ++m) {
-        for (size_t i = 0; i < gantry_metric_variable_count(model->judges[m].metric); ++i) {
-            gantry_variable_t *variable = gantry_metric_variable(model->judges[m].metric, i);
+    for (size_t m = 0; m < model->program.metric_count; ++m) {
+        for (size_t i = 0; i < gantry_metric_variable_count(model->program.metrics[m].metric);
+             ++i) {
+            gantry_variable_t *variable =
+                gantry_metric_variable(model->program.metrics[m].metric, i);
             const int64_t elements = gantry_shape_elements(gantry_variable_shape(variable));
             call(scope, variable, numbers, elements);
             numbers += elements;
@@ -221,7 +223,7 @@ static gantry_status_t for_metrics(gantry_model_t *model, double *numbers, metri
 }
 
 gantry_status_t gantry__worker_join_metrics(gantry_model_t *model) {
-    gantry__worker_t *worker = model->worker;
+    gantry__worker_t *worker = model->replicas.worker;
     const int64_t elements = metric_elements(model);
     gantry__worker_call_t call = {
         .kind = GANTRY__WORKER_METRICS,
@@ -238,10 +240,10 @@ gantry_status_t gantry__worker_join_metrics(gantry_model_t *model) {
 }
 
 gantry_status_t gantry__worker_part_metrics(gantry_model_t *model) {
-    if (model->worker->communicator.rank == 0) return GANTRY_OK;
+    if (model->replicas.worker->communicator.rank == 0) return GANTRY_OK;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);
-    for (size_t i = 0; i < model->judge_count; ++i)
-        (void)gantry_metric_reset(model->judges[i].metric, scope);
+    for (size_t i = 0; i < model->program.metric_count; ++i)
+        (void)gantry_metric_reset(model->program.metrics[i].metric, scope);
     return gantry_scope_end(scope);
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "train/mpi/mpi_state.h"
+#include "shared/thread.h"
 
 enum { BARRIER = 0, GATHER = 1, REQUESTS = 2, MOST_RANKS = 4096, MOST_NAMED = 8 };
 
@@ -17,12 +18,6 @@ static struct {
     unsigned char mine, came[MOST_RANKS]; /* came: of rank 0, 1 for each rank that has come */
     MPI_Request requests[REQUESTS];
 } meeting;
-
-static double seconds_since(const struct timespec *begin) {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)(time.tv_sec - begin->tv_sec) + 1e-9 * (double)(time.tv_nsec - begin->tv_nsec);
-}
 
 static gantry_status_t fail_of(int error) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -55,14 +50,13 @@ static gantry_status_t give_up(double timeout) {
 
 static gantry_status_t wait_for_all(double timeout) {
     const struct timespec nap = {.tv_nsec = 200000};
-    struct timespec begin;
-    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    const double begin = gantry__now_seconds();
     for (;;) {
         int is_done;
         const int error = MPI_Testall(REQUESTS, meeting.requests, &is_done, MPI_STATUSES_IGNORE);
         if (error != MPI_SUCCESS) return fail_of(error);
         if (is_done) return GANTRY_OK;
-        if (timeout > 0 && seconds_since(&begin) > timeout) return give_up(timeout);
+        if (timeout > 0 && gantry__now_seconds() - begin > timeout) return give_up(timeout);
         (void)nanosleep(&nap, NULL);
     }
 }

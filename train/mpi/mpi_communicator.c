@@ -188,7 +188,7 @@ static double timeout_of(const gantry_mpi_options_t *o) {
 /* Options that are refused are refused in all processes, when they have met. */
 static gantry_status_t mpi_communicator_meet(const gantry_mpi_options_t *options) {
     gantry_mpi_options_t o = {.timeout_seconds = 0};
-    (void)gantry__train_options(options, sizeof o, &o, sizeof o, "options");
+    (void)gantry__struct_read(options, sizeof o, &o, sizeof o, "options");
     return gantry__mpi_meet(timeout_of(&o));
 }
 
@@ -196,7 +196,7 @@ static gantry_status_t mpi_communicator_begin(gantry__mpi_t *mpi,
                                               const gantry_mpi_options_t *options) {
     gantry_mpi_options_t o;
     gantry_status_t status =
-        gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_mpi_communicator: options");
+        gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_mpi_communicator: options");
     if (status == GANTRY_OK && !(mpi->staging = gantry__train_alloc(GANTRY__MACHINE_CHUNK, 1)))
         status = GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK && isnan(o.timeout_seconds))

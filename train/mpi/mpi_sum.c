@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "train/base/clock.h"
+#include "shared/thread.h"
 #include "train/base/fp_mode.h"
 #include "train/mpi/mpi_state.h"
 
@@ -80,8 +80,8 @@ typedef struct waiting_t {
  * long it has waited, or 0 if it has not looked. */
 static double pause_between(waiting_t *waiting) {
     if (!waiting->is_long && ++waiting->tests % 64 > 0) return 0;
-    if (waiting->begin == 0) waiting->begin = gantry__train_clock();
-    const double seconds = gantry__train_clock() - waiting->begin;
+    if (waiting->begin == 0) waiting->begin = gantry__now_seconds();
+    const double seconds = gantry__now_seconds() - waiting->begin;
     if (seconds < SHORT_SECONDS) return 0;
     waiting->is_long = seconds >= LONG_SECONDS;
     if (waiting->is_long) {
@@ -97,8 +97,8 @@ static double pause_between(waiting_t *waiting) {
  * have left all that the call needs, so the call gets some more time. */
 static gantry_status_t keep_waiting(gantry__mpi_t *mpi, waiting_t *waiting, const char *what) {
     const size_t gone = atomic_load(&mpi->watch.gone);
-    if (gone && waiting->give_up == 0) waiting->give_up = gantry__train_clock() + GRACE_SECONDS;
-    if (gone && gantry__train_clock() > waiting->give_up) return fail_of_rank(mpi, gone - 1, what);
+    if (gone && waiting->give_up == 0) waiting->give_up = gantry__now_seconds() + GRACE_SECONDS;
+    if (gone && gantry__now_seconds() > waiting->give_up) return fail_of_rank(mpi, gone - 1, what);
     const double waited = pause_between(waiting);
     if (waited == 0 || mpi->timeout == 0) return GANTRY_OK;
     if (!mpi->is_watched && waited > mpi->timeout)

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "train/base/clock.h"
+#include "shared/thread.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 
@@ -149,7 +149,7 @@ static bool move_bytes(int file, void *data, size_t bytes, bool writes, double u
     unsigned char *at = data;
     while (bytes > 0) {
         struct pollfd one = {.fd = file, .events = writes ? POLLOUT : POLLIN};
-        const double left = until - gantry__train_clock();
+        const double left = until - gantry__now_seconds();
         if (left <= 0 || poll(&one, 1, (int)(left * 1000) + 1) < 0) return false;
         const ssize_t moved = writes ? send(file, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)
                                      : recv(file, at, bytes, MSG_DONTWAIT);
@@ -181,7 +181,7 @@ static int connect_to(const char *address, uint32_t port, double until) {
     struct pollfd one = {.fd = file, .events = POLLOUT};
     if (file >= 0 && connect(file, found->ai_addr, found->ai_addrlen) != 0 &&
         (errno != EINPROGRESS ||
-         poll(&one, 1, (int)((until - gantry__train_clock()) * 1000)) != 1 ||
+         poll(&one, 1, (int)((until - gantry__now_seconds()) * 1000)) != 1 ||
          getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0))
         close_at(&file);
     freeaddrinfo(found);
@@ -190,10 +190,10 @@ static int connect_to(const char *address, uint32_t port, double until) {
 
 static gantry_status_t connect_out(gantry__watch_t *watch, const gantry__watch_place_t *place) {
     greeting_t greeting = {.rank = watch->rank};
-    const double until = gantry__train_clock() + CONNECT_SECONDS;
+    const double until = gantry__now_seconds() + CONNECT_SECONDS;
     memcpy(greeting.secret, place->secret, sizeof greeting.secret);
     for (uint32_t i = 0; i < place->count && i < GANTRY__WATCH_ADDRESSES; ++i) {
-        const double part = gantry__train_clock() + CONNECT_SECONDS / (double)place->count;
+        const double part = gantry__now_seconds() + CONNECT_SECONDS / (double)place->count;
         watch->sockets[0] = connect_to(place->addresses[i], place->port, part);
         if (watch->sockets[0] < 0) continue;
         set_options(watch->sockets[0]);
@@ -212,7 +212,7 @@ static bool accept_one(gantry__watch_t *watch, const gantry__watch_place_t *plac
     greeting_t greeting;
     int file = accept4(watch->listener, NULL, NULL, SOCK_CLOEXEC);
     if (file < 0) return false;
-    const double soon = gantry__train_clock() + 2;
+    const double soon = gantry__now_seconds() + 2;
     if (move_bytes(file, &greeting, sizeof greeting, false, soon < until ? soon : until) &&
         memcmp(greeting.secret, place->secret, sizeof greeting.secret) == 0 && greeting.rank > 0 &&
         greeting.rank < watch->size && watch->sockets[greeting.rank] < 0) {
@@ -225,10 +225,10 @@ static bool accept_one(gantry__watch_t *watch, const gantry__watch_place_t *plac
 }
 
 static gantry_status_t accept_all(gantry__watch_t *watch, const gantry__watch_place_t *place) {
-    const double until = gantry__train_clock() + CONNECT_SECONDS + 2;
+    const double until = gantry__now_seconds() + CONNECT_SECONDS + 2;
     for (size_t come = 1; come < watch->size;) {
         struct pollfd one = {.fd = watch->listener, .events = POLLIN};
-        const double left = until - gantry__train_clock();
+        const double left = until - gantry__now_seconds();
         if (left <= 0)
             return gantry__train_fail(
                 GANTRY_UNAVAILABLE,
@@ -247,7 +247,7 @@ static size_t count_sockets(const gantry__watch_t *watch) {
 }
 
 static void send_notice(int file, notice_t notice) {
-    if (file >= 0) (void)move_bytes(file, &notice, sizeof notice, true, gantry__train_clock() + 1);
+    if (file >= 0) (void)move_bytes(file, &notice, sizeof notice, true, gantry__now_seconds() + 1);
 }
 
 /* Notes that a rank is gone. Only the first one counts, because others end because of it. Rank 0
@@ -264,12 +264,12 @@ static void note_gone(gantry__watch_t *watch, size_t rank, uint32_t reason) {
 
 static void note_report(gantry__watch_t *watch, size_t i, const notice_t *notice) {
     watch->peers[i] = (gantry__watch_peer_t){
-        .calls = notice->calls, .waits = notice->waits, .heard = gantry__train_clock()};
+        .calls = notice->calls, .waits = notice->waits, .heard = gantry__now_seconds()};
 }
 
 static void read_from(gantry__watch_t *watch, size_t i) {
     notice_t notice;
-    if (move_bytes(watch->sockets[i], &notice, sizeof notice, false, gantry__train_clock() + 1)) {
+    if (move_bytes(watch->sockets[i], &notice, sizeof notice, false, gantry__now_seconds() + 1)) {
         if (notice.what == REPORT) {
             note_report(watch, i, &notice);
             return;
@@ -309,7 +309,7 @@ void gantry__watch_doubt_root(gantry__watch_t *watch, double waited) {
 
 static bool is_silent(const gantry__watch_t *watch, size_t rank) {
     const double most = report_period(watch) + LATENESS_OF_REPORTS;
-    return rank != 0 && gantry__train_clock() - watch->peers[rank].heard > most;
+    return rank != 0 && gantry__now_seconds() - watch->peers[rank].heard > most;
 }
 
 /* Whether rank `a` is more likely than `b` to be the one for which the others wait. */
@@ -341,9 +341,9 @@ static void watch_report(gantry__watch_t *watch) {
                              .rank = (uint32_t)watch->rank,
                              .calls = atomic_load(&watch->calls),
                              .waits = (double)atomic_load(&watch->waits_ms) / 1000};
-    if (watch->timeout <= 0 || gantry__train_clock() - watch->reported < report_period(watch))
+    if (watch->timeout <= 0 || gantry__now_seconds() - watch->reported < report_period(watch))
         return;
-    watch->reported = gantry__train_clock();
+    watch->reported = gantry__now_seconds();
     if (watch->rank == 0) {
         note_report(watch, 0, &notice);
         name_late(watch);
@@ -354,7 +354,7 @@ static void watch_report(gantry__watch_t *watch) {
 
 static void *watch_others(void *user) {
     gantry__watch_t *watch = user;
-    for (size_t i = 0; i < count_sockets(watch); ++i) watch->peers[i].heard = gantry__train_clock();
+    for (size_t i = 0; i < count_sockets(watch); ++i) watch->peers[i].heard = gantry__now_seconds();
     for (;;) {
         struct pollfd wake = {.fd = watch->wakes[0], .events = POLLIN};
         for (size_t i = 0; i < count_sockets(watch); ++i) {

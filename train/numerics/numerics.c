@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
@@ -95,14 +95,14 @@ static int say_range(const gantry_tensor_t *input, char *out, size_t bytes) {
 
 static void say_inputs(const gantry_observation_t *o, char *out) {
     size_t used = 0;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     (void)snprintf(out, INPUTS_BYTES, o->input_count ? "" : "none");
     for (size_t i = 0; i < o->input_count && i < MOST_INPUTS && used + 2 < INPUTS_BYTES; ++i) {
         if (i > 0) used += (size_t)snprintf(out + used, INPUTS_BYTES - used, ", ");
         if (used < INPUTS_BYTES)
             used += (size_t)say_range(o->inputs[i], out + used, INPUTS_BYTES - used);
     }
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
 }
 
 static gantry_status_t say_op(const gantry_numerics_t *numerics, const gantry_observation_t *o,

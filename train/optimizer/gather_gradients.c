@@ -65,14 +65,14 @@ static const gantry_tensor_t *gradient_of(gantry_scope_t *scope,
 static const gantry_tensor_t *group_squares(const gantry_optimizer_t *optimizer,
                                             const gantry__train_group_t *group) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
-    if (!group->is_sparse) return squares(home->step.scope, group->gradient, home->dtype);
+    if (!group->is_sparse) return squares(home->update.scope, group->gradient, home->dtype);
     const gantry_tensor_t *sum = NULL;
     for (uint32_t k = 0; k < group->member_count; ++k) {
         const gantry__train_member_t *member = &optimizer->members[group->first_member + k];
         if (!gantry__train_has_gradient(member)) continue;
         const gantry_tensor_t *own = squares(
-            home->step.scope, member->values ? member->values : member->gradient, home->dtype);
-        sum = sum ? gantry_add(home->step.scope, sum, own) : own;
+            home->update.scope, member->values ? member->values : member->gradient, home->dtype);
+        sum = sum ? gantry_add(home->update.scope, sum, own) : own;
     }
     return sum;
 }
@@ -85,28 +85,29 @@ static const gantry_tensor_t *all_squares(const gantry_optimizer_t *optimizer) {
         const gantry__train_home_t *home = &optimizer->homes[group->home];
         if (!group->has_gradient) continue;
         const gantry_tensor_t *own = group_squares(optimizer, group);
-        if (home->step.scalar_dtype != first->step.scalar_dtype)
-            own = gantry_cast(first->step.scope, own, first->step.scalar_dtype);
-        sum = sum ? gantry_add(first->step.scope, sum, own) : own;
+        if (home->update.scalar_dtype != first->update.scalar_dtype)
+            own = gantry_cast(first->update.scope, own, first->update.scalar_dtype);
+        sum = sum ? gantry_add(first->update.scope, sum, own) : own;
     }
     return sum;
 }
 
 static void set_scales(gantry_optimizer_t *optimizer) {
-    const gantry__train_step_t *step = &gantry__train_first_home(optimizer)->step;
+    const gantry__update_t *update = &gantry__train_first_home(optimizer)->update;
     const double most = optimizer->settings.global_clipnorm;
-    const gantry_tensor_t *norm = gantry_sqrt(step->scope, all_squares(optimizer));
-    const gantry_tensor_t *inverse = gantry_minimum(
-        step->scope, gantry_reciprocal(step->scope, norm), gantry__train_scalar(step, 1 / most));
-    const gantry_tensor_t *scale =
-        gantry_add(step->scope, gantry_mul(step->scope, inverse, gantry__train_scalar(step, most)),
-                   gantry_sub(step->scope, norm, norm));
+    const gantry_tensor_t *norm = gantry_sqrt(update->scope, all_squares(optimizer));
+    const gantry_tensor_t *inverse =
+        gantry_minimum(update->scope, gantry_reciprocal(update->scope, norm),
+                       gantry__train_scalar(update, 1 / most));
+    const gantry_tensor_t *scale = gantry_add(
+        update->scope, gantry_mul(update->scope, inverse, gantry__train_scalar(update, most)),
+        gantry_sub(update->scope, norm, norm));
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         gantry__train_home_t *home = &optimizer->homes[i];
         if (!home->is_used) continue;
-        home->scale = home->dtype == step->scalar_dtype
-                          ? gantry_identity(home->step.scope, scale)
-                          : gantry_cast(home->step.scope, scale, home->dtype);
+        home->scale = home->dtype == update->scalar_dtype
+                          ? gantry_identity(home->update.scope, scale)
+                          : gantry_cast(home->update.scope, scale, home->dtype);
     }
 }
 
@@ -136,13 +137,13 @@ static const gantry_tensor_t *gradients_gather(const gantry_optimizer_t *optimiz
                                                gantry__train_of_member_fn of_member) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     return gantry__train_is_joined(group)
-               ? gantry__train_join(home->step.scope, optimizer, group, home->dtype, of_member)
-               : of_member(home->step.scope, optimizer, &optimizer->members[group->first_member]);
+               ? gantry__train_join(home->update.scope, optimizer, group, home->dtype, of_member)
+               : of_member(home->update.scope, optimizer, &optimizer->members[group->first_member]);
 }
 
 /* Makes the means the members' gradients, of which each is clipped by itself. */
 static void give_means(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group) {
-    gantry_scope_t *scope = optimizer->homes[group->home].step.scope;
+    gantry_scope_t *scope = optimizer->homes[group->home].update.scope;
     for (uint32_t k = 0; k < group->member_count; ++k) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + k];
         if (gantry__train_has_gradient(member))
@@ -176,9 +177,9 @@ static void clip_members(const gantry_optimizer_t *optimizer, const gantry__trai
         const gantry_tensor_t **gradient = member->values ? &member->values : &member->gradient;
         if (!*gradient) continue;
         if (!by_own_norm)
-            *gradient = gantry__train_clip(home->step.scope, home, *gradient);
+            *gradient = gantry__train_clip(home->update.scope, home, *gradient);
         else if (most > 0)
-            *gradient = clip_norm(home->step.scope, *gradient, most);
+            *gradient = clip_norm(home->update.scope, *gradient, most);
     }
 }
 

@@ -119,36 +119,34 @@ static gantry_status_t check_begin(const char *function, double initial, int64_t
     return check_number(function, "decay_steps", (double)steps, POSITIVE);
 }
 
-gantry_schedule_t *gantry_exponential_decay(const gantry_exponential_decay_options_t *options) {
-    gantry_exponential_decay_options_t read;
-    const char *name = "gantry_exponential_decay";
-    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_exponential_decay") ||
-        check_begin(name, read.initial_learning_rate, read.decay_steps) != GANTRY_OK ||
-        check_number(name, "decay_rate", read.decay_rate, POSITIVE) != GANTRY_OK)
+static gantry_schedule_t *make_decay(const char *name, gantry_schedule_fn formula, double initial,
+                                     int64_t steps, double rate, bool staircase) {
+    if (check_begin(name, initial, steps) != GANTRY_OK ||
+        check_number(name, "decay_rate", rate, POSITIVE) != GANTRY_OK)
         return NULL;
-    gantry_schedule_t *schedule = make_schedule(gantry__train_exponential);
+    gantry_schedule_t *schedule = make_schedule(formula);
     if (!schedule) return NULL;
-    schedule->initial = read.initial_learning_rate;
-    schedule->steps = (double)read.decay_steps;
-    schedule->factor = read.decay_rate;
-    schedule->steps_or_cycles = read.staircase;
+    schedule->initial = initial;
+    schedule->steps = (double)steps;
+    schedule->factor = rate;
+    schedule->steps_or_cycles = staircase;
     return schedule;
 }
 
+gantry_schedule_t *gantry_exponential_decay(const gantry_exponential_decay_options_t *options) {
+    static const char name[] = "gantry_exponential_decay";
+    gantry_exponential_decay_options_t read;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_exponential_decay")) return NULL;
+    return make_decay(name, gantry__train_exponential, read.initial_learning_rate, read.decay_steps,
+                      read.decay_rate, read.staircase);
+}
+
 gantry_schedule_t *gantry_inverse_time_decay(const gantry_inverse_time_decay_options_t *options) {
+    static const char name[] = "gantry_inverse_time_decay";
     gantry_inverse_time_decay_options_t read;
-    const char *name = "gantry_inverse_time_decay";
-    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_inverse_time_decay") ||
-        check_begin(name, read.initial_learning_rate, read.decay_steps) != GANTRY_OK ||
-        check_number(name, "decay_rate", read.decay_rate, POSITIVE) != GANTRY_OK)
-        return NULL;
-    gantry_schedule_t *schedule = make_schedule(gantry__train_inverse_time);
-    if (!schedule) return NULL;
-    schedule->initial = read.initial_learning_rate;
-    schedule->steps = (double)read.decay_steps;
-    schedule->factor = read.decay_rate;
-    schedule->steps_or_cycles = read.staircase;
-    return schedule;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_inverse_time_decay")) return NULL;
+    return make_decay(name, gantry__train_inverse_time, read.initial_learning_rate,
+                      read.decay_steps, read.decay_rate, read.staircase);
 }
 
 gantry_schedule_t *gantry_polynomial_decay(const gantry_polynomial_decay_options_t *options) {

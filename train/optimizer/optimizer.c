@@ -58,11 +58,8 @@ static gantry_status_t optimizer_check_rate(const gantry_optimizer_t *optimizer,
 }
 
 static void assign_rate(const gantry__train_home_t *home, gantry_scope_t *outer, double rate) {
-    gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
-    if (!scope) {
-        (void)gantry__train_no_inner(outer);
-        return;
-    }
+    gantry_scope_t *scope = gantry__train_begin_on(outer, gantry_logical_device_name(home->device));
+    if (!scope) return;
     (void)gantry_variable_assign(
         scope, home->rate,
         gantry__train_number(scope, gantry__train_scalar_dtype(home->dtype), rate));

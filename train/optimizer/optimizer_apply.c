@@ -140,12 +140,12 @@ static gantry_status_t begin_homes(gantry_optimizer_t *optimizer, gantry_scope_t
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         gantry__train_home_t *home = &optimizer->homes[i];
         if (!home->is_used) continue;
-        home->step = (gantry__train_step_t){
+        home->update = (gantry__update_t){
             .scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device)),
             .settings = &optimizer->settings,
             .dtype = home->dtype,
             .scalar_dtype = gantry__train_scalar_dtype(home->dtype)};
-        if (!home->step.scope) return gantry__train_no_inner(outer);
+        if (!home->update.scope) return gantry__train_no_inner(outer);
     }
     return GANTRY_OK;
 }
@@ -153,8 +153,8 @@ static gantry_status_t begin_homes(gantry_optimizer_t *optimizer, gantry_scope_t
 /* Gives the first error to the scope that owns the homes'. */
 static void end_homes(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
-        gantry_scope_t *scope = optimizer->homes[i].step.scope;
-        optimizer->homes[i].step = (gantry__train_step_t){.scope = NULL};
+        gantry_scope_t *scope = optimizer->homes[i].update.scope;
+        optimizer->homes[i].update = (gantry__update_t){.scope = NULL};
         if (scope) (void)gantry__train_hand_on(outer, gantry_scope_end(scope));
     }
 }
@@ -162,7 +162,7 @@ static void end_homes(gantry_optimizer_t *optimizer, gantry_scope_t *outer) {
 static bool optimizer_apply_has_failed(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         const gantry__train_home_t *home = &optimizer->homes[i];
-        if (home->is_used && gantry_scope_status(home->step.scope) != GANTRY_OK) return true;
+        if (home->is_used && gantry_scope_status(home->update.scope) != GANTRY_OK) return true;
     }
     return false;
 }
@@ -170,24 +170,25 @@ static bool optimizer_apply_has_failed(const gantry_optimizer_t *optimizer) {
 /* ---- new values ---- */
 
 static void begin_step(const gantry_optimizer_t *optimizer, gantry__train_home_t *home) {
-    gantry__train_step_t *step = &home->step;
-    gantry_scope_t *scope = step->scope;
+    gantry__update_t *update = &home->update;
+    gantry_scope_t *scope = update->scope;
     const gantry__train_settings_t *settings = &optimizer->settings;
     const gantry_tensor_t *iteration = gantry_variable_read(scope, home->iteration);
     home->new_iteration = gantry_add(scope, iteration, gantry_scalar_i64(scope, 1));
     gantry__train_begin_average(optimizer, home, iteration);
-    step->rate = home->rate ? gantry_variable_read(scope, home->rate)
-                            : gantry_schedule_rate(scope, optimizer->schedule, iteration,
-                                                   step->scalar_dtype);
-    if (home->carried) step->carried = gantry_variable_read(scope, home->carried);
-    optimizer->rule->begin(step);
+    update->rate = home->rate ? gantry_variable_read(scope, home->rate)
+                              : gantry_schedule_rate(scope, optimizer->schedule, iteration,
+                                                     update->scalar_dtype);
+    if (home->carried) update->carried = gantry_variable_read(scope, home->carried);
+    optimizer->rule->begin(update);
     if (home->carried && home->is_update)
-        step->new_carried = gantry_select(scope, home->is_update, step->new_carried, step->carried);
+        update->new_carried =
+            gantry_select(scope, home->is_update, update->new_carried, update->carried);
     home->decay = home->clip[0] = home->clip[1] = home->scale = NULL;
     if (settings->weight_decay > 0)
         home->decay = gantry__train_narrow(
-            step,
-            gantry_mul(scope, step->rate, gantry__train_scalar(step, settings->weight_decay)));
+            update,
+            gantry_mul(scope, update->rate, gantry__train_scalar(update, settings->weight_decay)));
     if (settings->clipvalue > 0) {
         home->clip[0] = gantry__train_number(scope, home->dtype, -settings->clipvalue);
         home->clip[1] = gantry__train_number(scope, home->dtype, settings->clipvalue);
@@ -251,7 +252,7 @@ static void run_rule(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
     if (home->decay)
         read.weights =
             gantry_sub(scope, read.weights, gantry_mul(scope, read.weights, home->decay));
-    made->weights = optimizer->rule->update(scope, &home->step, &read, made->slots);
+    made->weights = optimizer->rule->update(scope, &home->update, &read, made->slots);
     if (gantry_scope_status(scope) == GANTRY_OK) keep_slots(scope, optimizer, group, now, made);
 }
 
@@ -292,12 +293,9 @@ static void end_check(gantry_optimizer_t *optimizer) {
 }
 
 static void update_group(gantry_optimizer_t *optimizer, gantry__train_group_t *group) {
-    gantry_scope_t *outer = optimizer->homes[group->home].step.scope;
-    gantry_scope_t *scope = gantry_scope_begin_in(outer, NULL);
-    if (!scope) {
-        (void)gantry__train_no_inner(outer);
-        return;
-    }
+    gantry_scope_t *outer = optimizer->homes[group->home].update.scope;
+    gantry_scope_t *scope = gantry__train_begin_on(outer, NULL);
+    if (!scope) return;
     begin_check(optimizer, group, scope);
     compute_group(scope, optimizer, group);
     end_check(optimizer);
@@ -307,7 +305,7 @@ static void update_group(gantry_optimizer_t *optimizer, gantry__train_group_t *g
 /* ---- assignments ---- */
 
 static void assign_group(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group) {
-    gantry_scope_t *scope = optimizer->homes[group->home].step.scope;
+    gantry_scope_t *scope = optimizer->homes[group->home].update.scope;
     for (size_t i = 0; i < optimizer->slot_count; ++i)
         (void)gantry_variable_assign(scope, group->slots[i], group->new_slots[i]);
     for (uint32_t i = 0; i < group->member_count; ++i) {
@@ -334,9 +332,10 @@ static void assign_scalars(const gantry_optimizer_t *optimizer) {
     for (size_t i = 0; i < optimizer->home_count; ++i) {
         const gantry__train_home_t *home = &optimizer->homes[i];
         if (!home->is_used) continue;
-        (void)gantry_variable_assign(home->step.scope, home->iteration, home->new_iteration);
+        (void)gantry_variable_assign(home->update.scope, home->iteration, home->new_iteration);
         if (home->carried)
-            (void)gantry_variable_assign(home->step.scope, home->carried, home->step.new_carried);
+            (void)gantry_variable_assign(home->update.scope, home->carried,
+                                         home->update.new_carried);
     }
 }
 

@@ -40,8 +40,8 @@ static const gantry_tensor_t *is_multiple(gantry_scope_t *scope, const gantry_te
 /* `updates` are those before the step, and `count` is one more. */
 static void begin_ema(const gantry__train_settings_t *settings, gantry__train_home_t *home,
                       const gantry_tensor_t *updates, const gantry_tensor_t *count) {
-    const gantry__train_step_t *step = &home->step;
-    gantry_scope_t *scope = step->scope;
+    const gantry__update_t *update = &home->update;
+    gantry_scope_t *scope = update->scope;
     const gantry_tensor_t *is_first = gantry_equal(scope, updates, gantry_scalar_i64(scope, 0));
     home->ema_momentum =
         gantry_select(scope, is_first, gantry__train_number(scope, home->dtype, 0),
@@ -55,8 +55,8 @@ static void begin_ema(const gantry__train_settings_t *settings, gantry__train_ho
 void gantry__train_begin_average(const gantry_optimizer_t *optimizer, gantry__train_home_t *home,
                                  const gantry_tensor_t *iteration) {
     const gantry__train_settings_t *settings = &optimizer->settings;
-    gantry__train_step_t *step = &home->step;
-    gantry_scope_t *scope = step->scope;
+    gantry__update_t *update = &home->update;
+    gantry_scope_t *scope = update->scope;
     const gantry_tensor_t *updates = iteration, *count = home->new_iteration;
     home->is_update = home->is_overwrite = home->steps = NULL;
     if (gantry__train_accumulates(optimizer)) {
@@ -66,7 +66,7 @@ void gantry__train_begin_average(const gantry_optimizer_t *optimizer, gantry__tr
         updates = gantry_floor_div(scope, iteration, gantry_scalar_i64(scope, steps));
         count = gantry_add(scope, updates, gantry_scalar_i64(scope, 1));
     }
-    step->step = gantry_cast(scope, count, step->scalar_dtype);
+    update->count = gantry_cast(scope, count, update->scalar_dtype);
     if (settings->use_ema) begin_ema(settings, home, updates, count);
 }
 
@@ -104,7 +104,7 @@ const gantry_tensor_t *gantry__train_accumulate(const gantry_optimizer_t *optimi
                                                 gantry__train_group_t *group,
                                                 const gantry_tensor_t *gradient) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
-    gantry_scope_t *scope = home->step.scope;
+    gantry_scope_t *scope = home->update.scope;
     group->sum =
         gantry_add(scope, gradient, gantry_variable_read(scope, group->slots[optimizer->sum_slot]));
     const gantry_tensor_t *mean = gantry_div(scope, group->sum, home->steps);
@@ -150,13 +150,13 @@ static void finalize_group(const gantry_optimizer_t *optimizer, const gantry__tr
                            gantry_scope_t *scope) {
     const gantry_tensor_t *average =
         gantry_variable_read(scope, group->slots[optimizer->average_slot]);
-    const gantry_tensor_t *has_steps =
+    const gantry_tensor_t *has_iterated =
         gantry_greater(scope, gantry_variable_read(scope, optimizer->homes[group->home].iteration),
                        gantry_scalar_i64(scope, 0));
     for (uint32_t i = 0; i < group->member_count; ++i) {
         const gantry__train_member_t *member = &optimizer->members[group->first_member + i];
         const gantry_tensor_t *value =
-            gantry_select(scope, has_steps, gantry__train_part_of(scope, group, member, average),
+            gantry_select(scope, has_iterated, gantry__train_part_of(scope, group, member, average),
                           gantry_variable_read(scope, member->variable));
         if (value) (void)gantry_variable_assign(scope, member->variable, value);
     }
@@ -182,11 +182,8 @@ typedef void (*group_fn)(const gantry_optimizer_t *optimizer, const gantry__trai
 static void run_in_home(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
                         group_fn run, gantry_scope_t *outer) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
-    gantry_scope_t *scope = gantry_scope_begin_in(outer, gantry_logical_device_name(home->device));
-    if (!scope) {
-        (void)gantry__train_no_inner(outer);
-        return;
-    }
+    gantry_scope_t *scope = gantry__train_begin_on(outer, gantry_logical_device_name(home->device));
+    if (!scope) return;
     run(optimizer, group, scope);
     (void)gantry__train_hand_on(outer, gantry_scope_end(scope));
 }

@@ -133,31 +133,38 @@ static gantry_optimizer_t *make_optimizer(const char *function, const gantry__tr
 
 /* The common fields of options that were read. */
 static common_t read_common(const void *options, double learning_rate,
-                            gantry__train_settings_t *out_settings) {
+                            gantry__train_settings_t *settings) {
     common_t common;
     memcpy(&common, options, sizeof common);
-    *out_settings = (gantry__train_settings_t){
-        .learning_rate = gantry__train_or_default(common.learning_rate, learning_rate),
-        .weight_decay = common.weight_decay,
-        .clipnorm = common.clipnorm,
-        .clipvalue = common.clipvalue,
-        .global_clipnorm = common.global_clipnorm};
+    settings->learning_rate = gantry__train_or_default(common.learning_rate, learning_rate);
+    settings->weight_decay = common.weight_decay;
+    settings->clipnorm = common.clipnorm;
+    settings->clipvalue = common.clipvalue;
+    settings->global_clipnorm = common.global_clipnorm;
     return common;
 }
 
-/* Reads the fields after an optimizer's own. */
-#define READ_LAST(read, settings)                                                   \
-    ((settings).accumulation_steps = (read).gradient_accumulation_steps,            \
-     (settings).use_ema = (read).use_ema,                                           \
-     (settings).ema_momentum = gantry__train_or_default((read).ema_momentum, 0.99), \
-     (settings).ema_overwrite_frequency = (read).ema_overwrite_frequency)
+/* Declares `settings` and `common`, with the fields that all optimizers have. */
+#define TAKE_COMMON(read, learning_rate)                                     \
+    gantry__train_settings_t settings = {                                    \
+        .accumulation_steps = (read).gradient_accumulation_steps,            \
+        .use_ema = (read).use_ema,                                           \
+        .ema_momentum = gantry__train_or_default((read).ema_momentum, 0.99), \
+        .ema_overwrite_frequency = (read).ema_overwrite_frequency};          \
+    const common_t common = read_common(&(read), learning_rate, &settings)
+
+/* The numbers of Adam and its kin, 0 for those that were not given. */
+static void set_betas(gantry__train_settings_t *settings, double beta_1, double beta_2,
+                      double epsilon) {
+    settings->beta_1 = gantry__train_or_default(beta_1, 0.9);
+    settings->beta_2 = gantry__train_or_default(beta_2, 0.999);
+    settings->epsilon = gantry__train_or_default(epsilon, GANTRY__KERAS_EPSILON);
+}
 
 gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options) {
     gantry_sgd_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_sgd")) return NULL;
-    const common_t common = read_common(&read, 0.01, &settings);
-    READ_LAST(read, settings);
+    TAKE_COMMON(read, 0.01);
     settings.momentum = read.momentum;
     settings.nesterov = read.nesterov;
     return make_optimizer("gantry_sgd", &gantry__train_sgd, &common, &settings);
@@ -165,49 +172,35 @@ gantry_optimizer_t *gantry_sgd(const gantry_sgd_options_t *options) {
 
 gantry_optimizer_t *gantry_adam(const gantry_adam_options_t *options) {
     gantry_adam_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adam")) return NULL;
-    const common_t common = read_common(&read, 0.001, &settings);
-    READ_LAST(read, settings);
-    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
-    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
-    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
+    TAKE_COMMON(read, 0.001);
+    set_betas(&settings, read.beta_1, read.beta_2, read.epsilon);
     settings.amsgrad = read.amsgrad;
     return make_optimizer("gantry_adam", &gantry__train_adam, &common, &settings);
 }
 
 gantry_optimizer_t *gantry_adamw(const gantry_adamw_options_t *options) {
     gantry_adamw_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adamw")) return NULL;
-    const common_t common = read_common(&read, 0.001, &settings);
-    READ_LAST(read, settings);
+    TAKE_COMMON(read, 0.001);
     settings.weight_decay = gantry__train_or_default(read.weight_decay, 0.004);
-    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
-    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
-    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
+    set_betas(&settings, read.beta_1, read.beta_2, read.epsilon);
     settings.amsgrad = read.amsgrad;
     return make_optimizer("gantry_adamw", &gantry__train_adamw, &common, &settings);
 }
 
 gantry_optimizer_t *gantry_nadam(const gantry_nadam_options_t *options) {
     gantry_nadam_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_nadam")) return NULL;
-    const common_t common = read_common(&read, 0.001, &settings);
-    READ_LAST(read, settings);
-    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
-    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
-    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
+    TAKE_COMMON(read, 0.001);
+    set_betas(&settings, read.beta_1, read.beta_2, read.epsilon);
     return make_optimizer("gantry_nadam", &gantry__train_nadam, &common, &settings);
 }
 
 gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options) {
     gantry_rmsprop_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_rmsprop")) return NULL;
-    const common_t common = read_common(&read, 0.001, &settings);
-    READ_LAST(read, settings);
+    TAKE_COMMON(read, 0.001);
     settings.rho = gantry__train_or_default(read.rho, 0.9);
     settings.momentum = read.momentum;
     settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
@@ -217,10 +210,8 @@ gantry_optimizer_t *gantry_rmsprop(const gantry_rmsprop_options_t *options) {
 
 gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options) {
     gantry_adagrad_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adagrad")) return NULL;
-    const common_t common = read_common(&read, 0.001, &settings);
-    READ_LAST(read, settings);
+    TAKE_COMMON(read, 0.001);
     settings.initial_accumulator_value =
         gantry__train_or_default(read.initial_accumulator_value, 0.1);
     settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
@@ -229,22 +220,16 @@ gantry_optimizer_t *gantry_adagrad(const gantry_adagrad_options_t *options) {
 
 gantry_optimizer_t *gantry_adamax(const gantry_adamax_options_t *options) {
     gantry_adamax_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adamax")) return NULL;
-    const common_t common = read_common(&read, 0.001, &settings);
-    READ_LAST(read, settings);
-    settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
-    settings.beta_2 = gantry__train_or_default(read.beta_2, 0.999);
-    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
+    TAKE_COMMON(read, 0.001);
+    set_betas(&settings, read.beta_1, read.beta_2, read.epsilon);
     return make_optimizer("gantry_adamax", &gantry__train_adamax, &common, &settings);
 }
 
 gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options) {
     gantry_lion_options_t read;
-    gantry__train_settings_t settings;
     if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_lion")) return NULL;
-    const common_t common = read_common(&read, 0.001, &settings);
-    READ_LAST(read, settings);
+    TAKE_COMMON(read, 0.001);
     settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
     settings.beta_2 = gantry__train_or_default(read.beta_2, 0.99);
     return make_optimizer("gantry_lion", &gantry__train_lion, &common, &settings);

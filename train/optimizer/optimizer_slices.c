@@ -70,17 +70,14 @@ static void update_rows(gantry_scope_t *scope, const gantry_optimizer_t *optimiz
                                         .slots = group->slots,
                                         .values = slices.values,
                                         .indices = slices.indices};
-    optimizer->rule->update_rows(scope, &optimizer->homes[group->home].step, &rows);
+    optimizer->rule->update_rows(scope, &optimizer->homes[group->home].update, &rows);
 }
 
 void gantry__train_update_rows(const gantry_optimizer_t *optimizer,
                                const gantry__train_group_t *group) {
-    gantry_scope_t *outer = optimizer->homes[group->home].step.scope;
-    gantry_scope_t *scope = gantry_scope_begin_in(outer, NULL);
-    if (!scope) {
-        (void)gantry__train_no_inner(outer);
-        return;
-    }
+    gantry_scope_t *outer = optimizer->homes[group->home].update.scope;
+    gantry_scope_t *scope = gantry__train_begin_on(outer, NULL);
+    if (!scope) return;
     update_rows(scope, optimizer, group);
     (void)gantry__train_hand_on(outer, gantry_scope_end(scope));
 }

@@ -30,9 +30,9 @@
  * All 7 joined take 2 MB more memory, and save 1 us of the host's time on PoCL.
  *
  * So small variables are joined and others are not. In a function, the groups of a home are parts
- * of one launch (src/function/pass_updates.c).
+ * of one launch (src/function/pass/pass_updates.c).
  *
- * Fields that are marked "step" belong to the gantry_optimizer_apply that runs, and must not be
+ * Fields that are marked "apply" belong to the gantry_optimizer_apply that runs, and must not be
  * used after it. Owner: the program has an optimizer until a model takes it over; it owns the
  * variables that build made. Threads: externally synchronised. */
 #ifndef GANTRY_TRAIN_OPTIMIZER_STATE_H
@@ -59,22 +59,22 @@ typedef struct gantry__train_member_t {
     gantry_variable_t *variable;             /* the program's */
     int64_t elements, first;                 /* its place in the group's vector */
     int64_t room;                            /* up to the next place */
-    const gantry_tensor_t *gradient;         /* step; NULL: none, or slices */
-    const gantry_tensor_t *values, *indices; /* step: slices; NULL: none */
-    const gantry_tensor_t *value;            /* step: the new one, in the home's scope */
-    bool is_given;                           /* step */
+    const gantry_tensor_t *gradient;         /* apply; NULL: none, or slices */
+    const gantry_tensor_t *values, *indices; /* apply: slices; NULL: none */
+    const gantry_tensor_t *value;            /* apply: the new one, in the home's scope */
+    bool is_given;                           /* apply */
 } gantry__train_member_t;
 
 typedef struct gantry__train_group_t {
     uint32_t home, first_member, member_count;
     int64_t elements; /* of its vector */
     gantry_variable_t *slots[GANTRY__TRAIN_ALL_SLOTS];
-    bool has_gradient; /* step */
-    bool is_updated;   /* step: it has a gradient, or slots that change without one */
-    bool is_sparse;    /* step: a member has slices. All members' gradients are then clipped */
-    const gantry_tensor_t *gradient; /* step: of all members, in the home's scope, unless sparse */
-    const gantry_tensor_t *sum;      /* step: of gradients since the last update; NULL: none */
-    const gantry_tensor_t *new_slots[GANTRY__TRAIN_ALL_SLOTS]; /* step */
+    bool has_gradient; /* apply */
+    bool is_updated;   /* apply: it has a gradient, or slots that change without one */
+    bool is_sparse;    /* apply: a member has slices. All members' gradients are then clipped */
+    const gantry_tensor_t *gradient; /* apply: of all members, in the home's scope, unless sparse */
+    const gantry_tensor_t *sum;      /* apply: of gradients since the last update; NULL: none */
+    const gantry_tensor_t *new_slots[GANTRY__TRAIN_ALL_SLOTS]; /* apply */
 } gantry__train_group_t;
 
 typedef struct gantry__train_home_t {
@@ -83,10 +83,10 @@ typedef struct gantry__train_home_t {
     gantry_variable_t *iteration; /* int64: steps before the next one */
     gantry_variable_t *rate;      /* NULL: there is a schedule */
     gantry_variable_t *carried;   /* NULL: the rule has none */
-    bool is_used;                 /* step: one of its variables is given. Others do not count it */
-    gantry__train_step_t step;    /* step */
-    const gantry_tensor_t *new_iteration, *decay, *scale, *clip[2]; /* step; NULL: none */
-    /* step; NULL: none. Booleans, and numbers of its type */
+    bool is_used;                 /* apply: one of its variables is given. Others do not count it */
+    gantry__update_t update;      /* apply */
+    const gantry_tensor_t *new_iteration, *decay, *scale, *clip[2]; /* apply; NULL: none */
+    /* apply; NULL: none. Booleans, and numbers of its type */
     const gantry_tensor_t *is_update, *is_overwrite, *steps, *ema_momentum, *ema_rest;
 } gantry__train_home_t;
 
@@ -106,8 +106,8 @@ struct gantry_optimizer_t {
     gantry__train_member_t *members;
     size_t home_count, group_count, member_count;
     bool checks_numerics; /* each op of a step, to name the first that makes NaN or infinity */
-    gantry_numerics_t *numerics; /* step; NULL: none */
-    char part[192];              /* step: of it, for texts */
+    gantry_numerics_t *numerics; /* apply; NULL: none */
+    char part[192];              /* apply: of it, for texts */
 };
 
 static inline gantry_dtype_t gantry__train_scalar_dtype(gantry_dtype_t dtype) {

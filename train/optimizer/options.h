@@ -9,9 +9,9 @@
 #include "train/base/fail.h"
 
 /* Reads options into `read`, which must be a struct of their type; false after a failure. */
-#define GANTRY__TRAIN_READ_OPTIONS(options, read, function)                                  \
-    (gantry__train_options(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
-                           function ": options") == GANTRY_OK)
+#define GANTRY__TRAIN_READ_OPTIONS(options, read, function)                                \
+    (gantry__struct_read(options, (uint32_t)sizeof(read), &(read), (uint32_t)sizeof(read), \
+                         function ": options") == GANTRY_OK)
 
 /* Returns the value, or the default for a value of 0, which counts as not given. */
 static inline double gantry__train_or_default(double value, double otherwise) {

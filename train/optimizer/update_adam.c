@@ -16,30 +16,34 @@ static size_t adam_slots(const gantry__train_settings_t *settings,
     return settings->amsgrad ? 3 : 2;
 }
 
-static void adam_begin(gantry__train_step_t *step) {
-    const gantry__train_settings_t *settings = step->settings;
+static void adam_begin(gantry__update_t *update) {
+    const gantry__train_settings_t *settings = update->settings;
     const gantry_tensor_t *rest_1 =
-        gantry__train_one_minus(step, gantry__train_power(step, settings->beta_1, 0));
+        gantry__train_one_minus(update, gantry__train_power(update, settings->beta_1, 0));
     const gantry_tensor_t *rest_2 =
-        gantry__train_one_minus(step, gantry__train_power(step, settings->beta_2, 0));
+        gantry__train_one_minus(update, gantry__train_power(update, settings->beta_2, 0));
     const gantry_tensor_t *alpha = gantry_div(
-        step->scope, gantry_mul(step->scope, step->rate, gantry_sqrt(step->scope, rest_2)), rest_1);
-    step->numbers[ALPHA] = gantry__train_narrow(step, alpha);
-    step->numbers[REST_1] = gantry__train_number(step->scope, step->dtype, 1 - settings->beta_1);
-    step->numbers[REST_2] = gantry__train_number(step->scope, step->dtype, 1 - settings->beta_2);
-    step->numbers[EPSILON] = gantry__train_number(step->scope, step->dtype, settings->epsilon);
+        update->scope, gantry_mul(update->scope, update->rate, gantry_sqrt(update->scope, rest_2)),
+        rest_1);
+    update->numbers[ALPHA] = gantry__train_narrow(update, alpha);
+    update->numbers[REST_1] =
+        gantry__train_number(update->scope, update->dtype, 1 - settings->beta_1);
+    update->numbers[REST_2] =
+        gantry__train_number(update->scope, update->dtype, 1 - settings->beta_2);
+    update->numbers[EPSILON] =
+        gantry__train_number(update->scope, update->dtype, settings->epsilon);
 }
 
-static const gantry_tensor_t *adam_update(gantry_scope_t *scope, const gantry__train_step_t *step,
+static const gantry_tensor_t *adam_update(gantry_scope_t *scope, const gantry__update_t *update,
                                           const gantry__train_now_t *now,
                                           const gantry_tensor_t **new_slots) {
-    gantry__train_move_moments(scope, now, &step->numbers[REST_1], new_slots);
+    gantry__train_move_moments(scope, now, &update->numbers[REST_1], new_slots);
     const gantry_tensor_t *m = new_slots[0], *v = new_slots[1];
-    if (step->settings->amsgrad) new_slots[2] = v = gantry_maximum(scope, now->slots[2], v);
+    if (update->settings->amsgrad) new_slots[2] = v = gantry_maximum(scope, now->slots[2], v);
     const gantry_tensor_t *divisor =
-        gantry_add(scope, gantry_sqrt(scope, v), step->numbers[EPSILON]);
+        gantry_add(scope, gantry_sqrt(scope, v), update->numbers[EPSILON]);
     return gantry_sub(scope, now->weights,
-                      gantry_div(scope, gantry_mul(scope, m, step->numbers[ALPHA]), divisor));
+                      gantry_div(scope, gantry_mul(scope, m, update->numbers[ALPHA]), divisor));
 }
 
 const gantry__train_rule_t gantry__train_adam = {.name = "adam",

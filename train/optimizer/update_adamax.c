@@ -16,28 +16,31 @@ static size_t adamax_slots(const gantry__train_settings_t *settings,
     return 2;
 }
 
-static void adamax_begin(gantry__train_step_t *step) {
-    const gantry__train_settings_t *settings = step->settings;
+static void adamax_begin(gantry__update_t *update) {
+    const gantry__train_settings_t *settings = update->settings;
     const gantry_tensor_t *rest =
-        gantry__train_one_minus(step, gantry__train_power(step, settings->beta_1, 0));
-    step->numbers[RATE] = gantry__train_narrow(step, gantry_div(step->scope, step->rate, rest));
-    step->numbers[REST] = gantry__train_number(step->scope, step->dtype, 1 - settings->beta_1);
-    step->numbers[BETA_2] = gantry__train_number(step->scope, step->dtype, settings->beta_2);
-    step->numbers[EPSILON] = gantry__train_number(step->scope, step->dtype, settings->epsilon);
+        gantry__train_one_minus(update, gantry__train_power(update, settings->beta_1, 0));
+    update->numbers[RATE] =
+        gantry__train_narrow(update, gantry_div(update->scope, update->rate, rest));
+    update->numbers[REST] =
+        gantry__train_number(update->scope, update->dtype, 1 - settings->beta_1);
+    update->numbers[BETA_2] = gantry__train_number(update->scope, update->dtype, settings->beta_2);
+    update->numbers[EPSILON] =
+        gantry__train_number(update->scope, update->dtype, settings->epsilon);
 }
 
-static const gantry_tensor_t *adamax_update(gantry_scope_t *scope, const gantry__train_step_t *step,
+static const gantry_tensor_t *adamax_update(gantry_scope_t *scope, const gantry__update_t *update,
                                             const gantry__train_now_t *now,
                                             const gantry_tensor_t **new_slots) {
     const gantry_tensor_t *m =
-        gantry__train_move(scope, now->slots[0], now->gradient, step->numbers[REST]);
-    const gantry_tensor_t *u =
-        gantry_maximum(scope, gantry_mul(scope, now->slots[1], step->numbers[BETA_2]), now->sizes);
+        gantry__train_move(scope, now->slots[0], now->gradient, update->numbers[REST]);
+    const gantry_tensor_t *u = gantry_maximum(
+        scope, gantry_mul(scope, now->slots[1], update->numbers[BETA_2]), now->sizes);
     new_slots[0] = m;
     new_slots[1] = u;
-    const gantry_tensor_t *divisor = gantry_add(scope, u, step->numbers[EPSILON]);
+    const gantry_tensor_t *divisor = gantry_add(scope, u, update->numbers[EPSILON]);
     return gantry_sub(scope, now->weights,
-                      gantry_div(scope, gantry_mul(scope, m, step->numbers[RATE]), divisor));
+                      gantry_div(scope, gantry_mul(scope, m, update->numbers[RATE]), divisor));
 }
 
 const gantry__train_rule_t gantry__train_adamax = {.name = "adamax",

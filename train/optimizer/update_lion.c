@@ -14,13 +14,13 @@ static size_t lion_slots(const gantry__train_settings_t *settings,
     return 1;
 }
 
-static void lion_begin(gantry__train_step_t *step) {
-    const gantry__train_settings_t *settings = step->settings;
+static void lion_begin(gantry__update_t *update) {
+    const gantry__train_settings_t *settings = update->settings;
     const double betas[] = {settings->beta_1, 1 - settings->beta_1, settings->beta_2,
                             1 - settings->beta_2};
-    step->numbers[RATE] = gantry__train_narrow(step, step->rate);
+    update->numbers[RATE] = gantry__train_narrow(update, update->rate);
     for (size_t i = 0; i < 4; ++i)
-        step->numbers[BETA_1 + i] = gantry__train_number(step->scope, step->dtype, betas[i]);
+        update->numbers[BETA_1 + i] = gantry__train_number(update->scope, update->dtype, betas[i]);
 }
 
 /* m a + g b */
@@ -30,10 +30,10 @@ static const gantry_tensor_t *mix(gantry_scope_t *scope, const gantry_tensor_t *
     return gantry_add(scope, gantry_mul(scope, m, a), gantry_mul(scope, g, b));
 }
 
-static const gantry_tensor_t *lion_update(gantry_scope_t *scope, const gantry__train_step_t *step,
+static const gantry_tensor_t *lion_update(gantry_scope_t *scope, const gantry__update_t *update,
                                           const gantry__train_now_t *now,
                                           const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *const *numbers = step->numbers;
+    const gantry_tensor_t *const *numbers = update->numbers;
     const gantry_tensor_t *direction = gantry_sign(
         scope, mix(scope, now->slots[0], numbers[BETA_1], now->gradient, numbers[REST_1]));
     new_slots[0] = mix(scope, now->slots[0], numbers[BETA_2], now->gradient, numbers[REST_2]);

@@ -22,52 +22,55 @@ static size_t nadam_slots(const gantry__train_settings_t *settings,
 }
 
 /* u of a later step: 0 is this one. */
-static const gantry_tensor_t *momentum_of(const gantry__train_step_t *step, double later) {
-    const gantry_tensor_t *half = gantry_mul(step->scope, gantry__train_power(step, 0.96, later),
-                                             gantry__train_scalar(step, 0.5));
-    return gantry_mul(step->scope, gantry__train_one_minus(step, half),
-                      gantry__train_scalar(step, step->settings->beta_1));
+static const gantry_tensor_t *momentum_of(const gantry__update_t *update, double later) {
+    const gantry_tensor_t *half = gantry_mul(
+        update->scope, gantry__train_power(update, 0.96, later), gantry__train_scalar(update, 0.5));
+    return gantry_mul(update->scope, gantry__train_one_minus(update, half),
+                      gantry__train_scalar(update, update->settings->beta_1));
 }
 
-static void nadam_set_weights(gantry__train_step_t *step, const gantry_tensor_t *now,
+static void nadam_set_weights(gantry__update_t *update, const gantry_tensor_t *now,
                               const gantry_tensor_t *next) {
-    gantry_scope_t *scope = step->scope;
-    const gantry_tensor_t *product = step->new_carried;
-    const gantry_tensor_t *rest = gantry__train_one_minus(step, gantry_mul(scope, product, next));
-    const gantry_tensor_t *of_mean = gantry_div(scope, gantry_mul(scope, step->rate, next), rest);
+    gantry_scope_t *scope = update->scope;
+    const gantry_tensor_t *product = update->new_carried;
+    const gantry_tensor_t *rest = gantry__train_one_minus(update, gantry_mul(scope, product, next));
+    const gantry_tensor_t *of_mean = gantry_div(scope, gantry_mul(scope, update->rate, next), rest);
     const gantry_tensor_t *of_gradient =
-        gantry_div(scope, gantry_mul(scope, step->rate, gantry__train_one_minus(step, now)),
-                   gantry__train_one_minus(step, product));
-    const gantry_tensor_t *power = gantry__train_power(step, step->settings->beta_2, 0);
+        gantry_div(scope, gantry_mul(scope, update->rate, gantry__train_one_minus(update, now)),
+                   gantry__train_one_minus(update, product));
+    const gantry_tensor_t *power = gantry__train_power(update, update->settings->beta_2, 0);
     const gantry_tensor_t *of_squares =
-        gantry_div(scope, gantry__train_scalar(step, 1), gantry__train_one_minus(step, power));
-    step->numbers[OF_MEAN] = gantry__train_narrow(step, of_mean);
-    step->numbers[OF_GRADIENT] = gantry__train_narrow(step, of_gradient);
-    step->numbers[OF_SQUARES] = gantry__train_narrow(step, of_squares);
+        gantry_div(scope, gantry__train_scalar(update, 1), gantry__train_one_minus(update, power));
+    update->numbers[OF_MEAN] = gantry__train_narrow(update, of_mean);
+    update->numbers[OF_GRADIENT] = gantry__train_narrow(update, of_gradient);
+    update->numbers[OF_SQUARES] = gantry__train_narrow(update, of_squares);
 }
 
-static void nadam_begin(gantry__train_step_t *step) {
-    const gantry__train_settings_t *settings = step->settings;
-    const gantry_tensor_t *now = momentum_of(step, 0), *next = momentum_of(step, 1);
-    step->new_carried = gantry_mul(step->scope, step->carried, now);
-    nadam_set_weights(step, now, next);
-    step->numbers[REST_1] = gantry__train_number(step->scope, step->dtype, 1 - settings->beta_1);
-    step->numbers[REST_2] = gantry__train_number(step->scope, step->dtype, 1 - settings->beta_2);
-    step->numbers[EPSILON] = gantry__train_number(step->scope, step->dtype, settings->epsilon);
+static void nadam_begin(gantry__update_t *update) {
+    const gantry__train_settings_t *settings = update->settings;
+    const gantry_tensor_t *now = momentum_of(update, 0), *next = momentum_of(update, 1);
+    update->new_carried = gantry_mul(update->scope, update->carried, now);
+    nadam_set_weights(update, now, next);
+    update->numbers[REST_1] =
+        gantry__train_number(update->scope, update->dtype, 1 - settings->beta_1);
+    update->numbers[REST_2] =
+        gantry__train_number(update->scope, update->dtype, 1 - settings->beta_2);
+    update->numbers[EPSILON] =
+        gantry__train_number(update->scope, update->dtype, settings->epsilon);
 }
 
-static const gantry_tensor_t *nadam_update(gantry_scope_t *scope, const gantry__train_step_t *step,
+static const gantry_tensor_t *nadam_update(gantry_scope_t *scope, const gantry__update_t *update,
                                            const gantry__train_now_t *now,
                                            const gantry_tensor_t **new_slots) {
-    gantry__train_move_moments(scope, now, &step->numbers[REST_1], new_slots);
+    gantry__train_move_moments(scope, now, &update->numbers[REST_1], new_slots);
     const gantry_tensor_t *m = new_slots[0], *v = new_slots[1];
     const gantry_tensor_t *down =
-        gantry_add(scope, gantry_mul(scope, m, step->numbers[OF_MEAN]),
-                   gantry_mul(scope, now->gradient, step->numbers[OF_GRADIENT]));
+        gantry_add(scope, gantry_mul(scope, m, update->numbers[OF_MEAN]),
+                   gantry_mul(scope, now->gradient, update->numbers[OF_GRADIENT]));
     const gantry_tensor_t *root =
-        gantry_sqrt(scope, gantry_mul(scope, v, step->numbers[OF_SQUARES]));
+        gantry_sqrt(scope, gantry_mul(scope, v, update->numbers[OF_SQUARES]));
     return gantry_sub(scope, now->weights,
-                      gantry_div(scope, down, gantry_add(scope, root, step->numbers[EPSILON])));
+                      gantry_div(scope, down, gantry_add(scope, root, update->numbers[EPSILON])));
 }
 
 const gantry__train_rule_t gantry__train_nadam = {.name = "nadam",

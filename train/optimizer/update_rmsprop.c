@@ -20,41 +20,43 @@ static size_t rmsprop_slots(const gantry__train_settings_t *settings,
     return count;
 }
 
-static void rmsprop_begin(gantry__train_step_t *step) {
-    const gantry__train_settings_t *settings = step->settings;
-    step->numbers[RATE] = gantry__train_narrow(step, step->rate);
-    step->numbers[RHO] = gantry__train_number(step->scope, step->dtype, settings->rho);
-    step->numbers[REST] = gantry__train_number(step->scope, step->dtype, 1 - settings->rho);
-    step->numbers[EPSILON] = gantry__train_number(step->scope, step->dtype, settings->epsilon);
-    step->numbers[MOMENTUM] = gantry__train_number(step->scope, step->dtype, settings->momentum);
+static void rmsprop_begin(gantry__update_t *update) {
+    const gantry__train_settings_t *settings = update->settings;
+    update->numbers[RATE] = gantry__train_narrow(update, update->rate);
+    update->numbers[RHO] = gantry__train_number(update->scope, update->dtype, settings->rho);
+    update->numbers[REST] = gantry__train_number(update->scope, update->dtype, 1 - settings->rho);
+    update->numbers[EPSILON] =
+        gantry__train_number(update->scope, update->dtype, settings->epsilon);
+    update->numbers[MOMENTUM] =
+        gantry__train_number(update->scope, update->dtype, settings->momentum);
 }
 
 /* rho mean + (1 - rho) x */
-static const gantry_tensor_t *decay(gantry_scope_t *scope, const gantry__train_step_t *step,
+static const gantry_tensor_t *decay(gantry_scope_t *scope, const gantry__update_t *update,
                                     const gantry_tensor_t *mean, const gantry_tensor_t *x) {
-    return gantry_add(scope, gantry_mul(scope, mean, step->numbers[RHO]),
-                      gantry_mul(scope, x, step->numbers[REST]));
+    return gantry_add(scope, gantry_mul(scope, mean, update->numbers[RHO]),
+                      gantry_mul(scope, x, update->numbers[REST]));
 }
 
-static const gantry_tensor_t *rmsprop_update(gantry_scope_t *scope,
-                                             const gantry__train_step_t *step,
+static const gantry_tensor_t *rmsprop_update(gantry_scope_t *scope, const gantry__update_t *update,
                                              const gantry__train_now_t *now,
                                              const gantry_tensor_t **new_slots) {
     size_t next = 1;
-    const bool has_momentum = step->settings->momentum > 0;
+    const bool has_momentum = update->settings->momentum > 0;
     const size_t of_momentum = has_momentum ? next++ : 0;
-    const gantry_tensor_t *v = decay(scope, step, now->slots[0], now->sizes);
+    const gantry_tensor_t *v = decay(scope, update, now->slots[0], now->sizes);
     new_slots[0] = v;
-    if (step->settings->centered) {
-        new_slots[next] = decay(scope, step, now->slots[next], now->gradient);
+    if (update->settings->centered) {
+        new_slots[next] = decay(scope, update, now->slots[next], now->gradient);
         v = gantry_sub(scope, v, gantry_square(scope, new_slots[next]));
     }
-    const gantry_tensor_t *root = gantry_sqrt(scope, gantry_add(scope, v, step->numbers[EPSILON]));
+    const gantry_tensor_t *root =
+        gantry_sqrt(scope, gantry_add(scope, v, update->numbers[EPSILON]));
     const gantry_tensor_t *down =
-        gantry_div(scope, gantry_mul(scope, now->gradient, step->numbers[RATE]), root);
+        gantry_div(scope, gantry_mul(scope, now->gradient, update->numbers[RATE]), root);
     if (has_momentum) {
         down = gantry_add(
-            scope, gantry_mul(scope, now->slots[of_momentum], step->numbers[MOMENTUM]), down);
+            scope, gantry_mul(scope, now->slots[of_momentum], update->numbers[MOMENTUM]), down);
         new_slots[of_momentum] = down;
     }
     return gantry_sub(scope, now->weights, down);

@@ -9,26 +9,27 @@ const gantry_tensor_t *gantry__train_number(gantry_scope_t *scope, gantry_dtype_
     return dtype == GANTRY_FLOAT32 ? number : gantry_cast(scope, number, dtype);
 }
 
-const gantry_tensor_t *gantry__train_scalar(const gantry__train_step_t *step, double value) {
-    return gantry__train_number(step->scope, step->scalar_dtype, value);
+const gantry_tensor_t *gantry__train_scalar(const gantry__update_t *update, double value) {
+    return gantry__train_number(update->scope, update->scalar_dtype, value);
 }
 
-const gantry_tensor_t *gantry__train_one_minus(const gantry__train_step_t *step,
+const gantry_tensor_t *gantry__train_one_minus(const gantry__update_t *update,
                                                const gantry_tensor_t *x) {
-    return gantry_sub(step->scope, gantry__train_scalar(step, 1), x);
+    return gantry_sub(update->scope, gantry__train_scalar(update, 1), x);
 }
 
-const gantry_tensor_t *gantry__train_power(const gantry__train_step_t *step, double base,
+const gantry_tensor_t *gantry__train_power(const gantry__update_t *update, double base,
                                            double plus) {
-    const gantry_tensor_t *exponent = step->step;
-    if (plus > 0) exponent = gantry_add(step->scope, exponent, gantry__train_scalar(step, plus));
-    return gantry_pow(step->scope, gantry__train_scalar(step, base), exponent);
+    const gantry_tensor_t *exponent = update->count;
+    if (plus > 0)
+        exponent = gantry_add(update->scope, exponent, gantry__train_scalar(update, plus));
+    return gantry_pow(update->scope, gantry__train_scalar(update, base), exponent);
 }
 
-const gantry_tensor_t *gantry__train_narrow(const gantry__train_step_t *step,
+const gantry_tensor_t *gantry__train_narrow(const gantry__update_t *update,
                                             const gantry_tensor_t *scalar) {
-    if (step->dtype == step->scalar_dtype) return scalar;
-    return gantry_cast(step->scope, scalar, step->dtype);
+    if (update->dtype == update->scalar_dtype) return scalar;
+    return gantry_cast(update->scope, scalar, update->dtype);
 }
 
 const gantry_tensor_t *gantry__train_move(gantry_scope_t *scope, const gantry_tensor_t *mean,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes an optimizer: its settings, its slots, the numbers of a step, and the update, a pure
- * function of tensors. Each optimizer has one file, update_NAME.c.
+/* What makes an optimizer: its settings, its slots, the numbers of an update, and the update, a
+ * pure function of tensors. Each optimizer has one file, update_NAME.c.
  *
- * A step goes through these calls:
+ * An update goes through these calls:
  *
  *     slots    once, when the optimizer is built: a slot has the size of the weights
- *     begin    once in a step for each device and type: numbers that are the same for all elements
+ *     begin    once for each device and type: numbers that are the same for all elements
  *     update   for each vector of weights: elementwise ops, which a function fuses into one pass
  *     update_rows   for slices of a variable that is not joined, in place of update
  *
@@ -40,19 +40,19 @@ typedef struct gantry__train_slot_t {
     double initial; /* of each element */
 } gantry__train_slot_t;
 
-/* A step on one device, for variables of one type. Scalars of float16 and bfloat16 are computed in
- * float32, because such a type cannot count to a thousand. */
-typedef struct gantry__train_step_t {
+/* An update on one device, of variables of one type. Scalars of float16 and bfloat16 are computed
+ * in float32, because such a type cannot count to a thousand. */
+typedef struct gantry__update_t {
     gantry_scope_t *scope; /* of the device, for begin */
     const gantry__train_settings_t *settings;
-    gantry_dtype_t dtype;        /* of the variables */
-    gantry_dtype_t scalar_dtype; /* float64 of float64, else float32 */
-    const gantry_tensor_t *step; /* of scalar_dtype; 1 in the first update */
-    const gantry_tensor_t *rate; /* of scalar_dtype */
-    /* of scalar_dtype: a number that goes from step to step, and is 1 before the first */
+    gantry_dtype_t dtype;         /* of the variables */
+    gantry_dtype_t scalar_dtype;  /* float64 of float64, else float32 */
+    const gantry_tensor_t *count; /* of scalar_dtype; 1 in the first update */
+    const gantry_tensor_t *rate;  /* of scalar_dtype */
+    /* of scalar_dtype: a number that goes from update to update, and is 1 before the first */
     const gantry_tensor_t *carried, *new_carried;
     const gantry_tensor_t *numbers[GANTRY__TRAIN_MOST_NUMBERS]; /* of dtype */
-} gantry__train_step_t;
+} gantry__update_t;
 
 /* A vector of weights before the update. */
 typedef struct gantry__train_now_t {
@@ -73,18 +73,18 @@ typedef struct gantry__train_rule_t {
     /* Writes the slots and returns how many there are. */
     size_t (*slots)(const gantry__train_settings_t *settings, gantry__train_slot_t *out_slots);
     /* Sets numbers and new_carried. */
-    void (*begin)(gantry__train_step_t *step);
+    void (*begin)(gantry__update_t *update);
     /* A second number of each element of a gradient: its square or absolute value, of which 0 has
      * 0. NULL: the update needs none. */
     const gantry_tensor_t *(*size_of)(gantry_scope_t *scope, const gantry_tensor_t *gradient);
     /* The new weights and slots. It must be a pure function. Tensors are NULL after a failure,
      * which the scope keeps. */
-    const gantry_tensor_t *(*update)(gantry_scope_t *scope, const gantry__train_step_t *step,
+    const gantry_tensor_t *(*update)(gantry_scope_t *scope, const gantry__update_t *update,
                                      const gantry__train_now_t *now,
                                      const gantry_tensor_t **new_slots);
     /* Updates only the rows that slices name, of variables; NULL: rows without a gradient change,
      * too. */
-    void (*update_rows)(gantry_scope_t *scope, const gantry__train_step_t *step,
+    void (*update_rows)(gantry_scope_t *scope, const gantry__update_t *update,
                         const gantry__update_rows_t *rows);
     size_t row_slots; /* how many slots the optimizer then has */
 } gantry__train_rule_t;
@@ -98,16 +98,16 @@ extern const gantry__train_rule_t gantry__train_sgd, gantry__train_adam, gantry_
 /* A scalar of a floating type. */
 const gantry_tensor_t *gantry__train_number(gantry_scope_t *scope, gantry_dtype_t dtype,
                                             double value);
-/* One of the step's scalar type. */
-const gantry_tensor_t *gantry__train_scalar(const gantry__train_step_t *step, double value);
-/* 1 - x, of the step's scalar type. */
-const gantry_tensor_t *gantry__train_one_minus(const gantry__train_step_t *step,
+/* One of the update's scalar type. */
+const gantry_tensor_t *gantry__train_scalar(const gantry__update_t *update, double value);
+/* 1 - x, of the update's scalar type. */
+const gantry_tensor_t *gantry__train_one_minus(const gantry__update_t *update,
                                                const gantry_tensor_t *x);
-/* base to the power of the step's number plus `plus`. */
-const gantry_tensor_t *gantry__train_power(const gantry__train_step_t *step, double base,
+/* base to the power of the update's count plus `plus`. */
+const gantry_tensor_t *gantry__train_power(const gantry__update_t *update, double base,
                                            double plus);
-/* A scalar of the step's scalar type, in the variables' type. */
-const gantry_tensor_t *gantry__train_narrow(const gantry__train_step_t *step,
+/* A scalar of the update's scalar type, in the variables' type. */
+const gantry_tensor_t *gantry__train_narrow(const gantry__update_t *update,
                                             const gantry_tensor_t *scalar);
 /* Adds values to the rows of a variable that indices name: "ResourceScatterAdd", or Sub. */
 void gantry__train_scatter(gantry_scope_t *scope, const char *op, gantry_variable_t *variable,

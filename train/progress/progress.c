@@ -5,9 +5,8 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fail.h"
 
 #define BAR_COLUMNS 20
@@ -28,17 +27,15 @@ typedef struct line_t {
     size_t covered; /* columns of the line that was there before; 0: none */
 } line_t;
 
-static void line_put(line_t *line, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
+static void line_put(line_t *line, const char *format, ...) GANTRY__PRINTF(2, 3);
 
 /* Text of which each byte takes a column. */
 static void line_put(line_t *line, const char *format, ...) {
     const bool fits = line->used < line->bytes;
     va_list arguments;
     va_start(arguments, format);
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
-    const int length = vsnprintf(fits ? line->out + line->used : NULL,
-                                 fits ? line->bytes - line->used : 0, format, arguments);
-    gantry__train_locale_end(&locale);
+    const int length = gantry__format(fits ? line->out + line->used : NULL,
+                                      fits ? line->bytes - line->used : 0, format, arguments);
     va_end(arguments);
     if (length < 0) return;
     line->used += (size_t)length;

@@ -31,9 +31,7 @@ typedef const gantry_tensor_t tensor;
 #define CHUNK_UNIT 64
 
 static gantry_scope_t *begin_on(const gantry__all_reduce_t *call, size_t replica) {
-    gantry_scope_t *scope = gantry_scope_begin_in(call->scope, call->devices[replica]);
-    if (!scope) (void)gantry__train_no_inner(call->scope);
-    return scope;
+    return gantry__train_begin_on(call->scope, call->devices[replica]);
 }
 
 /* ---- whole vectors ---- */

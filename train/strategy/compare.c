@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/base/c_locale.h"
+#include "shared/c_locale.h"
 #include "train/base/fp_mode.h"
 #include "train/base/memory.h"
 
@@ -27,11 +27,9 @@ void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) {
     }
     if (lines->status != GANTRY_OK) return;
     char *line = lines->text + lines->used;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
     va_start(arguments, format);
-    (void)vsnprintf(line, GANTRY__LINE_BYTES, format, arguments);
+    (void)gantry__format(line, GANTRY__LINE_BYTES, format, arguments);
     va_end(arguments);
-    gantry__train_locale_end(&locale);
     lines->used += strlen(line) + 1;
 }
 
@@ -43,13 +41,13 @@ void gantry__lines_deinit(gantry__lines_t *lines) {
 gantry__number_text_t gantry__number_text(double number) {
     gantry__number_text_t out = {"nan"}; /* of either sign */
     if (isnan(number)) return out;
-    const gantry__train_locale_t locale = gantry__train_locale_begin();
+    const gantry__c_locale_t locale = gantry__c_locale_begin();
     for (int digits = 6; digits <= 17; ++digits) {
         (void)snprintf(out.text, sizeof out.text, "%.*g", digits, number);
         const double read = strtod(out.text, NULL);
         if (read <= number && read >= number) break;
     }
-    gantry__train_locale_end(&locale);
+    gantry__c_locale_end(&locale);
     return out;
 }
 

@@ -27,7 +27,7 @@ typedef struct gantry__lines_t {
 } gantry__lines_t; /* zeroed: empty */
 
 /* Adds a line. A failure is kept. */
-void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) GANTRY__TRAIN_PRINTF(2, 3);
+void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) GANTRY__PRINTF(2, 3);
 /* A number with as few digits as distinguish it from all others: "0.9". */
 typedef struct gantry__number_text_t {
     char text[32];

@@ -142,17 +142,22 @@ static gantry_status_t strategy_fill(gantry_strategy_t *strategy, gantry_runtime
     return add_named(strategy, runtime, devices, count);
 }
 
+static gantry_strategy_t *finish_strategy(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
+                                          gantry_status_t status) {
+    if (status != GANTRY_OK) {
+        gantry_strategy_release(strategy);
+        return NULL;
+    }
+    strategy_log(runtime, strategy);
+    choose_reduction(strategy, runtime);
+    return strategy;
+}
+
 gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const char *const *devices,
                                             size_t count) {
     gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
-    if (strategy_fill(strategy, runtime, devices, count) == GANTRY_OK) {
-        strategy_log(runtime, strategy);
-        choose_reduction(strategy, runtime);
-        return strategy;
-    }
-    gantry_strategy_release(strategy);
-    return NULL;
+    return finish_strategy(strategy, runtime, strategy_fill(strategy, runtime, devices, count));
 }
 
 /* ---- several processes ---- */
@@ -161,8 +166,8 @@ static gantry_status_t copy_communicator(const gantry_communicator_t *given,
                                          gantry_communicator_t *c) {
     if (!given)
         return gantry__train_fail_null(NULL, "gantry_multi_worker_strategy", "communicator", "one");
-    GANTRY__TRAIN_TRY(gantry__train_options(given, sizeof *c, c, sizeof *c,
-                                            "gantry_multi_worker_strategy: the communicator"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(given, sizeof *c, c, sizeof *c,
+                                          "gantry_multi_worker_strategy: the communicator"));
     if (!c->all_reduce || !c->broadcast)
         return gantry__train_refuse(
             NULL,
@@ -197,13 +202,7 @@ gantry_strategy_t *gantry_multi_worker_strategy(gantry_runtime_t *runtime,
     gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
     strategy->communicator = copy;
-    if (fill_worker(strategy, runtime, devices, count) == GANTRY_OK) {
-        strategy_log(runtime, strategy);
-        choose_reduction(strategy, runtime);
-        return strategy;
-    }
-    gantry_strategy_release(strategy);
-    return NULL;
+    return finish_strategy(strategy, runtime, fill_worker(strategy, runtime, devices, count));
 }
 
 const gantry_communicator_t *gantry__strategy_communicator(const gantry_strategy_t *strategy) {

@@ -531,7 +531,7 @@ static gantry_status_t check_and_compute(gantry_tape_t *tape, tensor *target,
     (void)snprintf(what, sizeof what, "%s: options", call);
     gantry_scope_t *scope = tape->scope;
     gantry_status_t status =
-        gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen, what);
+        gantry__struct_read(options, sizeof chosen, &chosen, sizeof chosen, what);
     gantry__tape_enter(tape);
     if (status == GANTRY_OK) {
         target_gradient = match_target(tape, target, target_gradient);

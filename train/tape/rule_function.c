@@ -18,7 +18,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "train/base/thread.h"
+#include "shared/thread.h"
 #include "train/tape/origin.h"
 #include "train/tape/signature.h"
 #include "train/tape/tape_state.h"
@@ -45,7 +45,7 @@ typedef struct backward_t {
 typedef struct kept_t {
     gantry_function_t *function; /* its owner */
     size_t input_count, output_count;
-    gantry__train_mutex_t lock;
+    gantry__mutex_t lock;
     uses_t *uses;
     backward_t *backwards;
 } kept_t;
@@ -83,7 +83,7 @@ static void kept_destroy(void *data) {
         kept->backwards = backward->next;
         backward_destroy(backward);
     }
-    gantry__train_mutex_deinit(&kept->lock);
+    gantry__mutex_deinit(&kept->lock);
     gantry__train_free(kept);
 }
 
@@ -96,7 +96,7 @@ static kept_t *find_kept(const gantry__callee_t *callee) {
     *kept = (kept_t){.function = callee->function,
                      .input_count = callee->input_count,
                      .output_count = callee->output_count};
-    gantry__train_mutex_init(&kept->lock);
+    (void)gantry__mutex_init(&kept->lock);
     kept_t *attached = gantry_function_attach(callee->function, &kept_key, kept, kept_destroy);
     if (attached != kept) kept_destroy(kept); /* another thread was first, or memory is out */
     return attached;
@@ -246,9 +246,9 @@ gantry_status_t gantry__function_find_uses(gantry_tape_t *tape, const gantry__ca
     *out_count = 0;
     kept_t *kept = find_kept(callee);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry__train_lock(&kept->lock);
+    gantry__mutex_lock(&kept->lock);
     gantry_status_t status = copy_uses(kept, tape, callee, out_uses, out_count);
-    gantry__train_unlock(&kept->lock);
+    gantry__mutex_unlock(&kept->lock);
     return status;
 }
 
@@ -379,10 +379,10 @@ static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c,
         gantry__block_release(block);
         return status;
     }
-    gantry__train_lock(&kept->lock);
+    gantry__mutex_lock(&kept->lock);
     status =
         find_backward(kept, gantry_scope_runtime(c->scope), block, &signature, &found, &oldest);
-    gantry__train_unlock(&kept->lock);
+    gantry__mutex_unlock(&kept->lock);
     gantry__train_free(signature.inputs);
     backward_destroy(oldest);
     if (!found.function) return status;

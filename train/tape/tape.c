@@ -71,8 +71,8 @@ static gantry_status_t keep_record(gantry_tape_t *tape, const gantry_observation
 
 bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t *variable) {
     if (!gantry__train_is_float(gantry_variable_dtype(variable))) return false;
-    for (size_t i = 0; i < tape->watched_count; ++i) {
-        if (tape->watched[i] == variable) return true;
+    for (size_t i = 0; i < tape->watched.count; ++i) {
+        if (tape->watched.variables[i] == variable) return true;
     }
     return !tape->watches_named;
 }
@@ -111,14 +111,14 @@ gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variabl
 }
 
 static gantry_status_t tape_note_use(gantry_tape_t *tape, gantry__use_t use) {
-    for (size_t i = 0; i < tape->inside_count; ++i) {
-        if (tape->inside[i].number == use.number) return GANTRY_OK;
+    for (size_t i = 0; i < tape->inside.count; ++i) {
+        if (tape->inside.uses[i].number == use.number) return GANTRY_OK;
     }
-    if (!gantry__train_grow(&tape->inside, tape->inside_count, &tape->inside_capacity,
-                            sizeof *tape->inside))
+    if (!gantry__train_grow(&tape->inside.uses, tape->inside.count, &tape->inside.capacity,
+                            sizeof *tape->inside.uses))
         return GANTRY_RESOURCE_EXHAUSTED;
     if (use.variable) use.assignments = gantry_variable_assignments(tape->scope, use.variable);
-    tape->inside[tape->inside_count++] = use;
+    tape->inside.uses[tape->inside.count++] = use;
     return GANTRY_OK;
 }
 
@@ -140,13 +140,14 @@ static gantry_status_t note_inside(gantry_tape_t *tape, const gantry_observation
 
 /* A branch or a loop, with what its bodies use. */
 static gantry_status_t keep_block(gantry_tape_t *tape, const gantry_observation_t *observation) {
-    const size_t count = tape->inside_count;
-    tape->inside_count = 0;
+    const size_t count = tape->inside.count;
+    tape->inside.count = 0;
     if ((count == 0 && !is_any_tracked(tape, observation)) || !is_any_floating(observation))
         return GANTRY_OK;
     GANTRY__TRAIN_TRY(
         keep_record(tape, observation, gantry__rule_recall(&tape->rules, observation->op)));
-    return gantry__record_add_uses(&tape->records[tape->record_count - 1], tape->inside, count);
+    return gantry__record_add_uses(&tape->records[tape->record_count - 1], tape->inside.uses,
+                                   count);
 }
 
 static gantry_status_t keep_call(gantry_tape_t *tape, const gantry_observation_t *observation,
@@ -182,10 +183,10 @@ static bool is_block(const gantry_observation_t *observation) {
 static gantry_status_t tape_hold(gantry_tape_t *tape, const gantry_tensor_t *const *tensors,
                                  size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        if (!gantry__train_grow(&tape->held, tape->held_count, &tape->held_capacity,
-                                sizeof *tape->held))
+        if (!gantry__train_grow(&tape->held.tensors, tape->held.count, &tape->held.capacity,
+                                sizeof *tape->held.tensors))
             return GANTRY_RESOURCE_EXHAUSTED;
-        tape->held[tape->held_count++] = gantry_tensor_retain(tensors[i]);
+        tape->held.tensors[tape->held.count++] = gantry_tensor_retain(tensors[i]);
     }
     return GANTRY_OK;
 }
@@ -204,7 +205,7 @@ static gantry_status_t tape_observe(gantry_scope_t *scope, const gantry_observat
                                     void *user) {
     gantry_tape_t *tape = user;
     if (tape->is_paused || tape->is_spent || tape->is_computing) return GANTRY_OK;
-    const bool is_inside = gantry_scope_body_depth(scope) > tape->depth;
+    const bool is_inside = gantry_scope_body_depth(scope) > tape->inside.depth;
     GANTRY__TRAIN_TRY(hold_symbolic(tape, observation, is_inside));
     if (is_inside) return note_inside(tape, observation);
     if (observation->variable) return keep_read(tape, observation);
@@ -232,12 +233,12 @@ static bool tape_takes_whole(const char *op, void *user) {
 static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_options_t *options,
                                  gantry_tape_t **out_tape) {
     gantry_tape_options_t chosen;
-    GANTRY__TRAIN_TRY(gantry__train_options(options, sizeof chosen, &chosen, sizeof chosen,
-                                            "gantry_tape_begin: options"));
+    GANTRY__TRAIN_TRY(gantry__struct_read(options, sizeof chosen, &chosen, sizeof chosen,
+                                          "gantry_tape_begin: options"));
     gantry_tape_t *tape = gantry__train_alloc(1, sizeof *tape);
     if (!tape) return GANTRY_RESOURCE_EXHAUSTED;
     tape->scope = scope;
-    tape->depth = gantry_scope_body_depth(scope);
+    tape->inside.depth = gantry_scope_body_depth(scope);
     tape->is_persistent = chosen.persistent;
     tape->watches_named = chosen.watches_named_variables;
     tape->observer = (gantry_observer_t){
@@ -261,10 +262,10 @@ gantry_tape_t *gantry_tape_begin(gantry_scope_t *scope, const gantry_tape_option
 void gantry__tape_clear(gantry_tape_t *tape) {
     for (size_t i = 0; i < tape->record_count; ++i) gantry__record_deinit(&tape->records[i]);
     for (size_t i = 0; i < tape->tensor_count; ++i) gantry_tensor_release(tape->tensors[i]);
-    for (size_t i = 0; i < tape->held_count; ++i) gantry_tensor_release(tape->held[i]);
+    for (size_t i = 0; i < tape->held.count; ++i) gantry_tensor_release(tape->held.tensors[i]);
     gantry__pointer_map_deinit(&tape->numbers);
-    tape->held_count = 0;
-    tape->record_count = tape->tensor_count = tape->read_count = tape->inside_count = 0;
+    tape->held.count = 0;
+    tape->record_count = tape->tensor_count = tape->read_count = tape->inside.count = 0;
 }
 
 void gantry__tape_spend(gantry_tape_t *tape) {
@@ -286,10 +287,10 @@ void gantry_tape_end(gantry_tape_t *tape) {
     gantry__tape_clear(tape);
     gantry__train_free(tape->records);
     gantry__train_free(tape->tensors);
-    gantry__train_free(tape->held);
+    gantry__train_free(tape->held.tensors);
     gantry__train_free(tape->reads);
-    gantry__train_free(tape->watched);
-    gantry__train_free(tape->inside);
+    gantry__train_free(tape->watched.variables);
+    gantry__train_free(tape->inside.uses);
     gantry__train_free(tape);
 }
 
@@ -322,9 +323,9 @@ gantry_status_t gantry_tape_watch_variable(gantry_tape_t *tape, gantry_variable_
             tape->scope,
             "gantry_tape_watch_variable: the variable is %s; one of a floating type is accepted",
             variable ? gantry_dtype_name(gantry_variable_dtype(variable)) : "NULL");
-    if (!gantry__train_grow(&tape->watched, tape->watched_count, &tape->watched_capacity,
-                            sizeof *tape->watched))
+    if (!gantry__train_grow(&tape->watched.variables, tape->watched.count, &tape->watched.capacity,
+                            sizeof *tape->watched.variables))
         return gantry__train_hand_on(tape->scope, GANTRY_RESOURCE_EXHAUSTED);
-    tape->watched[tape->watched_count++] = variable;
+    tape->watched.variables[tape->watched.count++] = variable;
     return GANTRY_OK;
 }

@@ -14,6 +14,25 @@ typedef struct gantry__read_t {
     uint32_t number; /* of the tensor */
 } gantry__read_t;
 
+/* Tensors to which a tape has references. */
+typedef struct gantry__held_t {
+    gantry_tensor_t **tensors;
+    size_t count, capacity;
+} gantry__held_t;
+
+/* What the bodies use that are traced at the moment. */
+typedef struct gantry__inside_t {
+    size_t depth; /* bodies that the tape's scope is inside of */
+    gantry__use_t *uses;
+    size_t count, capacity;
+} gantry__inside_t;
+
+/* The variables of a tape that watches named ones. */
+typedef struct gantry__watched_t {
+    gantry_variable_t **variables;
+    size_t count, capacity;
+} gantry__watched_t;
+
 struct gantry_tape_t {
     gantry_scope_t *scope;
     gantry_observer_t observer;
@@ -29,19 +48,15 @@ struct gantry_tape_t {
     gantry__pointer_map_t numbers; /* of tensors */
     /* Symbolic tensors and what bodies use, tracked or not: a gradient runs the bodies again, and
      * the scope in which a tensor was made, such as that of a function, may have ended. */
-    gantry_tensor_t **held;
-    size_t held_count, held_capacity;
+    gantry__held_t held;
     gantry__record_t *records;
     size_t record_count, record_capacity;
     gantry__read_t *reads;
     size_t read_count, read_capacity;
-    size_t depth;          /* bodies that its scope is inside of */
-    gantry__use_t *inside; /* of bodies that are traced at the moment */
-    size_t inside_count, inside_capacity;
+    gantry__inside_t inside;
     const gantry__record_t *running; /* whose rule runs; NULL: none */
     gantry__rule_memo_t rules;
-    gantry_variable_t **watched; /* of a tape that watches named variables */
-    size_t watched_count, watched_capacity;
+    gantry__watched_t watched;
 };
 
 /* Returns the status of the tape's scope; an error for a tape of NULL, and for one whose scope has

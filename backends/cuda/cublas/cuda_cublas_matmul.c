@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cublas/cuda_cublas.h"
 #include "cuda/cublas/cuda_cublas_plan.h"
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"

@@ -3,6 +3,8 @@
 #include "cuda/cublas/cuda_cublas_plan.h"
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cublas/cuda_cublas.h"
+#include "cuda/cublas/cuda_cublas_tuned.h"
 
 /* ---- describing ---- */
 
@@ -266,4 +268,69 @@ void gantry__cublas_plans_forget(gantry_backend_device_t *device) {
     gantry__cublas_plan_t *plan;
     while ((plan = gantry__cublas_table_take(&device->plans))) release(device, plan);
     while ((plan = gantry__cublas_table_take(&device->answers))) release(device, plan);
+}
+
+/* ---- what the library takes of the card: for its handle, and for kernels that it loads when they
+ * are first used ---- */
+
+static bool ask_free_memory(const gantry_backend_device_t *device, uint64_t *out_bytes) {
+    size_t free_bytes = 0, total_bytes = 0;
+    bool is_known = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes) == GANTRY__CU_SUCCESS;
+    *out_bytes = free_bytes;
+    return is_known;
+}
+
+/* device->lock must be held, and the context current. */
+static void note_free_memory(gantry_backend_device_t *device) {
+    device->library_regions = atomic_load(&device->region_bytes);
+    atomic_store(&device->is_library_new, ask_free_memory(device, &device->library_free));
+}
+
+/* Memory that others take at the same time is measured, too. */
+uint64_t gantry__cublas_took(gantry_backend_device_t *device) {
+    uint64_t now = 0;
+    if (!atomic_load_explicit(&device->is_library_new, memory_order_relaxed) ||
+        !atomic_exchange(&device->is_library_new, false) || !ask_free_memory(device, &now)) {
+        return 0;
+    }
+    uint64_t then = device->library_free + device->library_regions;
+    now += atomic_load(&device->region_bytes);
+    return now < then ? then - now : 0;
+}
+
+/* device->lock must be held, so that a second thread waits for the first one's handle. */
+static void make_handle(gantry_backend_device_t *device) {
+    const char *name = device->record->hardware_name;
+    gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
+    char reason[1024];
+    if (!gantry__cuda_has_cublas(device->instance, reason, sizeof reason)) {
+        gantry__host_log(device->host, GANTRY_LEVEL_INFO,
+                         "matrix products on \"%.120s\" take the portable kernels: %s", name,
+                         reason);
+        return;
+    }
+    gantry__cublas_tuned_read(device);
+    if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        note_free_memory(device);
+        native = device->instance->cublas.cublasLtCreate(&device->cublas);
+        gantry__cuda_leave(device);
+    }
+    if (native != GANTRY__CUBLAS_SUCCESS) {
+        device->cublas = NULL;
+        gantry__host_log(
+            device->host, GANTRY_LEVEL_WARNING,
+            "matrix products on \"%.120s\" take the portable kernels: %s does not start there: %s (%u)",
+            name, device->instance->cublas.name, gantry__cublas_status_name(native), native);
+    }
+}
+
+gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device) {
+    pthread_mutex_lock(&device->lock);
+    if (!device->has_tried_cublas) {
+        make_handle(device);
+        device->has_tried_cublas = true;
+    }
+    gantry__cublas_handle_t handle = device->cublas;
+    pthread_mutex_unlock(&device->lock);
+    return handle;
 }

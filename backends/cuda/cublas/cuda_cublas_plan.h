@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a form of product is computed: the library's descriptions of it and its choice of algorithm.
+/* A device's handle of cuBLASLt, and how a form of product is computed: the library's descriptions
+ * of it and its choice of algorithm.
  *
  * A query of the library costs tens of microseconds, more than a small product itself, so a device
  * keeps the plans that were used last, and in a table of their own the library's answers for forms
  * that a placement needed. A plan does not change after it was made.
  *
  * Owner: the device, which must forget all of them before its cuBLASLt handle ends; whoever took a
- * plan must give it back. Threads: thread-safe; device->lock guards the list and is not held while
- * the library is called. */
+ * plan must give it back. Threads: thread-safe, as a handle is;
+ * device->lock guards the list and is not held while the library is called. */
 #ifndef GANTRY_CUDA_CUBLAS_PLAN_H
 #define GANTRY_CUDA_CUBLAS_PLAN_H
 
@@ -15,6 +16,14 @@
 
 /* not one of the library's numbers: ResourceExhausted was stated */
 #define GANTRY__CUBLAS_NO_HOST_MEMORY 0xffffu
+
+/* The device's handle, made on the first call; NULL when the library is missing or refuses the
+ * card, which is logged once. The device must destroy it. */
+gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
+
+/* What the library took of the card for itself, after the first product of a device; 0 from then
+ * on. The device's context must be current. */
+uint64_t gantry__cublas_took(gantry_backend_device_t *device);
 
 /* Takes the plan of a form, which is kept or made now. The device must have a handle, and its
  * context must be current. Returns the library's number, or GANTRY__CUBLAS_NO_HOST_MEMORY, when it

@@ -6,9 +6,10 @@
 #ifndef GANTRY_CUDA_CUBLAS_TABLE_H
 #define GANTRY_CUDA_CUBLAS_TABLE_H
 
+#include <gantry/backend_abi.h>
 #include <stdbool.h>
 
-#include "cuda/cublas/cuda_cublas.h"
+#include "cuda/cublas/cuda_cublas_api.h"
 
 #define GANTRY__CUBLAS_PLANS 512 /* plans that a table keeps; also its buckets, a power of two */
 
@@ -46,6 +47,9 @@ typedef struct gantry__cublas_plan_t {
     /* only a plan without objects: the library's answer for the form */
     gantry__cublas_status_t answer;
 } gantry__cublas_plan_t;
+
+/* Classes of forms that have a tuned choice each: thin, small, middle, large. */
+#define GANTRY__CUBLAS_CLASSES 4
 
 typedef struct gantry__cublas_table_t {
     gantry__cublas_plan_t *buckets[GANTRY__CUBLAS_PLANS];

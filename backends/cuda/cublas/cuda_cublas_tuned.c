@@ -92,7 +92,7 @@ void gantry__cublas_tuned_read(gantry_backend_device_t *device) {
         if (!host->tuning(host->self, &device->record->info, what, &record)) continue;
         if (!gantry__cublas_tuned_parse(record.values,
                                         device->instance->cublas.cublasLtGetVersion(),
-                                        &device->tuned.choice[i], &reason))
+                                        &device->tuned[i], &reason))
             gantry__host_log(host, GANTRY_LEVEL_WARNING,
                              "Tuning file %.200s, line %u: %s is not used: %s", record.file,
                              record.line, what, reason);
@@ -105,5 +105,5 @@ int gantry__cublas_tuned_choice(const gantry_backend_device_t *device,
         device->instance->float32_products != GANTRY__CUBLAS_COMPUTE_32F) {
         return 0;
     }
-    return device->tuned.choice[class_of(form)];
+    return device->tuned[class_of(form)];
 }

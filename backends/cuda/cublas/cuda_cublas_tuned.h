@@ -12,11 +12,6 @@
 #include "cuda/cublas/cuda_cublas_table.h"
 
 #define GANTRY__CUBLAS_CHOICES 8 /* choices that the tuner compares */
-#define GANTRY__CUBLAS_CLASSES 4 /* thin, small, middle, large */
-
-typedef struct gantry__cublas_tuned_t {
-    uint8_t choice[GANTRY__CUBLAS_CLASSES];
-} gantry__cublas_tuned_t;
 
 /* Parses "use=2 version=120901 gflops=14250.2 first=12011.9", of which only use= is needed.
  * version_of must be the library's own version. Returns false, with what is wrong in reason; then

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/opencl_backend.h"
 #include "driver/library_open.h"
 
 /* The versioned name comes first, because the bare one belongs to development packages. */
@@ -57,8 +56,8 @@ static bool resolve(void *library, gantry__opencl_clblast_t *clblast) {
     return !missing;
 }
 
-static void opencl_clblast_load(gantry_backend_instance_t *instance) {
-    gantry__opencl_clblast_t *clblast = &instance->clblast;
+static void opencl_clblast_load(gantry__opencl_clblast_t *clblast,
+                                const gantry__opencl_symbols_t *cl) {
     const char *reason = NULL;
     void *library = NULL;
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && !library; ++i) {
@@ -71,28 +70,24 @@ static void opencl_clblast_load(gantry_backend_instance_t *instance) {
     }
     if (!library) return;
     opencl_clblast_find_name(library, clblast);
-    if (!shares_opencl(library, &instance->cl)) {
+    if (!shares_opencl(library, cl)) {
         (void)snprintf(clblast->reason, sizeof clblast->reason,
                        "%s is linked with another OpenCL library than %.100s", clblast->name,
-                       instance->cl.name);
+                       cl->name);
         return;
     }
     clblast->is_usable = resolve(library, clblast);
 }
 
-bool gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
-                                 size_t reason_bytes) {
-    gantry__opencl_clblast_t *clblast = &instance->clblast;
-    pthread_mutex_lock(&instance->lock);
+bool gantry__opencl_clblast_load(gantry__opencl_clblast_t *clblast,
+                                 const gantry__opencl_symbols_t *cl) {
     if (!clblast->is_tried) {
-        opencl_clblast_load(instance);
+        opencl_clblast_load(clblast, cl);
         clblast->is_tried = true;
     }
-    pthread_mutex_unlock(&instance->lock);
-    (void)snprintf(reason, reason_bytes, "%s", clblast->is_usable ? "" : clblast->reason);
     return clblast->is_usable;
 }
 
-void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance) {
-    if (instance->clblast.is_usable) instance->clblast.clear_cache();
+void gantry__opencl_clblast_forget(const gantry__opencl_clblast_t *clblast) {
+    if (clblast->is_usable) clblast->clear_cache();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CLBlast, the matrix products of GPUs, opened at run time when a device wants it.
  *
- * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe,
- * and the table is constant afterwards. */
+ * Owner: the instance holds the table; the library stays loaded. Threads: loading is
+ * externally synchronised, and the table is constant afterwards. */
 #ifndef GANTRY_OPENCL_CLBLAST_H
 #define GANTRY_OPENCL_CLBLAST_H
 
@@ -50,10 +50,11 @@ typedef struct gantry__opencl_clblast_t {
     int (*dgemm_batched)(GANTRY__CLBLAST_BATCHED(double));
 } gantry__opencl_clblast_t;
 
-/* Opens the library on the first call. Returns whether it can be used; if not, reason says why. */
-bool gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
-                                 size_t reason_bytes);
+/* Opens the library on the first call. Returns whether it can be used with the OpenCL library cl;
+ * if not, clblast->reason says why. */
+bool gantry__opencl_clblast_load(gantry__opencl_clblast_t *clblast,
+                                 const gantry__opencl_symbols_t *cl);
 /* Drops the programs that CLBlast keeps, which hold contexts. CLBlast can only drop all of them. */
-void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance);
+void gantry__opencl_clblast_forget(const gantry__opencl_clblast_t *clblast);
 
 #endif

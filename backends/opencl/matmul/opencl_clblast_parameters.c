@@ -11,7 +11,7 @@
 
 #include "driver/driver_letters.h"
 #include "driver/library_open.h"
-#include "opencl/opencl_backend.h"
+#include "opencl/opencl_status.h"
 #include "opencl/matmul/opencl_tuned.h"
 
 #define LINE_BYTES 512
@@ -248,7 +248,7 @@ static bool is_for(const gantry__clblast_row_t *row, const gantry_device_info_t 
 }
 
 /* Reads the tuning file's record as a row. */
-static bool find_tuned(const gantry_backend_device_t *device, int kernel, int precision,
+static bool find_tuned(const gantry__clblast_target_t *target, int kernel, int precision,
                        gantry__clblast_row_t *out_row) {
     static const char *const names[KERNELS] = {"xgemm", "gemm_routine"};
     gantry_tuning_t record;
@@ -257,26 +257,26 @@ static bool find_tuned(const gantry_backend_device_t *device, int kernel, int pr
     char reason[160];
 
     (void)snprintf(what, sizeof what, "clblast.%s.float%d", names[kernel], precision);
-    if (!gantry__opencl_tuned(device->host, &device->record->info, what, &record)) return false;
+    if (!gantry__opencl_tuned(target->host, target->info, what, &record)) return false;
     (void)snprintf(line, sizeof line, "* * float%d %s %s", precision, kernels[kernel].name,
                    record.values);
     if (gantry__clblast_row_read(line, out_row, reason, sizeof reason)) return true;
-    gantry__opencl_tuned_refuse(device->host, what, &record, reason);
+    gantry__opencl_tuned_refuse(target->host, what, &record, reason);
     return false;
 }
 
 /* Finds the first row for it in the option's file, else what was tuned, else a shipped one. */
-static bool opencl_clblast_parameters_find_row(const gantry_backend_device_t *device, int kernel,
+static bool opencl_clblast_parameters_find_row(const gantry__clblast_target_t *target, int kernel,
                                                int precision, gantry__clblast_row_t *out_row) {
-    const gantry__clblast_rows_t *rows = device->instance->clblast_rows;
-    const gantry_device_info_t *info = &device->record->info;
+    const gantry__clblast_rows_t *rows = target->rows;
+    const gantry_device_info_t *info = target->info;
     char reason[160];
     for (uint32_t i = 0; rows && i < rows->count; ++i) {
         *out_row = rows->rows[i];
         if (out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info))
             return true;
     }
-    if (find_tuned(device, kernel, precision, out_row)) return true;
+    if (find_tuned(target, kernel, precision, out_row)) return true;
     for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; ++i) {
         if (gantry__clblast_row_read(shipped[i], out_row, reason, sizeof reason) &&
             out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info)) {
@@ -295,9 +295,9 @@ static bool opencl_clblast_parameters_has_room(const gantry__clblast_row_t *row,
            (v[MDIMC] * v[NDIMC] <= info->max_work_group_size && bytes <= info->local_memory_bytes);
 }
 
-static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
+static void opencl_clblast_parameters_apply(const gantry__clblast_target_t *target,
                                             const gantry__clblast_row_t *row) {
-    const gantry_device_info_t *info = &device->record->info;
+    const gantry_device_info_t *info = target->info;
     const char *const *names;
     const char *kernel;
     size_t count = gantry__clblast_row_names(row, &kernel, &names);
@@ -305,27 +305,26 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
 
     if (!opencl_clblast_parameters_has_room(row, info)) {
         gantry__host_log(
-            device->host, GANTRY_LEVEL_WARNING,
+            target->host, GANTRY_LEVEL_WARNING,
             "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory than a group has there (%u, %llu bytes)",
             kernel, row->precision, info->hardware_name, info->max_work_group_size,
             (unsigned long long)info->local_memory_bytes);
         return;
     }
-    native = device->instance->clblast.override_parameters(
-        device->record->device, kernel, row->precision, count, (const char **)(uintptr_t)names,
-        row->values);
-    gantry__host_log(device->host, native == 0 ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING,
+    native = target->clblast->override_parameters(target->device, kernel, row->precision, count,
+                                                  (const char **)(uintptr_t)names, row->values);
+    gantry__host_log(target->host, native == 0 ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING,
                      "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel,
                      row->precision, info->hardware_name,
                      native == 0 ? "set" : "refused by CLBlast", native);
 }
 
-void gantry__clblast_rows_apply(gantry_backend_device_t *device) {
+void gantry__clblast_rows_apply(const gantry__clblast_target_t *target) {
     gantry__clblast_row_t row;
     for (int kernel = 0; kernel < KERNELS; ++kernel) {
         for (int precision = 32; precision <= 64; precision += 32) {
-            if (opencl_clblast_parameters_find_row(device, kernel, precision, &row))
-                opencl_clblast_parameters_apply(device, &row);
+            if (opencl_clblast_parameters_find_row(target, kernel, precision, &row))
+                opencl_clblast_parameters_apply(target, &row);
         }
     }
 }

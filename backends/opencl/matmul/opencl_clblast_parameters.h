@@ -20,6 +20,8 @@
 #include <gantry/backend_abi.h>
 #include <stdbool.h>
 
+#include "opencl/matmul/opencl_clblast.h"
+
 #define GANTRY__CLBLAST_MOST_PARAMETERS 16
 #define GANTRY__CLBLAST_MOST_ROWS 64 /* rows of a file */
 
@@ -49,8 +51,17 @@ size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows);
 void gantry__clblast_rows_close(const gantry_host_t *host, gantry__clblast_rows_t *rows);
 
-/* Gives CLBlast the rows that fit the device, which must have just been opened. Rows for which the
- * device has no room are left out with a warning. */
-void gantry__clblast_rows_apply(gantry_backend_device_t *device);
+/* A device that gets rows, which must have just been opened. */
+typedef struct gantry__clblast_target_t {
+    const gantry_host_t *host;
+    const gantry__clblast_rows_t *rows; /* the rows of the option's file; NULL: none */
+    const gantry__opencl_clblast_t *clblast;
+    cl_device_id device;
+    const gantry_device_info_t *info;
+} gantry__clblast_target_t;
+
+/* Gives CLBlast the rows that fit the device. Rows for which the device has no room are left out
+ * with a warning. */
+void gantry__clblast_rows_apply(const gantry__clblast_target_t *target);
 
 #endif

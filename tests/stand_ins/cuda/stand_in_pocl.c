@@ -97,7 +97,7 @@ static void find_builtins(void) {
     builtins = malloc(BYTES);
     if (builtins == NULL) return;
     length = read_builtins(STAND_IN_BUILTINS ".cl", builtins, BYTES);
-    if (length > 0) read_builtins(STAND_IN_BUILTINS "_more.cl", builtins + length, BYTES - length);
+    if (length > 0) read_builtins(STAND_IN_BUILTINS "_rare.cl", builtins + length, BYTES - length);
 }
 
 static void open_pocl(void) {

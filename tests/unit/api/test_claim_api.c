@@ -3,18 +3,14 @@
  * queries agree, and the option's folder is used. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
+
+#include "test.h"
 
 static char claims_folder[64];
 
@@ -50,8 +46,7 @@ static size_t count_claims(const program_t *program, size_t *out_waiting) {
     return count;
 }
 
-static void a_device_is_claimed_once_and_queries_agree(void **state) {
-    (void)state;
+TEST(a_device_is_claimed_once_and_queries_agree) {
     program_t a = open_program(), b = open_program();
     gantry_claim_t *first, *second;
     size_t before = 9, waiting = 9;
@@ -87,8 +82,7 @@ static void a_device_is_claimed_once_and_queries_agree(void **state) {
     gantry_runtime_release(b.runtime);
 }
 
-static void another_runtime_s_device_is_refused(void **state) {
-    (void)state;
+TEST(another_runtime_s_device_is_refused) {
     program_t a = open_program(), b = open_program();
     gantry_claim_t *claim;
     assert_int_equal(gantry_claim_create(a.runtime, NULL, &claim), GANTRY_OK);
@@ -109,9 +103,5 @@ static int remove_folder(void **state) {
 int main(void) {
     (void)snprintf(claims_folder, sizeof claims_folder, "/tmp/gantry_claims_XXXXXX");
     if (!mkdtemp(claims_folder)) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_is_claimed_once_and_queries_agree),
-        cmocka_unit_test(another_runtime_s_device_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return test_main_with(NULL, remove_folder, NULL, NULL);
 }

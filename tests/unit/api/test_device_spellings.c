@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -190,8 +191,7 @@ static void expect_meant(runtime_fixture_t *f, size_t call, const char *name, co
     if (strcmp(meant, wanted) != 0) fail_msg("%s \"%s\" is %s", calls[call].name, name, meant);
 }
 
-static void every_call_takes_every_spelling(void **state) {
-    (void)state;
+TEST(every_call_takes_every_spelling) {
     runtime_fixture_t f;
     open_three(&f);
     const gantry_physical_device_t *card;
@@ -214,9 +214,8 @@ static const char *refusal(runtime_fixture_t *f, size_t c, const char *text) {
     return gantry_last_message();
 }
 
-static void every_call_says_why_a_backend_is_not_used(void **state) {
+TEST(every_call_says_why_a_backend_is_not_used) {
     static const char *const texts[] = {"cuda:0", "CUDA", "GPU:0@cuda"};
-    (void)state;
     runtime_fixture_t f;
     open_three(&f);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
@@ -230,8 +229,7 @@ static void every_call_says_why_a_backend_is_not_used(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void every_call_says_why_it_takes_no_other(void **state) {
-    (void)state;
+TEST(every_call_says_why_it_takes_no_other) {
     runtime_fixture_t f;
     open_three(&f);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
@@ -273,8 +271,7 @@ static void expect_setting(const char *variable, const char *setting, const char
     runtime_fixture_close(&f);
 }
 
-static void every_setting_takes_every_spelling(void **state) {
-    (void)state;
+TEST(every_setting_takes_every_spelling) {
     static const struct {
         const char *variable, *setting, *value, *wanted;
     } settings[] = {{"GANTRY_MEMORY_LIMIT", "memory_limit", "9M", "9M"},
@@ -291,8 +288,7 @@ static void every_setting_takes_every_spelling(void **state) {
     }
 }
 
-static void every_setting_says_why_it_takes_no_other(void **state) {
-    (void)state;
+TEST(every_setting_says_why_it_takes_no_other) {
     static const char *const variables[] = {"GANTRY_MEMORY_LIMIT", "GANTRY_MEMORY_FRACTION",
                                             "GANTRY_MEMORY_GROWTH", "GANTRY_LOGICAL_DEVICES"};
     for (size_t v = 0; v < COUNT(variables); ++v) {
@@ -325,8 +321,7 @@ static const char *only_visible(runtime_fixture_t *f) {
     return details.alias;
 }
 
-static void visible_list_takes_every_spelling(void **state) {
-    (void)state;
+TEST(visible_list_takes_every_spelling) {
     for (size_t i = 0; i < COUNT(of_card); ++i) {
         runtime_fixture_t f;
         open_with(&f, &(gantry_runtime_options_t){.visible_devices = of_card[i]});
@@ -336,8 +331,7 @@ static void visible_list_takes_every_spelling(void **state) {
     }
 }
 
-static void visible_list_says_why_it_takes_no_other(void **state) {
-    (void)state;
+TEST(visible_list_says_why_it_takes_no_other) {
     for (size_t i = 0; i < COUNT(bad); ++i) {
         runtime_fixture_t f;
         /* these texts mean every GPU in this list */
@@ -368,8 +362,7 @@ static gantry_status_t list_logical(gantry_runtime_t *runtime, const char *type,
     return gantry_list_logical_devices(runtime, type, 0, NULL, out_count);
 }
 
-static void lists_take_a_type_in_any_case_and_refuse_a_name(void **state) {
-    (void)state;
+TEST(lists_take_a_type_in_any_case_and_refuse_a_name) {
     static const list_fn lists[] = {list_physical, list_visible, list_logical};
     static const char *const names[] = {"/GPU", "GPU:0", "/device:GPU:0", "", "GPU "};
     runtime_fixture_t f;
@@ -393,8 +386,7 @@ static void lists_take_a_type_in_any_case_and_refuse_a_name(void **state) {
 
 /* ---- cards and logical devices ---- */
 
-static void card_behind_a_number_is_the_visible_one(void **state) {
-    (void)state;
+TEST(card_behind_a_number_is_the_visible_one) {
     runtime_fixture_t f;
     const gantry_physical_device_t *card;
     size_t count;
@@ -429,20 +421,4 @@ static void card_behind_a_number_is_the_visible_one(void **state) {
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(every_call_takes_every_spelling),
-        TEST(every_call_says_why_a_backend_is_not_used),
-        TEST(every_call_says_why_it_takes_no_other),
-        TEST(every_setting_takes_every_spelling),
-        TEST(every_setting_says_why_it_takes_no_other),
-        TEST(visible_list_takes_every_spelling),
-        TEST(visible_list_says_why_it_takes_no_other),
-        TEST(lists_take_a_type_in_any_case_and_refuse_a_name),
-        TEST(card_behind_a_number_is_the_visible_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 static gantry_generator_t *make_generator(runtime_fixture_t *f, int64_t seed) {
     gantry_generator_t *generator;
@@ -27,8 +28,7 @@ static void expect_state(gantry_generator_t *generator, uint64_t low, uint64_t h
 
 /* ---- the state ---- */
 
-static void state_begins_as_tensorflows(void **state) {
-    (void)state;
+TEST(state_begins_as_tensorflows) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_generator_t *g = make_generator(&f, 1234), *negative = make_generator(&f, -5), *second;
@@ -50,8 +50,7 @@ static void state_begins_as_tensorflows(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void skip_moves_as_tensorflows(void **state) {
-    (void)state;
+TEST(skip_moves_as_tensorflows) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_generator_t *g = make_generator(&f, 1234);
@@ -66,8 +65,7 @@ static void skip_moves_as_tensorflows(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void draws_move_by_their_number_of_values(void **state) {
-    (void)state;
+TEST(draws_move_by_their_number_of_values) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -89,10 +87,9 @@ static void draws_move_by_their_number_of_values(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void split_keys_are_tensorflows(void **state) {
+TEST(split_keys_are_tensorflows) {
     static const uint64_t keys[] = {UINT64_C(6679402142117448868), UINT64_C(684265014234019051),
                                     UINT64_C(5892734326067077929)};
-    (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_generator_t *g = make_generator(&f, 1), *parts[3];
@@ -107,8 +104,7 @@ static void split_keys_are_tensorflows(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void entropy_gives_generators_that_differ(void **state) {
-    (void)state;
+TEST(entropy_gives_generators_that_differ) {
     runtime_fixture_t f;
     uint64_t states[2][3];
     runtime_fixture_open(&f, 0);
@@ -153,8 +149,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void draws_of_many_threads_are_those_of_one(void **state) {
-    (void)state;
+TEST(draws_of_many_threads_are_those_of_one) {
     static uint64_t drawn[ALL], alone[ALL];
     runtime_fixture_t f;
     pthread_t threads[THREADS];
@@ -183,8 +178,7 @@ static void draws_of_many_threads_are_those_of_one(void **state) {
 
 /* ---- refusals ---- */
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_generator_t *g, *none = make_generator(&f, 1);
@@ -208,8 +202,7 @@ static void wrong_arguments_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void wrong_states_and_strangers_fail_the_scope(void **state) {
-    (void)state;
+TEST(wrong_states_and_strangers_fail_the_scope) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -246,8 +239,7 @@ static void wrong_states_and_strangers_fail_the_scope(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void after_the_runtime_only_release_is_left(void **state) {
-    (void)state;
+TEST(after_the_runtime_only_release_is_left) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_generator_t *g = make_generator(&f, 4), *second;
@@ -262,8 +254,7 @@ static void after_the_runtime_only_release_is_left(void **state) {
     locked_heap_deinit(&f.heap);
 }
 
-static void without_memory_nothing_is_left_behind(void **state) {
-    (void)state;
+TEST(without_memory_nothing_is_left_behind) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -295,8 +286,7 @@ static void without_memory_nothing_is_left_behind(void **state) {
 
 /* ---- functions by seed that no other test calls ---- */
 
-static void key_and_counter_draw_what_the_seed_draws(void **state) {
-    (void)state;
+TEST(key_and_counter_draw_what_the_seed_draws) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -319,22 +309,4 @@ static void key_and_counter_draw_what_the_seed_draws(void **state) {
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(state_begins_as_tensorflows),
-        TEST(skip_moves_as_tensorflows),
-        TEST(draws_move_by_their_number_of_values),
-        TEST(split_keys_are_tensorflows),
-        TEST(entropy_gives_generators_that_differ),
-        TEST(draws_of_many_threads_are_those_of_one),
-        TEST(wrong_arguments_are_refused),
-        TEST(wrong_states_and_strangers_fail_the_scope),
-        TEST(after_the_runtime_only_release_is_left),
-        TEST(without_memory_nothing_is_left_behind),
-        TEST(key_and_counter_draw_what_the_seed_draws),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

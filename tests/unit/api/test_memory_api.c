@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include <stddef.h>
 
@@ -58,8 +59,7 @@ static const gantry_tensor_t *zeros(gantry_scope_t *scope, int64_t floats) {
 
 /* ---- numbers ---- */
 
-static void info_follows_what_is_allocated(void **state) {
-    (void)state;
+TEST(info_follows_what_is_allocated) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -82,8 +82,7 @@ static void info_follows_what_is_allocated(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void info_of_an_older_caller_ends_where_its_struct_ends(void **state) {
-    (void)state;
+TEST(info_of_an_older_caller_ends_where_its_struct_ends) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_memory_info_t info;
@@ -96,8 +95,7 @@ static void info_of_an_older_caller_ends_where_its_struct_ends(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void trim_returns_what_is_not_in_use(void **state) {
-    (void)state;
+TEST(trim_returns_what_is_not_in_use) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     uint64_t pool = 0;
@@ -126,8 +124,7 @@ static void trim_returns_what_is_not_in_use(void **state) {
 
 /* ---- tags ---- */
 
-static void tags_mark_what_a_scope_allocates(void **state) {
-    (void)state;
+TEST(tags_mark_what_a_scope_allocates) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     char word[] = "encoder";
@@ -166,8 +163,7 @@ static void tags_mark_what_a_scope_allocates(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void tag_of_a_bad_scope_or_without_memory_is_refused(void **state) {
-    (void)state;
+TEST(tag_of_a_bad_scope_or_without_memory_is_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_scope_set_tag(NULL, "x"), GANTRY_INVALID_ARGUMENT);
@@ -184,8 +180,7 @@ static void tag_of_a_bad_scope_or_without_memory_is_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void temporary_memory_ends_with_its_op(void **state) {
-    (void)state;
+TEST(temporary_memory_ends_with_its_op) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *host = runtime_fixture_scope(&f, "CPU:0"),
@@ -207,8 +202,7 @@ static void temporary_memory_ends_with_its_op(void **state) {
 
 /* ---- reports ---- */
 
-static void out_of_memory_leaves_a_report(void **state) {
-    (void)state;
+TEST(out_of_memory_leaves_a_report) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     size_t needed = 7;
@@ -259,8 +253,7 @@ static void out_of_memory_leaves_a_report(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void report_is_cut_to_fit(void **state) {
-    (void)state;
+TEST(report_is_cut_to_fit) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     char out[8] = "xxxxxxx", one[1] = {'x'};
@@ -276,8 +269,7 @@ static void report_is_cut_to_fit(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void bad_report_calls_are_refused(void **state) {
-    (void)state;
+TEST(bad_report_calls_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     char out[16] = "x";
@@ -320,8 +312,7 @@ static void expect_counted(runtime_fixture_t *f, const char *device, int64_t flo
     expect_ended_well(scope);
 }
 
-static void small_tensors_of_the_cpu_are_not_counted(void **state) {
-    (void)state;
+TEST(small_tensors_of_the_cpu_are_not_counted) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     expect_counted(&f, "CPU:0", 1, false);
@@ -331,20 +322,4 @@ static void small_tensors_of_the_cpu_are_not_counted(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(info_follows_what_is_allocated),
-        TEST(info_of_an_older_caller_ends_where_its_struct_ends),
-        TEST(small_tensors_of_the_cpu_are_not_counted),
-        TEST(trim_returns_what_is_not_in_use),
-        TEST(tags_mark_what_a_scope_allocates),
-        TEST(tag_of_a_bad_scope_or_without_memory_is_refused),
-        TEST(temporary_memory_ends_with_its_op),
-        TEST(out_of_memory_leaves_a_report),
-        TEST(report_is_cut_to_fit),
-        TEST(bad_report_calls_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -6,6 +6,7 @@
 #include "device/logical_device.h"
 #include "op/op_def.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 static bool takes_on_host(const gantry__kernel_entry_t *entries, size_t count, const char *name) {
     for (size_t i = 0; i < count; ++i) {
@@ -14,8 +15,7 @@ static bool takes_on_host(const gantry__kernel_entry_t *entries, size_t count, c
     return false;
 }
 
-static void inputs_that_kernels_take_on_the_host_are_told(void **state) {
-    (void)state;
+TEST(inputs_that_kernels_take_on_the_host_are_told) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
@@ -40,8 +40,7 @@ static void inputs_that_kernels_take_on_the_host_are_told(void **state) {
 }
 
 /* A host input on a card is read back first. */
-static void host_input_on_another_device_gives_the_same_result(void **state) {
-    (void)state;
+TEST(host_input_on_another_device_gives_the_same_result) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -60,12 +59,4 @@ static void host_input_on_another_device_gives_the_same_result(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(inputs_that_kernels_take_on_the_host_are_told),
-        TEST(host_input_on_another_device_gives_the_same_result),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -104,8 +105,7 @@ static void normalised(gantry_scope_t *scope) {
     EXPECT_F32(none, 1, 2, 3, 4, 5, 6);
 }
 
-static void functions_give_what_their_ops_give(void **state) {
-    (void)state;
+TEST(functions_give_what_their_ops_give) {
     static const char *const devices[] = {"CPU:0", NULL};
     for (size_t i = 0; i < COUNT(devices); ++i) {
         runtime_fixture_t f;
@@ -122,8 +122,7 @@ static void functions_give_what_their_ops_give(void **state) {
     }
 }
 
-static void dropout_keeps_about_what_it_should(void **state) {
-    (void)state;
+TEST(dropout_keeps_about_what_it_should) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -141,8 +140,7 @@ static void dropout_keeps_about_what_it_should(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void shape_does_not_wait_and_lies_on_the_host(void **state) {
-    (void)state;
+TEST(shape_does_not_wait_and_lies_on_the_host) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -156,8 +154,7 @@ static void shape_does_not_wait_and_lies_on_the_host(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void bad_id_is_told_with_the_op_that_was_called(void **state) {
-    (void)state;
+TEST(bad_id_is_told_with_the_op_that_was_called) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -173,8 +170,7 @@ static void bad_id_is_told_with_the_op_that_was_called(void **state) {
 
 /* ---- refusals ---- */
 
-static void bad_calls_are_refused(void **state) {
-    (void)state;
+TEST(bad_calls_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -222,8 +218,7 @@ static void append_subscripts(uint64_t *random, char *equation) {
 }
 
 /* Random equations: none crashes, and each refusal has a reason. */
-static void any_equation_is_answered(void **state) {
-    (void)state;
+TEST(any_equation_is_answered) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -276,8 +271,7 @@ static void run_all(gantry_scope_t *scope) {
     (void)gantry_einsum(scope, "ij,kj->ik", (const gantry_tensor_t *const[]){x, x}, 2);
 }
 
-static void failing_allocation_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST(failing_allocation_leaves_nothing_behind) {
     bool reached = true;
     int failures = 0;
     for (long n = 0; reached; ++n) {
@@ -306,16 +300,5 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(functions_give_what_their_ops_give),
-        TEST(dropout_keeps_about_what_it_should),
-        TEST(shape_does_not_wait_and_lies_on_the_host),
-        TEST(bad_id_is_told_with_the_op_that_was_called),
-        TEST(bad_calls_are_refused),
-        TEST(any_equation_is_answered),
-        TEST(failing_allocation_leaves_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

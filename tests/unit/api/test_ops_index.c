@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 static gantry_scope_t *begin(runtime_fixture_t *f) {
     runtime_fixture_open(f, 0);
@@ -61,8 +62,7 @@ static void expect(const gantry_tensor_t *tensor, gantry_dtype_t dtype, gantry_s
 
 /* ---- sorting ---- */
 
-static void sort_and_argsort_order_along_the_axis(void **state) {
-    (void)state;
+TEST(sort_and_argsort_order_along_the_axis) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x =
@@ -74,8 +74,7 @@ static void sort_and_argsort_order_along_the_axis(void **state) {
     end(&f, scope);
 }
 
-static void top_k_gives_values_and_where_they_stand(void **state) {
-    (void)state;
+TEST(top_k_gives_values_and_where_they_stand) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(5), (const float[]){2, 7, 1, 7, 3}),
@@ -86,8 +85,7 @@ static void top_k_gives_values_and_where_they_stand(void **state) {
     end(&f, scope);
 }
 
-static void in_top_k_takes_both_types_of_targets(void **state) {
-    (void)state;
+TEST(in_top_k_takes_both_types_of_targets) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(2, 3), (const float[]){1, 2, 3, 3, 2, 1});
@@ -98,8 +96,7 @@ static void in_top_k_takes_both_types_of_targets(void **state) {
     end(&f, scope);
 }
 
-static void bounds_lie_around_equal_elements(void **state) {
-    (void)state;
+TEST(bounds_lie_around_equal_elements) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *sorted =
@@ -112,8 +109,7 @@ static void bounds_lie_around_equal_elements(void **state) {
 
 /* ---- gathering and scattering ---- */
 
-static void gather_nd_and_scatter_nd_go_by_rows_of_indices(void **state) {
-    (void)state;
+TEST(gather_nd_and_scatter_nd_go_by_rows_of_indices) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(2, 2), (const float[]){1, 2, 3, 4});
@@ -129,8 +125,7 @@ static void gather_nd_and_scatter_nd_go_by_rows_of_indices(void **state) {
     end(&f, scope);
 }
 
-static void tensor_scatter_ops_take_updates_in_their_order(void **state) {
-    (void)state;
+TEST(tensor_scatter_ops_take_updates_in_their_order) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(3), (const int32_t[]){10, 20, 30});
@@ -145,8 +140,7 @@ static void tensor_scatter_ops_take_updates_in_their_order(void **state) {
     end(&f, scope);
 }
 
-static void index_outside_the_tensor_is_refused(void **state) {
-    (void)state;
+TEST(index_outside_the_tensor_is_refused) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(3), (const float[]){1, 2, 3});
@@ -162,8 +156,7 @@ static void index_outside_the_tensor_is_refused(void **state) {
 
 /* ---- segments and counts ---- */
 
-static void segment_ops_combine_the_rows_of_each_segment(void **state) {
-    (void)state;
+TEST(segment_ops_combine_the_rows_of_each_segment) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(4), (const int32_t[]){2, 4, 5, 7});
@@ -176,8 +169,7 @@ static void segment_ops_combine_the_rows_of_each_segment(void **state) {
     end(&f, scope);
 }
 
-static void segment_id_that_no_tensor_can_hold_is_refused(void **state) {
-    (void)state;
+TEST(segment_id_that_no_tensor_can_hold_is_refused) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(2, 2), (const int32_t[]){1, 2, 3, 4});
@@ -195,8 +187,7 @@ static void segment_id_that_no_tensor_can_hold_is_refused(void **state) {
     end(&f, scope);
 }
 
-static void unsorted_segment_ops_take_ids_in_any_order(void **state) {
-    (void)state;
+TEST(unsorted_segment_ops_take_ids_in_any_order) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(4), (const float[]){2, 4, 5, 7});
@@ -210,8 +201,7 @@ static void unsorted_segment_ops_take_ids_in_any_order(void **state) {
     end(&f, scope);
 }
 
-static void bincount_counts_or_adds_weights(void **state) {
-    (void)state;
+TEST(bincount_counts_or_adds_weights) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(4), (const int32_t[]){1, 9, 1, 0});
@@ -227,8 +217,7 @@ static void bincount_counts_or_adds_weights(void **state) {
 
 /* ---- results whose length depends on data ---- */
 
-static void where_and_unique_make_results_of_the_datas_length(void **state) {
-    (void)state;
+TEST(where_and_unique_make_results_of_the_datas_length) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(5), (const int32_t[]){4, 0, 4, 7, 0}),
@@ -241,8 +230,7 @@ static void where_and_unique_make_results_of_the_datas_length(void **state) {
     end(&f, scope);
 }
 
-static void failing_allocation_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST(failing_allocation_leaves_nothing_behind) {
     bool reached = true;
     for (long n = 0; reached; ++n) {
         runtime_fixture_t f;
@@ -260,23 +248,4 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
     }
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(sort_and_argsort_order_along_the_axis),
-        TEST(top_k_gives_values_and_where_they_stand),
-        TEST(in_top_k_takes_both_types_of_targets),
-        TEST(bounds_lie_around_equal_elements),
-        TEST(gather_nd_and_scatter_nd_go_by_rows_of_indices),
-        TEST(tensor_scatter_ops_take_updates_in_their_order),
-        TEST(index_outside_the_tensor_is_refused),
-        TEST(segment_ops_combine_the_rows_of_each_segment),
-        TEST(segment_id_that_no_tensor_can_hold_is_refused),
-        TEST(unsorted_segment_ops_take_ids_in_any_order),
-        TEST(bincount_counts_or_adds_weights),
-        TEST(where_and_unique_make_results_of_the_datas_length),
-        TEST(failing_allocation_leaves_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

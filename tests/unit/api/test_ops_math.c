@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu_scope.h"
+#include "test.h"
 
 #define COUNT 3
 
@@ -45,7 +46,7 @@ static void check_same(const cpu_scope_t *f, const char *op, const gantry_tensor
 }
 
 /* The rows of ops/elementwise.def declare these functions; ops with an attribute follow below. */
-static void functions_of_rows_run_the_op_of_their_name(void **state) {
+TEST(functions_of_rows_run_the_op_of_their_name) {
     const cpu_scope_t *f = *state;
 #define CHECK_UNARY(op, function)                                          \
     {                                                                      \
@@ -72,7 +73,7 @@ static void functions_of_rows_run_the_op_of_their_name(void **state) {
     CHECK_UNARY("LogSoftmax", log_softmax)
 }
 
-static void functions_with_attributes_pass_them_on(void **state) {
+TEST(functions_with_attributes_pass_them_on) {
     const cpu_scope_t *f = *state;
     const gantry_tensor_t *x = operand(f, "Gelu", 0);
     const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_ATTR_FLOAT, .f = 0.5};
@@ -89,21 +90,11 @@ static void functions_with_attributes_pass_them_on(void **state) {
 }
 
 /* TensorFlow's other names of the same ops. */
-static void aliases_are_the_same_ops(void **state) {
+TEST(aliases_are_the_same_ops) {
     const cpu_scope_t *f = *state;
     const gantry_tensor_t *inputs[] = {operand(f, "Div", 0), operand(f, "Div", 1)};
     check_same(f, "Inv", gantry_reciprocal(f->scope, inputs[0]), inputs, 1, NULL, 0);
     check_same(f, "Mod", gantry_truncate_mod(f->scope, inputs[0], inputs[1]), inputs, 2, NULL, 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(functions_of_rows_run_the_op_of_their_name,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(functions_with_attributes_pass_them_on, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(aliases_are_the_same_ops, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(cpu_scope_set_up, cpu_scope_tear_down); }

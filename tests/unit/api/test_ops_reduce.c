@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define NEAR(x, y) ((x) - (y) < 1e-5f && (y) - (x) < 1e-5f)
 
@@ -28,8 +29,7 @@ static const gantry_tensor_t *matrix(gantry_scope_t *scope) {
     return gantry_reshape(scope, F32(scope, 1, 2, 3, 4, 5, 6), GANTRY_SHAPE(2, 3));
 }
 
-static void reductions_give_what_their_ops_give(void **state) {
-    (void)state;
+TEST(reductions_give_what_their_ops_give) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -55,8 +55,7 @@ static void reductions_give_what_their_ops_give(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void scans_take_options(void **state) {
-    (void)state;
+TEST(scans_take_options) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -74,8 +73,7 @@ static void scans_take_options(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void cross_entropies_agree(void **state) {
-    (void)state;
+TEST(cross_entropies_agree) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -102,10 +100,4 @@ static void cross_entropies_agree(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {TEST(reductions_give_what_their_ops_give),
-                                       TEST(scans_take_options), TEST(cross_entropies_agree)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu_scope.h"
+#include "test.h"
 
 /* 1, 2, 3, ... */
 static const gantry_tensor_t *counted(const cpu_scope_t *f, gantry_shape_t shape) {
@@ -25,7 +26,7 @@ static void check(const cpu_scope_t *f, const gantry_tensor_t *got, gantry_shape
     assert_memory_equal(values, wanted, bytes);
 }
 
-static void conv2d_without_options_keeps_the_size(void **state) {
+TEST(conv2d_without_options_keeps_the_size) {
     const cpu_scope_t *f = *state;
     /* ones over {1..9}: each result sums the 2 x 2 cells to the right and below, cut at the
      * border */
@@ -37,7 +38,7 @@ static void conv2d_without_options_keeps_the_size(void **state) {
           GANTRY_SHAPE(1, 3, 3, 1), sums);
 }
 
-static void conv2d_with_all_options_does_as_they_say(void **state) {
+TEST(conv2d_with_all_options_does_as_they_say) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {2, 1},
                                              .dilations = {1, 2},
@@ -54,7 +55,7 @@ static void conv2d_with_all_options_does_as_they_say(void **state) {
           GANTRY_SHAPE(1, 1, 2, 2), wanted);
 }
 
-static void depthwise_conv2d_valid_has_outputs_per_channel(void **state) {
+TEST(depthwise_conv2d_valid_has_outputs_per_channel) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t valid = {.padding = GANTRY_PADDING_VALID};
     const float filter[] = {1, 10, 100, 1000}; /* [1, 1, 2, 2] */
@@ -67,7 +68,7 @@ static void depthwise_conv2d_valid_has_outputs_per_channel(void **state) {
           GANTRY_SHAPE(1, 1, 1, 4), wanted);
 }
 
-static void conv2d_transpose_makes_the_larger_image(void **state) {
+TEST(conv2d_transpose_makes_the_larger_image) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {2, 2}, .padding = GANTRY_PADDING_VALID};
     const float ones[] = {1, 1, 1, 1};
@@ -80,7 +81,7 @@ static void conv2d_transpose_makes_the_larger_image(void **state) {
           GANTRY_SHAPE(1, 2, 4, 1), wanted);
 }
 
-static void conv1d_takes_the_first_stride_and_dilation(void **state) {
+TEST(conv1d_takes_the_first_stride_and_dilation) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {
         .strides = {2}, .dilations = {3}, .padding = GANTRY_PADDING_VALID};
@@ -92,7 +93,7 @@ static void conv1d_takes_the_first_stride_and_dilation(void **state) {
           GANTRY_SHAPE(1, 2, 1), wanted);
 }
 
-static void pools_take_windows_and_strides(void **state) {
+TEST(pools_take_windows_and_strides) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {1, 2}, .padding = GANTRY_PADDING_VALID};
     const gantry_window_options_t line = {.strides = {2}, .channels_first = true};
@@ -106,7 +107,7 @@ static void pools_take_windows_and_strides(void **state) {
     check(f, gantry_avg_pool1d(f->scope, sequence, 2, &line), GANTRY_SHAPE(1, 1, 3), mean_1d);
 }
 
-static void extract_image_patches_lays_windows_side_by_side(void **state) {
+TEST(extract_image_patches_lays_windows_side_by_side) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t valid = {.padding = GANTRY_PADDING_VALID};
     const float wanted[] = {1, 2, 2, 3};
@@ -116,14 +117,14 @@ static void extract_image_patches_lays_windows_side_by_side(void **state) {
         GANTRY_SHAPE(1, 1, 2, 2), wanted);
 }
 
-static void a_window_of_no_rows_is_refused(void **state) {
+TEST(a_window_of_no_rows_is_refused) {
     const cpu_scope_t *f = *state;
     assert_null(gantry_max_pool2d(f->scope, counted(f, GANTRY_SHAPE(1, 2, 2, 1)), 0, 2, NULL));
     assert_int_equal(gantry_scope_status(f->scope), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_scope_message(f->scope), "ksize must be positive"));
 }
 
-static void a_padding_that_does_not_exist_is_refused(void **state) {
+TEST(a_padding_that_does_not_exist_is_refused) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.padding = (gantry_padding_t)7};
     const gantry_tensor_t *x = counted(f, GANTRY_SHAPE(1, 2, 2, 1));
@@ -131,7 +132,7 @@ static void a_padding_that_does_not_exist_is_refused(void **state) {
     assert_int_equal(gantry_scope_status(f->scope), GANTRY_INVALID_ARGUMENT);
 }
 
-static void a_shape_of_too_many_dimensions_is_refused(void **state) {
+TEST(a_shape_of_too_many_dimensions_is_refused) {
     const cpu_scope_t *f = *state;
     const gantry_tensor_t *x = counted(f, GANTRY_SHAPE(1, 2, 2, 1));
     assert_null(gantry_conv2d_transpose(f->scope, x, x, (gantry_shape_t){.rank = 1000}, NULL));
@@ -139,28 +140,4 @@ static void a_shape_of_too_many_dimensions_is_refused(void **state) {
         strstr(gantry_scope_message(f->scope), "a shape has rank 1000; 0 to 8 is accepted"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(conv2d_without_options_keeps_the_size, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(conv2d_with_all_options_does_as_they_say, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(depthwise_conv2d_valid_has_outputs_per_channel,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(conv2d_transpose_makes_the_larger_image, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(conv1d_takes_the_first_stride_and_dilation,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(pools_take_windows_and_strides, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(extract_image_patches_lays_windows_side_by_side,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(a_window_of_no_rows_is_refused, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(a_padding_that_does_not_exist_is_refused, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(a_shape_of_too_many_dimensions_is_refused, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(cpu_scope_set_up, cpu_scope_tear_down); }

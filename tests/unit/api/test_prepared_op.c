@@ -7,6 +7,7 @@
 
 #include "run/scope_state.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 static const gantry_tensor_t *call(gantry_scope_t *scope, const gantry_prepared_op_t *op,
                                    const gantry_tensor_t *a, const gantry_tensor_t *b) {
@@ -26,8 +27,7 @@ static gantry_prepared_op_t *prepare(const runtime_fixture_t *f, const char *nam
     return op;
 }
 
-static void prepared_op_is_called_again_and_again(void **state) {
-    (void)state;
+TEST(prepared_op_is_called_again_and_again) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -45,8 +45,7 @@ static void prepared_op_is_called_again_and_again(void **state) {
 }
 
 /* Lists and texts are copied, in any order; aliases of attributes are known. */
-static void prepared_op_keeps_its_attributes(void **state) {
-    (void)state;
+TEST(prepared_op_keeps_its_attributes) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -77,8 +76,7 @@ static void prepared_op_keeps_its_attributes(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void prepared_op_has_as_many_outputs_as_its_attribute_says(void **state) {
-    (void)state;
+TEST(prepared_op_has_as_many_outputs_as_its_attribute_says) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -101,8 +99,7 @@ static void prepared_op_has_as_many_outputs_as_its_attribute_says(void **state) 
     runtime_fixture_close(&f);
 }
 
-static void op_that_cannot_be_prepared_is_refused(void **state) {
-    (void)state;
+TEST(op_that_cannot_be_prepared_is_refused) {
     static const int64_t one[] = {1};
     static const struct {
         const char *op;
@@ -159,14 +156,12 @@ static gantry_status_t prepare_and_call(gantry_scope_t *scope) {
     return status;
 }
 
-static void prepared_op_without_host_memory_fails_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(prepared_op_without_host_memory_fails_and_leaks_nothing) {
     runtime_fixture_starve_each(0, "CPU:0", prepare_and_call);
 }
 
 /* It holds its runtime. */
-static void prepared_op_outlives_the_programs_runtime(void **state) {
-    (void)state;
+TEST(prepared_op_outlives_the_programs_runtime) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_prepared_op_t *op = prepare(&f, "Neg", NULL, 0);
@@ -190,8 +185,7 @@ static float draw(gantry_scope_t *scope, const gantry_prepared_op_t *op) {
 }
 
 /* As kernels of TensorFlow do: two nodes with the same seeds draw the same numbers. */
-static void prepared_op_draws_from_a_stream_of_its_own(void **state) {
-    (void)state;
+TEST(prepared_op_draws_from_a_stream_of_its_own) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -215,8 +209,7 @@ static void prepared_op_draws_from_a_stream_of_its_own(void **state) {
 
 /* ---- scopes on a device ---- */
 
-static void scope_on_a_device_is_a_scope_on_its_name(void **state) {
-    (void)state;
+TEST(scope_on_a_device_is_a_scope_on_its_name) {
     static const char *const names[] = {"CPU:0", "GPU:0", "GPU:1"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
@@ -238,8 +231,7 @@ static void scope_on_a_device_is_a_scope_on_its_name(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void handles_of_another_runtime_are_refused(void **state) {
-    (void)state;
+TEST(handles_of_another_runtime_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_runtime_t *second;
@@ -274,19 +266,4 @@ static void handles_of_another_runtime_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(prepared_op_is_called_again_and_again),
-        TEST(prepared_op_keeps_its_attributes),
-        TEST(prepared_op_has_as_many_outputs_as_its_attribute_says),
-        TEST(op_that_cannot_be_prepared_is_refused),
-        TEST(prepared_op_without_host_memory_fails_and_leaks_nothing),
-        TEST(prepared_op_outlives_the_programs_runtime),
-        TEST(prepared_op_draws_from_a_stream_of_its_own),
-        TEST(scope_on_a_device_is_a_scope_on_its_name),
-        TEST(handles_of_another_runtime_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -10,6 +10,7 @@
 #include "base/amount.h"
 #include "base/setting_rows.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -39,8 +40,7 @@ static void expect_setting(const gantry_setting_t *setting, gantry_setting_sourc
 
 /* ---- the list ---- */
 
-static void names_are_a_fixed_list(void **state) {
-    (void)state;
+TEST(names_are_a_fixed_list) {
     static const char *const names[] = {"memory_growth",
                                         "memory_limit",
                                         "memory_fraction",
@@ -108,8 +108,7 @@ static void names_are_a_fixed_list(void **state) {
     assert_null(gantry_setting_name(SIZE_MAX));
 }
 
-static void every_variable_of_the_list_is_documented(void **state) {
-    (void)state;
+TEST(every_variable_of_the_list_is_documented) {
     static const char *const documented[] = {
 #define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) name,
 #include "base/environment.def"
@@ -126,8 +125,7 @@ static void every_variable_of_the_list_is_documented(void **state) {
 }
 
 /* `gantry settings` lists every setting. */
-static void every_variable_is_a_setting(void **state) {
-    (void)state;
+TEST(every_variable_is_a_setting) {
     static const struct {
         const char *name, *fallback, *meaning;
     } rows[] = {
@@ -152,8 +150,7 @@ static void every_variable_is_a_setting(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void variable_without_an_option_is_told_too(void **state) {
-    (void)state;
+TEST(variable_without_an_option_is_told_too) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     static const char *const extra[] = {"GANTRY_OPENCL_MATMUL=portable", NULL};
@@ -171,8 +168,7 @@ static void variable_without_an_option_is_told_too(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void defaults_told_are_the_ones_used(void **state) {
-    (void)state;
+TEST(defaults_told_are_the_ones_used) {
     const gantry__memory_policy_t policy = GANTRY__MEMORY_POLICY_DEFAULTS;
     const struct {
         const char *name;
@@ -193,8 +189,7 @@ static void defaults_told_are_the_ones_used(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void wrong_questions_are_refused(void **state) {
-    (void)state;
+TEST(wrong_questions_are_refused) {
     runtime_fixture_t f, g;
     runtime_fixture_open(&f, 1);
     runtime_fixture_open(&g, 1);
@@ -336,8 +331,7 @@ static void expect_row(const struct row_t *row, bool environment, bool option) {
     runtime_fixture_close(&f);
 }
 
-static void each_source_wins_over_those_below_and_is_told(void **state) {
-    (void)state;
+TEST(each_source_wins_over_those_below_and_is_told) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         expect_row(&rows[i], false, false);
         expect_row(&rows[i], true, false);
@@ -346,8 +340,7 @@ static void each_source_wins_over_those_below_and_is_told(void **state) {
     }
 }
 
-static void backend_paths_of_option_and_environment_are_both_searched(void **state) {
-    (void)state;
+TEST(backend_paths_of_option_and_environment_are_both_searched) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     assert_int_equal(setenv("GANTRY_BACKEND_PATH", FAKE_FOLDER("other"), 1), 0);
@@ -368,8 +361,7 @@ static void backend_paths_of_option_and_environment_are_both_searched(void **sta
 
 /* ---- calls ---- */
 
-static void calls_win_over_all_and_name_what_lost(void **state) {
-    (void)state;
+TEST(calls_win_over_all_and_name_what_lost) {
     runtime_fixture_t f;
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "GPU:0=2M", 1), 0);
     assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", "false", 1), 0);
@@ -439,8 +431,7 @@ static void calls_win_over_all_and_name_what_lost(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void visible_devices_of_a_call_are_told_as_the_variable_would_list_them(void **state) {
-    (void)state;
+TEST(visible_devices_of_a_call_are_told_as_the_variable_would_list_them) {
     runtime_fixture_t f;
     assert_int_equal(setenv("GANTRY_VISIBLE_DEVICES", "0,1", 1), 0);
     runtime_fixture_open(&f, 3);
@@ -458,8 +449,7 @@ static void visible_devices_of_a_call_are_told_as_the_variable_would_list_them(v
     runtime_fixture_close(&f);
 }
 
-static void frozen_says_what_can_still_be_changed(void **state) {
-    (void)state;
+TEST(frozen_says_what_can_still_be_changed) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_false(ask(&f, "memory_limit", NULL).frozen);
@@ -477,8 +467,7 @@ static void frozen_says_what_can_still_be_changed(void **state) {
 
 /* ---- TensorFlow's variables ---- */
 
-static void tensorflow_s_variables_are_told_by_name(void **state) {
-    (void)state;
+TEST(tensorflow_s_variables_are_told_by_name) {
     runtime_fixture_t f;
     assert_int_equal(setenv("TF_GPU_HOST_MEM_LIMIT_IN_MB", "64", 1), 0);
     assert_int_equal(setenv("TF_ENABLE_GPU_GARBAGE_COLLECTION", "false", 1), 0);
@@ -507,8 +496,7 @@ static gantry_status_t try_create(runtime_fixture_t *f, const char *assignment,
     return gantry_runtime_create(&options, &f->runtime);
 }
 
-static void field_and_extra_text_of_one_setting_must_agree(void **state) {
-    (void)state;
+TEST(field_and_extra_text_of_one_setting_must_agree) {
     static const struct {
         const char *assignment;
         void (*set)(options_t *options);
@@ -547,8 +535,7 @@ static void field_and_extra_text_of_one_setting_must_agree(void **state) {
     }
 }
 
-static void extra_text_is_an_option_too(void **state) {
-    (void)state;
+TEST(extra_text_is_an_option_too) {
     runtime_fixture_t f;
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "2M", 1), 0);
     if (try_create(&f, "GANTRY_MEMORY_LIMIT=50%", NULL) != GANTRY_OK)
@@ -562,8 +549,7 @@ static void extra_text_is_an_option_too(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void fields_out_of_range_are_refused(void **state) {
-    (void)state;
+TEST(fields_out_of_range_are_refused) {
     runtime_fixture_t f;
     gantry_runtime_options_t good = runtime_fixture_options(&f), bad;
     double zero = 0;
@@ -591,26 +577,4 @@ static void fields_out_of_range_are_refused(void **state) {
     locked_heap_deinit(&f.heap);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(names_are_a_fixed_list),
-        TEST(every_variable_of_the_list_is_documented),
-        TEST(every_variable_is_a_setting),
-        TEST(variable_without_an_option_is_told_too),
-        TEST(defaults_told_are_the_ones_used),
-        TEST(wrong_questions_are_refused),
-        TEST(each_source_wins_over_those_below_and_is_told),
-        TEST(backend_paths_of_option_and_environment_are_both_searched),
-        TEST(calls_win_over_all_and_name_what_lost),
-        TEST(visible_devices_of_a_call_are_told_as_the_variable_would_list_them),
-        TEST(frozen_says_what_can_still_be_changed),
-        TEST(tensorflow_s_variables_are_told_by_name),
-        TEST(field_and_extra_text_of_one_setting_must_agree),
-        TEST(extra_text_is_an_option_too),
-        TEST(fields_out_of_range_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

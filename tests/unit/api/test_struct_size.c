@@ -4,14 +4,9 @@
  *
  * The library reads and writes no byte beyond the size. The rows below name every struct of the
  * headers; structs for callbacks have no struct_size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "struct_size.h"
+#include "test.h"
 
 struct world_t {
     gantry_runtime_t *runtime;
@@ -160,7 +155,7 @@ static void fill_with_size(const world_t *w, size_t row, uint32_t struct_size) {
     free(bytes);
 }
 
-static void filled_struct_is_written_up_to_its_size(void **state) {
+TEST(filled_struct_is_written_up_to_its_size) {
     const world_t *w = *state;
     for (size_t i = 0; i < FILLED_ROWS; ++i) {
         for (uint32_t size = 0; size <= filled[i].size + BEHIND; ++size) fill_with_size(w, i, size);
@@ -171,7 +166,7 @@ static void filled_struct_is_written_up_to_its_size(void **state) {
     }
 }
 
-static void filled_struct_of_this_version_is_filled(void **state) {
+TEST(filled_struct_of_this_version_is_filled) {
     const world_t *w = *state;
     unsigned char bytes[4096];
     for (size_t i = 0; i < FILLED_ROWS; ++i) {
@@ -188,7 +183,7 @@ static void filled_struct_of_this_version_is_filled(void **state) {
 
 /* ---- lists: the first struct's size holds for all ---- */
 
-static void list_is_written_in_the_callers_steps(void **state) {
+TEST(list_is_written_in_the_callers_steps) {
     const world_t *w = *state;
     unsigned char bytes[3 * sizeof(gantry_placement_record_t)];
     gantry_placement_record_t whole[2] = {{.struct_size = sizeof whole[0]}};
@@ -231,13 +226,12 @@ static gantry_status_t configure(gantry_runtime_t *runtime, uint32_t struct_size
         runtime, device, (gantry_logical_device_config_t *)(void *)bytes, 2);
 }
 
-static void list_is_read_in_the_callers_steps(void **state) {
+TEST(list_is_read_in_the_callers_steps) {
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
     const size_t whole = sizeof(gantry_logical_device_config_t),
                  old = offsetof(gantry_logical_device_config_t, has_ordinal);
     gantry_runtime_t *runtime;
-    (void)state;
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
     assert_int_equal(configure(runtime, (uint32_t)old, old), GANTRY_OK);
     assert_int_equal(configure(runtime, (uint32_t)whole, whole), GANTRY_OK);
@@ -337,9 +331,7 @@ static const read_row_t read_rows[] = {
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 
-static void options_are_read_up_to_their_size(void **state) {
-    read_with_every_size(*state, read_rows, READ_ROWS);
-}
+TEST(options_are_read_up_to_their_size) { read_with_every_size(*state, read_rows, READ_ROWS); }
 
 /* ---- the list of structs ---- */
 
@@ -355,8 +347,7 @@ static bool has_row(const char *name) {
            strcmp(name, "gantry_device_process_t") == 0;
 }
 
-static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
-    (void)state;
+TEST(every_struct_has_a_size_or_is_a_plain_value) {
     assert_true(public_struct_count > 20);
     static const char *const plain[] = {"gantry_shape_t",      "gantry_attr_value_t",
                                         "gantry_input_spec_t", "gantry_device_choice_t",
@@ -364,14 +355,4 @@ static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
     expect_rows_of_all(has_row, plain, sizeof plain / sizeof *plain);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filled_struct_is_written_up_to_its_size),
-        cmocka_unit_test(filled_struct_of_this_version_is_filled),
-        cmocka_unit_test(list_is_written_in_the_callers_steps),
-        cmocka_unit_test(list_is_read_in_the_callers_steps),
-        cmocka_unit_test(options_are_read_up_to_their_size),
-        cmocka_unit_test(every_struct_has_a_size_or_is_a_plain_value),
-    };
-    return cmocka_run_group_tests(tests, open_world, close_world);
-}
+int main(void) { return test_main_with(open_world, close_world, NULL, NULL); }

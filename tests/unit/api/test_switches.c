@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 static const struct {
     const char *name, *values;
@@ -84,8 +85,7 @@ static void expect_one_value(const char *variable, const char *const *words, cha
     }
 }
 
-static void every_variable_takes_every_spelling(void **state) {
-    (void)state;
+TEST(every_variable_takes_every_spelling) {
     size_t tried = 0;
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) {
         char off[256], on[256];
@@ -98,8 +98,7 @@ static void every_variable_takes_every_spelling(void **state) {
     assert_true(tried >= 14);
 }
 
-static void a_word_that_is_none_is_refused(void **state) {
-    (void)state;
+TEST(a_word_that_is_none_is_refused) {
     static const char *const names[] = {"GANTRY_PROFILE", "GANTRY_OPENCL_CPU",
                                         "GANTRY_OOM_FALLBACK", "GANTRY_SOFT_PLACEMENT",
                                         "GANTRY_DEVICE_PROBE"};
@@ -121,8 +120,7 @@ static void a_word_that_is_none_is_refused(void **state) {
 }
 
 /* Settings without on and off do not take them. */
-static void a_setting_that_is_no_switch_takes_none(void **state) {
-    (void)state;
+TEST(a_setting_that_is_no_switch_takes_none) {
     static const char *const names[] = {"GANTRY_PLACEMENT", "GANTRY_DEVICE_POLICY",
                                         "GANTRY_LOG_LEVEL"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
@@ -136,14 +134,4 @@ static void a_setting_that_is_no_switch_takes_none(void **state) {
     }
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(every_variable_takes_every_spelling),
-        TEST(a_word_that_is_none_is_refused),
-        TEST(a_setting_that_is_no_switch_takes_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

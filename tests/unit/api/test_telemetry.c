@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -27,9 +28,8 @@ static gantry_device_telemetry_t ask(const runtime_fixture_t *f, const char *typ
     return t;
 }
 
-static void a_cpu_has_the_machines_memory_and_load(void **state) {
+TEST(a_cpu_has_the_machines_memory_and_load) {
     runtime_fixture_t f;
-    (void)state;
     runtime_fixture_open(&f, 1);
     const gantry_device_telemetry_t t = ask(&f, "CPU");
     const uint32_t wanted = GANTRY_TELEMETRY_MEMORY | GANTRY_TELEMETRY_LOAD;
@@ -42,11 +42,10 @@ static void a_cpu_has_the_machines_memory_and_load(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void a_backend_without_the_slots_has_a_reason(void **state) {
+TEST(a_backend_without_the_slots_has_a_reason) {
     runtime_fixture_t f;
     gantry_device_process_t process = {.struct_size = sizeof process};
     size_t count = 7;
-    (void)state;
     runtime_fixture_open(&f, 1);
     const gantry_device_telemetry_t t = ask(&f, "GPU");
     assert_int_equal(t.known & ~(uint32_t)GANTRY_TELEMETRY_MEMORY, 0);
@@ -108,10 +107,9 @@ static void give_slots(runtime_fixture_t *f, gantry_backend_t *table) {
     }
 }
 
-static void a_backends_figures_are_the_devices(void **state) {
+TEST(a_backends_figures_are_the_devices) {
     runtime_fixture_t f;
     gantry_backend_t table;
-    (void)state;
     runtime_fixture_open(&f, 1);
     give_slots(&f, &table);
     ops.read = warm;
@@ -132,12 +130,11 @@ static void a_backends_figures_are_the_devices(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void processes_are_listed_in_the_callers_steps(void **state) {
+TEST(processes_are_listed_in_the_callers_steps) {
     runtime_fixture_t f;
     gantry_backend_t table;
     gantry_device_process_t list[2] = {{.struct_size = sizeof list[0]}};
     size_t count = 0;
-    (void)state;
     runtime_fixture_open(&f, 1);
     give_slots(&f, &table);
     ops.processes = two_processes;
@@ -202,10 +199,9 @@ static const gantry_tensor_t *take_memory(gantry_scope_t *scope) {
     return zeros;
 }
 
-static void status_file_shows_pools_and_goes_with_the_runtime(void **state) {
+TEST(status_file_shows_pools_and_goes_with_the_runtime) {
     runtime_fixture_t f;
     char text[2048], wanted[64];
-    (void)state;
     strcpy(folder, "/tmp/gantry_status_XXXXXX");
     assert_non_null(mkdtemp(folder));
     open_with(&f, folder);
@@ -229,10 +225,9 @@ static void status_file_shows_pools_and_goes_with_the_runtime(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void status_file_is_off_unless_asked_for(void **state) {
+TEST(status_file_is_off_unless_asked_for) {
     static const char *const values[] = {"", "0"};
     runtime_fixture_t f;
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; ++i) {
         open_with(&f, values[i]);
         assert_null(f.runtime->devices.status_file);
@@ -240,10 +235,9 @@ static void status_file_is_off_unless_asked_for(void **state) {
     }
 }
 
-static void status_value_that_is_no_folder_is_refused(void **state) {
+TEST(status_value_that_is_no_folder_is_refused) {
     runtime_fixture_t f;
     const char *const extra[] = {"GANTRY_STATUS=here", NULL};
-    (void)state;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.extra = extra;
     assert_int_equal(gantry_runtime_create(&options, &f.runtime), GANTRY_INVALID_ARGUMENT);
@@ -253,9 +247,8 @@ static void status_value_that_is_no_folder_is_refused(void **state) {
     assert_int_equal(f.heap.inner.live_blocks, 0);
 }
 
-static void status_folder_that_cannot_be_made_is_logged(void **state) {
+TEST(status_folder_that_cannot_be_made_is_logged) {
     runtime_fixture_t f;
-    (void)state;
     open_with(&f, "/proc/gantry_status");
     assert_null(f.runtime->devices.status_file);
     assert_int_equal(log_lines_with(&f.log, "no status file is written", "/proc/gantry_status"), 1);
@@ -266,9 +259,8 @@ static void status_folder_that_cannot_be_made_is_logged(void **state) {
 }
 
 /* A folder that is removed while the program runs: ops go on, and no message changes. */
-static void status_folder_that_vanishes_does_no_harm(void **state) {
+TEST(status_folder_that_vanishes_does_no_harm) {
     runtime_fixture_t f;
-    (void)state;
     strcpy(folder, "/tmp/gantry_status_XXXXXX");
     assert_non_null(mkdtemp(folder));
     open_with(&f, folder);
@@ -280,20 +272,4 @@ static void status_folder_that_vanishes_does_no_harm(void **state) {
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_cpu_has_the_machines_memory_and_load),
-        TEST(a_backend_without_the_slots_has_a_reason),
-        TEST(a_backends_figures_are_the_devices),
-        TEST(processes_are_listed_in_the_callers_steps),
-        TEST(status_file_shows_pools_and_goes_with_the_runtime),
-        TEST(status_file_is_off_unless_asked_for),
-        TEST(status_value_that_is_no_folder_is_refused),
-        TEST(status_folder_that_cannot_be_made_is_logged),
-        TEST(status_folder_that_vanishes_does_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

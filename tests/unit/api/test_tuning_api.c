@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include <unistd.h>
 
@@ -58,11 +59,10 @@ static void expect_records(const runtime_fixture_t *f, const char *wanted) {
     assert_string_equal(texts, wanted);
 }
 
-static void records_are_put_listed_and_removed(void **state) {
+TEST(records_are_put_listed_and_removed) {
     runtime_fixture_t f;
     const char *file;
     size_t removed;
-    (void)state;
     open_with_file(&f);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU"), *gpu = device_of(&f, "GPU");
     assert_int_equal(gantry_get_tuning_file(f.runtime, &file), GANTRY_OK);
@@ -83,11 +83,10 @@ static void records_are_put_listed_and_removed(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void name_says_what_decides_speed(void **state) {
+TEST(name_says_what_decides_speed) {
     runtime_fixture_t f;
     char name[256], small[4];
     size_t needed = 0;
-    (void)state;
     open_with_file(&f);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU");
     assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, name, sizeof name, &needed), GANTRY_OK);
@@ -106,10 +105,9 @@ static void name_says_what_decides_speed(void **state) {
     assert_string_equal(name, "a card ;  ; 3 units; 0 lanes");
 }
 
-static void wrong_arguments_are_refused(void **state) {
+TEST(wrong_arguments_are_refused) {
     runtime_fixture_t f;
     char name[256];
-    (void)state;
     open_with_file(&f);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU");
     assert_int_equal(gantry_get_tuning_file(f.runtime, NULL), GANTRY_INVALID_ARGUMENT);
@@ -126,10 +124,9 @@ static void wrong_arguments_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void without_a_file_calls_say_why(void **state) {
+TEST(without_a_file_calls_say_why) {
     runtime_fixture_t f;
     const char *file = "something";
-    (void)state;
     runtime_fixture_open(&f, 0);
     assert_int_equal(gantry_get_tuning_file(f.runtime, &file), GANTRY_FAILED_PRECONDITION);
     assert_null(file);
@@ -140,9 +137,8 @@ static void without_a_file_calls_say_why(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void host_service_finds_the_devices_record(void **state) {
+TEST(host_service_finds_the_devices_record) {
     runtime_fixture_t f;
-    (void)state;
     open_with_file(&f);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU");
     const gantry_host_t *host = &f.runtime->backends.host;
@@ -163,13 +159,4 @@ static void host_service_finds_the_devices_record(void **state) {
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_file, remove_file)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(records_are_put_listed_and_removed),    TEST(name_says_what_decides_speed),
-        TEST(wrong_arguments_are_refused),           TEST(without_a_file_calls_say_why),
-        TEST(host_service_finds_the_devices_record),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(make_file, remove_file); }

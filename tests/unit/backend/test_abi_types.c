@@ -3,21 +3,16 @@
  * device program.
  *
  * The build makes that text from the header. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry/gantry.h>
 
 #include <gantry/backend_abi.h>
 
 #include "kernels/common/packed_text.h"
+#include "test.h"
 
 extern const unsigned char gantry__text_constants[];
 
@@ -83,8 +78,7 @@ static const struct {
             ROW(GANTRY_FAULT_LABEL_OUT_OF_RANGE)};
 #define ROWS (sizeof rows / sizeof rows[0])
 
-static void device_programs_have_every_constant(void **state) {
-    (void)state;
+TEST(device_programs_have_every_constant) {
     for (size_t i = 0; i < ROWS; ++i) {
         char line[128];
         (void)snprintf(line, sizeof line, "#define %s %d\n", rows[i].name, rows[i].number);
@@ -94,8 +88,7 @@ static void device_programs_have_every_constant(void **state) {
 }
 
 /* Every `GANTRY_NAME = number` of the header is in the table above, and so in the programs. */
-static void table_has_every_constant_of_the_header(void **state) {
-    (void)state;
+TEST(table_has_every_constant_of_the_header) {
     char line[512], name[64];
     FILE *file = fopen(GANTRY_TEST_SOURCE_DIR "/include/gantry/abi_types.h", "r");
     assert_non_null(file);
@@ -119,11 +112,7 @@ static void table_has_every_constant_of_the_header(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device_programs_have_every_constant),
-        cmocka_unit_test(table_has_every_constant_of_the_header),
-    };
     if (gantry__k_text_length(gantry__text_constants) >= sizeof constants) return 1;
     gantry__k_text_unpack(gantry__text_constants, constants);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "fake_module.h"
+#include "test.h"
 
+#include "backend/backend_check.h"
 #include "backend/backend_set.h"
 #include "backend/builtin.h"
 #include "locked_heap.h"
@@ -138,8 +140,7 @@ static int tear_down(void **state) {
 
 /* ---- search path of modules ---- */
 
-static void folder_with_module_is_usable(void **state) {
-    (void)state;
+TEST(folder_with_module_is_usable) {
     fixture_t f;
     fake->set_device_count(3);
     open_set(&f, FAKE_FOLDER("fake"), NULL);
@@ -154,8 +155,7 @@ static void folder_with_module_is_usable(void **state) {
     assert_int_equal(fake->calls("close"), 1);
 }
 
-static void builtin_cpu_comes_first(void **state) {
-    (void)state;
+TEST(builtin_cpu_comes_first) {
     fixture_t f;
     open_set(&f, FAKE_FOLDER("fake"), NULL);
     assert_string_equal(f.set.items[0].name, "cpu");
@@ -165,16 +165,14 @@ static void builtin_cpu_comes_first(void **state) {
     close_set(&f);
 }
 
-static void library_without_module_folder_has_its_builtins_only(void **state) {
-    (void)state;
+TEST(library_without_module_folder_has_its_builtins_only) {
     fixture_t f;
     open_set(&f, NULL, NULL);
     assert_int_equal(found(&f), gantry__builtin_backend_count);
     close_set(&f);
 }
 
-static void file_named_directly_is_usable(void **state) {
-    (void)state;
+TEST(file_named_directly_is_usable) {
     fixture_t f;
     open_set(&f, FAKE_FILE("other", "other"), NULL);
     expect_state(only_module(&f), GANTRY_BACKEND_USABLE, "");
@@ -182,8 +180,7 @@ static void file_named_directly_is_usable(void **state) {
     close_set(&f);
 }
 
-static void environment_path_is_searched(void **state) {
-    (void)state;
+TEST(environment_path_is_searched) {
     fixture_t f;
     assert_int_equal(setenv("GANTRY_BACKEND_PATH",
                             ":" FAKE_FOLDER("fake") "::" FAKE_FILE("other", "other") ":", 1),
@@ -196,8 +193,7 @@ static void environment_path_is_searched(void **state) {
     close_set(&f);
 }
 
-static void second_module_of_a_name_is_refused(void **state) {
-    (void)state;
+TEST(second_module_of_a_name_is_refused) {
     fixture_t f;
     assert_int_equal(setenv("GANTRY_BACKEND_PATH", FAKE_FOLDER("fake"), 1), 0);
     open_set(&f, FAKE_FOLDER("duplicate"), NULL); /* the option's path is searched first */
@@ -212,8 +208,7 @@ static void second_module_of_a_name_is_refused(void **state) {
 }
 
 /* By a setting and an option, say, or because the setting names the library's own folder. */
-static void folder_that_is_named_twice_has_its_modules_once(void **state) {
-    (void)state;
+TEST(folder_that_is_named_twice_has_its_modules_once) {
     fixture_t f;
     assert_int_equal(
         setenv("GANTRY_BACKEND_PATH", FAKE_FOLDER("fake") ":" FAKE_FILE("fake", "fake"), 1), 0);
@@ -226,8 +221,7 @@ static void folder_that_is_named_twice_has_its_modules_once(void **state) {
     close_set(&f);
 }
 
-static void unavailable_backend_keeps_its_name(void **state) {
-    (void)state;
+TEST(unavailable_backend_keeps_its_name) {
     fixture_t f;
     fake->set_open_result(GANTRY_UNAVAILABLE, "no driver was found");
     open_set(&f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("duplicate"), NULL);
@@ -238,8 +232,7 @@ static void unavailable_backend_keeps_its_name(void **state) {
     close_set(&f);
 }
 
-static void folder_with_other_files_has_no_modules(void **state) {
-    (void)state;
+TEST(folder_with_other_files_has_no_modules) {
     fixture_t f;
     write_file("libother.so", "x", 1);
     write_file("libgantry_backend_.txt", "x", 1);
@@ -248,8 +241,7 @@ static void folder_with_other_files_has_no_modules(void **state) {
     close_set(&f);
 }
 
-static void link_to_module_is_the_same_module(void **state) {
-    (void)state;
+TEST(link_to_module_is_the_same_module) {
     fixture_t f;
     assert_int_equal(symlink(FAKE_FILE("fake", "fake"), in_root("libgantry_backend_link.so")), 0);
     open_set(&f, root, NULL);
@@ -260,13 +252,11 @@ static void link_to_module_is_the_same_module(void **state) {
 
 /* ---- refusals ---- */
 
-static void missing_file_is_refused_by_name(void **state) {
-    (void)state;
+TEST(missing_file_is_refused_by_name) {
     expect_refused("/nonexistent/libgantry_backend_none.so", "cannot be opened");
 }
 
-static void damaged_file_is_refused(void **state) {
-    (void)state;
+TEST(damaged_file_is_refused) {
     write_file("libgantry_backend_bad.so", "", 0);
     expect_refused(root, "cannot be opened");
     write_file(
@@ -277,8 +267,7 @@ static void damaged_file_is_refused(void **state) {
 
 /* The loader may need nothing of the lost part (symbols for a debugger); the process survives every
  * cut. */
-static void cut_module_is_refused(void **state) {
-    (void)state;
+TEST(cut_module_is_refused) {
     int refused = 0;
     for (int part = 1; part < 10; ++part) {
         char name[PATH_MAX];
@@ -297,8 +286,7 @@ static void cut_module_is_refused(void **state) {
 }
 
 /* The loader would wait for a writer. */
-static void module_that_is_a_pipe_is_refused(void **state) {
-    (void)state;
+TEST(module_that_is_a_pipe_is_refused) {
     char name[PATH_MAX];
     assert_int_equal(mkfifo(strcpy(name, in_root("libgantry_backend_bad.so")), 0600), 0);
     (void)alarm(60); /* SIGALRM ends the test */
@@ -306,35 +294,30 @@ static void module_that_is_a_pipe_is_refused(void **state) {
     (void)alarm(0);
 }
 
-static void module_without_symbol_is_refused(void **state) {
-    (void)state;
+TEST(module_without_symbol_is_refused) {
     expect_refused(FAKE_FOLDER("empty"), "does not export gantry_backend_query");
 }
 
-static void module_of_newer_abi_is_refused(void **state) {
-    (void)state;
+TEST(module_of_newer_abi_is_refused) {
     expect_refused(FAKE_FOLDER("newer"),
                    "refuses ABI version 1 of this library (FailedPrecondition)");
     expect_refused(FAKE_FOLDER("rude"),
                    "backend fake has ABI version 99; this library accepts 1 to 1");
 }
 
-static void module_without_required_slot_is_refused(void **state) {
-    (void)state;
+TEST(module_without_required_slot_is_refused) {
     expect_refused(FAKE_FOLDER("incomplete"),
                    "backend fake: required slot table->transfer->copy is missing");
 }
 
-static void module_that_claims_another_version_is_refused(void **state) {
-    (void)state;
+TEST(module_that_claims_another_version_is_refused) {
     fake->set_abi_version(2);
     expect_refused(FAKE_FOLDER("fake"), "refuses ABI version 1");
     fake->set_abi_version(0);
     expect_refused(FAKE_FOLDER("fake"), "has ABI version 0");
 }
 
-static void failing_open_is_refused_with_its_text(void **state) {
-    (void)state;
+TEST(failing_open_is_refused_with_its_text) {
     fixture_t f;
     fake->set_open_result(GANTRY_INTERNAL, "the driver is broken");
     open_set(&f, FAKE_FOLDER("fake"), NULL);
@@ -349,8 +332,7 @@ static void failing_open_is_refused_with_its_text(void **state) {
 
 /* ---- the list of wanted backends ---- */
 
-static void backend_not_in_the_list_is_left_out(void **state) {
-    (void)state;
+TEST(backend_not_in_the_list_is_left_out) {
     fixture_t f;
     open_set(&f, FAKE_FOLDER("fake"), "other, more");
     expect_state(only_module(&f), GANTRY_BACKEND_REFUSED,
@@ -360,8 +342,7 @@ static void backend_not_in_the_list_is_left_out(void **state) {
     assert_int_equal(fake->calls("open"), 0);
 }
 
-static void list_of_the_environment_yields_to_the_option(void **state) {
-    (void)state;
+TEST(list_of_the_environment_yields_to_the_option) {
     fixture_t f;
     assert_int_equal(setenv("GANTRY_BACKENDS", "fak,fakes", 1), 0);
     open_set(&f, FAKE_FOLDER("fake"), NULL);
@@ -377,8 +358,7 @@ static void list_of_the_environment_yields_to_the_option(void **state) {
 
 /* ---- the table ---- */
 
-static void table_of_previous_layout_is_usable(void **state) {
-    (void)state;
+TEST(table_of_previous_layout_is_usable) {
     fixture_t f;
     const gantry_fake_control_t *previous = fake_module_control(FAKE_FILE("previous", "fake"));
     previous->reset();
@@ -401,8 +381,7 @@ static const gantry_backend_t *fake_table(void) {
     return table;
 }
 
-static void table_with_unacceptable_name_is_refused(void **state) {
-    (void)state;
+TEST(table_with_unacceptable_name_is_refused) {
     static const char *const names[] = {
         NULL, "", "Fake", "1fake", "_fake", "fa-ke", "fa ke", "a234567890123456789012345678901x"};
     gantry_backend_t table = *fake_table();
@@ -442,8 +421,7 @@ static void check_slots(const gantry_backend_t *table, void *part, size_t part_b
     }
 }
 
-static void every_required_slot_is_checked(void **state) {
-    (void)state;
+TEST(every_required_slot_is_checked) {
     gantry_backend_t table = *fake_table();
     gantry_memory_ops_t memory = *table.memory;
     gantry_stream_ops_t stream = *table.stream;
@@ -487,8 +465,7 @@ static void every_required_slot_is_checked(void **state) {
 
 /* ---- the host that backends see ---- */
 
-static void host_looks_options_up(void **state) {
-    (void)state;
+TEST(host_looks_options_up) {
     fixture_t f;
     assert_int_equal(setenv("GANTRY_TEST_OPTION", "environment", 1), 0);
     open_set(&f, NULL, NULL);
@@ -506,8 +483,7 @@ static void host_looks_options_up(void **state) {
     (void)unsetenv("GANTRY_TEST_OPTION");
 }
 
-static void host_keeps_errors_and_log_lines(void **state) {
-    (void)state;
+TEST(host_keeps_errors_and_log_lines) {
     fixture_t f;
     open_set(&f, NULL, NULL);
     const gantry_host_t *host = &f.set.host;
@@ -530,8 +506,7 @@ static void host_keeps_errors_and_log_lines(void **state) {
 
 /* ---- lifetime ---- */
 
-static void two_sets_have_their_own_instances(void **state) {
-    (void)state;
+TEST(two_sets_have_their_own_instances) {
     fixture_t a, b;
     open_set(&a, FAKE_FOLDER("fake"), NULL);
     fake->set_device_count(2);
@@ -553,8 +528,7 @@ static const gantry__backend_t *find(const fixture_t *f, const char *name) {
     return NULL;
 }
 
-static void known_backend_that_is_nowhere_is_stated_with_its_reason(void **state) {
-    (void)state;
+TEST(known_backend_that_is_nowhere_is_stated_with_its_reason) {
     fixture_t f;
     open_set(&f, FAKE_FOLDER("fake"), NULL);
     size_t absent = 0;
@@ -578,8 +552,7 @@ static bool is_stated_absent(const fixture_t *f, const char *name) {
     return false;
 }
 
-static void backend_of_which_a_module_is_found_is_not_stated_absent(void **state) {
-    (void)state;
+TEST(backend_of_which_a_module_is_found_is_not_stated_absent) {
     fixture_t f;
     open_set(&f, FAKE_FOLDER("cuda"), NULL);
     assert_false(is_stated_absent(&f, "cuda"));
@@ -590,8 +563,7 @@ static void backend_of_which_a_module_is_found_is_not_stated_absent(void **state
     close_set(&f);
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     long at = 0;
     for (; status != GANTRY_OK; ++at) {
@@ -615,41 +587,7 @@ static void memory_running_out_leaks_nothing(void **state) {
     assert_true(at > 10);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(folder_with_module_is_usable),
-        TEST(builtin_cpu_comes_first),
-        TEST(library_without_module_folder_has_its_builtins_only),
-        TEST(file_named_directly_is_usable),
-        TEST(environment_path_is_searched),
-        TEST(second_module_of_a_name_is_refused),
-        TEST(folder_that_is_named_twice_has_its_modules_once),
-        TEST(unavailable_backend_keeps_its_name),
-        TEST(folder_with_other_files_has_no_modules),
-        TEST(link_to_module_is_the_same_module),
-        TEST(missing_file_is_refused_by_name),
-        TEST(damaged_file_is_refused),
-        TEST(cut_module_is_refused),
-        TEST(module_that_is_a_pipe_is_refused),
-        TEST(module_without_symbol_is_refused),
-        TEST(module_of_newer_abi_is_refused),
-        TEST(module_without_required_slot_is_refused),
-        TEST(module_that_claims_another_version_is_refused),
-        TEST(failing_open_is_refused_with_its_text),
-        TEST(backend_not_in_the_list_is_left_out),
-        TEST(list_of_the_environment_yields_to_the_option),
-        TEST(table_of_previous_layout_is_usable),
-        TEST(table_with_unacceptable_name_is_refused),
-        TEST(every_required_slot_is_checked),
-        TEST(host_looks_options_up),
-        TEST(host_keeps_errors_and_log_lines),
-        TEST(two_sets_have_their_own_instances),
-        TEST(known_backend_that_is_nowhere_is_stated_with_its_reason),
-        TEST(backend_of_which_a_module_is_found_is_not_stated_absent),
-        TEST(memory_running_out_leaks_nothing),
-    };
     fake = fake_module_control(FAKE_FILE("fake", "fake"));
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(set_up, tear_down);
 }

@@ -5,19 +5,13 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/amount.h"
+#include "test.h"
 
-static void numbers_are_bounded(void **state) {
-    (void)state;
+TEST(numbers_are_bounded) {
     static const struct {
         const char *text;
         uint64_t most;
@@ -43,8 +37,7 @@ static void numbers_are_bounded(void **state) {
     }
 }
 
-static void signed_numbers_keep_their_range(void **state) {
-    (void)state;
+TEST(signed_numbers_keep_their_range) {
     static const struct {
         const char *text;
         bool good;
@@ -66,8 +59,7 @@ static void signed_numbers_keep_their_range(void **state) {
     }
 }
 
-static void fractions_are_over_zero_up_to_one(void **state) {
-    (void)state;
+TEST(fractions_are_over_zero_up_to_one) {
     static const struct {
         const char *text;
         double value; /* 0: refused */
@@ -109,8 +101,7 @@ static void fractions_are_over_zero_up_to_one(void **state) {
     }
 }
 
-static void texts_need_no_terminator(void **state) {
-    (void)state;
+TEST(texts_need_no_terminator) {
     uint64_t bytes = 0;
     double fraction = 0;
     bool yes = false;
@@ -123,8 +114,7 @@ static void texts_need_no_terminator(void **state) {
     assert_false(gantry__parse_bool("of", 2, &yes));
 }
 
-static void bytes_are_printed_with_the_largest_unit_that_divides(void **state) {
-    (void)state;
+TEST(bytes_are_printed_with_the_largest_unit_that_divides) {
     static const struct {
         uint64_t bytes;
         const char *text;
@@ -147,8 +137,7 @@ static void bytes_are_printed_with_the_largest_unit_that_divides(void **state) {
     }
 }
 
-static void decimals_read_back_as_printed(void **state) {
-    (void)state;
+TEST(decimals_read_back_as_printed) {
     volatile long double next = 1;
     next += LDBL_EPSILON;
     if (!(next > 1)) {
@@ -178,14 +167,4 @@ static void decimals_read_back_as_printed(void **state) {
     assert_string_equal(text, "50");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_bounded),
-        cmocka_unit_test(signed_numbers_keep_their_range),
-        cmocka_unit_test(fractions_are_over_zero_up_to_one),
-        cmocka_unit_test(texts_need_no_terminator),
-        cmocka_unit_test(bytes_are_printed_with_the_largest_unit_that_divides),
-        cmocka_unit_test(decimals_read_back_as_printed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

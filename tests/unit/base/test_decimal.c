@@ -2,17 +2,12 @@
 /* Promise: Floating-point numbers are read exactly and written in the fewest digits, against known
  * values, their neighbours and the C library. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/decimal.h"
+#include "test.h"
 
 static gantry__real_t real_of(double value) { return gantry__real_read(GANTRY_FLOAT64, &value); }
 
@@ -45,8 +40,7 @@ static const char *fraction(double value, int max_fraction) {
     return show(&decimal);
 }
 
-static void reading_takes_every_type_apart(void **state) {
-    (void)state;
+TEST(reading_takes_every_type_apart) {
     const uint16_t half_values[] = {0x3c00, 0xc000, 0x0001, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x8000};
     const double half_expected[] = {1, 2, 5.9604644775390625e-8, 65504, INFINITY, INFINITY, NAN, 0};
     for (size_t i = 0; i < sizeof half_values / sizeof half_values[0]; ++i) {
@@ -69,8 +63,7 @@ static void reading_takes_every_type_apart(void **state) {
     assert_true(value.kind == GANTRY__REAL_FINITE && value.mantissa == 0);
 }
 
-static void shortest_of_known_values_is_known(void **state) {
-    (void)state;
+TEST(shortest_of_known_values_is_known) {
     assert_string_equal(shortest(0), "0e0");
     assert_string_equal(shortest(1), "1e0");
     assert_string_equal(shortest(0.1), "1e-1");
@@ -86,8 +79,7 @@ static void shortest_of_known_values_is_known(void **state) {
     assert_string_equal(shortest(9.5367431640625e-07), "95367431640625e-7");
 }
 
-static void float32_uses_its_own_neighbours(void **state) {
-    (void)state;
+TEST(float32_uses_its_own_neighbours) {
     const float values[] = {0.1f, 16777216.0f, 3.4028235e38f, 1e-45f, 1.17549435e-38f, 33554432.0f};
     const char *const expected[] = {"1e-1",  "16777216e7",   "34028235e38",
                                     "1e-45", "11754944e-38", "33554432e7"};
@@ -99,8 +91,7 @@ static void float32_uses_its_own_neighbours(void **state) {
     }
 }
 
-static void bounds_round_correctly(void **state) {
-    (void)state;
+TEST(bounds_round_correctly) {
     assert_string_equal(significant(0.30000000000000004, 5, 0), "30000e-1");
     assert_string_equal(significant(2.5, 1, 0), "2e0");
     assert_string_equal(significant(3.5, 1, 0), "4e0");
@@ -121,8 +112,7 @@ static void bounds_round_correctly(void **state) {
     assert_string_equal(fraction(123456.789, 2), "12345679e5");
 }
 
-static void shortest_reads_back_and_no_shorter_does(void **state) {
-    (void)state;
+TEST(shortest_reads_back_and_no_shorter_does) {
     uint64_t seed = 7;
     for (int i = 0; i < 20000; ++i) {
         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -144,8 +134,7 @@ static void shortest_reads_back_and_no_shorter_does(void **state) {
     }
 }
 
-static void bounded_agrees_with_the_c_library(void **state) {
-    (void)state;
+TEST(bounded_agrees_with_the_c_library) {
     uint64_t seed = 11;
     for (int i = 0; i < 20000; ++i) {
         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -168,14 +157,4 @@ static void bounded_agrees_with_the_c_library(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_takes_every_type_apart),
-        cmocka_unit_test(shortest_of_known_values_is_known),
-        cmocka_unit_test(float32_uses_its_own_neighbours),
-        cmocka_unit_test(bounds_round_correctly),
-        cmocka_unit_test(shortest_reads_back_and_no_shorter_does),
-        cmocka_unit_test(bounded_agrees_with_the_c_library),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -5,16 +5,12 @@
 
 #include <ctype.h>
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 static const struct {
     const char *name, *values, *default_value, *meaning;
@@ -37,8 +33,7 @@ static char *read_file(const char *path) {
     return text;
 }
 
-static void page_has_exactly_the_tables_rows(void **state) {
-    (void)state;
+TEST(page_has_exactly_the_tables_rows) {
     char *text = read_file(GANTRY_TEST_SOURCE_DIR "/docs/environment.md");
     size_t found = 0;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
@@ -82,10 +77,10 @@ static void check_source(const char *path) {
     }
 }
 
-static void sources_read_nothing_that_the_table_lacks(void **state) {
-    (void)state;
-    static const char *const patterns[] = {"/src/*/*.c", "/backends/*/*.c", "/examples/*.c",
-                                           "/tools/*/*.c"};
+TEST(sources_read_nothing_that_the_table_lacks) {
+    static const char *const patterns[] = {"/src/*/*.c",        "/src/*/*/*.c",  "/backends/*/*.c",
+                                           "/backends/*/*/*.c", "/examples/*.c", "/tools/*/*.c",
+                                           "/tools/*/*/*.c"};
     size_t files = 0;
     for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; ++p) {
         char pattern[1024];
@@ -98,10 +93,4 @@ static void sources_read_nothing_that_the_table_lacks(void **state) {
     assert_true(files > 50);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(page_has_exactly_the_tables_rows),
-        cmocka_unit_test(sources_read_nothing_that_the_table_lacks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -5,11 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +15,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/failure.h"
 #include "base/files.h"
 #include "base/new_file.h"
 #include "failing_heap.h"
 #include "read_whole.h"
+#include "test.h"
 
 static char root[PATH_MAX - 256]; /* this test's own directory */
 
@@ -93,8 +88,7 @@ static int clean_root(void **state) {
     return 0;
 }
 
-static void write_then_read_gives_same_bytes(void **state) {
-    (void)state;
+TEST(write_then_read_gives_same_bytes) {
     const char *path = in_root("pieces");
     gantry__file_piece_t pieces[] = {{"one", 3}, {NULL, 0}, {"two", 3}};
     assert_int_equal(gantry__file_write(path, pieces, 3, GANTRY__FILE_DURABLE), GANTRY_OK);
@@ -106,8 +100,7 @@ static void write_then_read_gives_same_bytes(void **state) {
     assert_int_equal(names_in_root(), 1); /* no temporary file is left */
 }
 
-static void write_large_then_read_gives_same_bytes(void **state) {
-    (void)state;
+TEST(write_large_then_read_gives_same_bytes) {
     size_t size = (size_t)3 << 20;
     char *bytes = malloc(size);
     assert_non_null(bytes);
@@ -127,8 +120,7 @@ static void write_large_then_read_gives_same_bytes(void **state) {
     free(bytes);
 }
 
-static void read_above_the_cap_is_refused(void **state) {
-    (void)state;
+TEST(read_above_the_cap_is_refused) {
     void *bytes;
     size_t size;
     assert_int_equal(write_text(in_root("ten"), "0123456789"), GANTRY_OK);
@@ -142,8 +134,7 @@ static void read_above_the_cap_is_refused(void **state) {
 }
 
 /* A device may never end, and a read must not wait for a pipe's writer. */
-static void what_is_no_plain_file_is_refused_by_name(void **state) {
-    (void)state;
+TEST(what_is_no_plain_file_is_refused_by_name) {
     void *bytes;
     size_t size;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -173,8 +164,7 @@ static void what_is_no_plain_file_is_refused_by_name(void **state) {
 }
 
 /* Files in /proc report a size of 0 bytes. */
-static void read_without_known_size_gives_all(void **state) {
-    (void)state;
+TEST(read_without_known_size_gives_all) {
     FILE *name = fopen("/proc/self/comm", "w");
     if (!name) {
         print_message("SKIP: there is no /proc/self/comm\n");
@@ -185,8 +175,7 @@ static void read_without_known_size_gives_all(void **state) {
     expect_content("/proc/self/comm", "by size 0\n");
 }
 
-static void missing_file_is_not_found_by_name(void **state) {
-    (void)state;
+TEST(missing_file_is_not_found_by_name) {
     void *bytes;
     size_t size;
     assert_int_equal(read_whole(&gantry__heap_default, in_root("no"), 9, &bytes, &size),
@@ -196,8 +185,7 @@ static void missing_file_is_not_found_by_name(void **state) {
     expect_message("/no/such/place'", "No such file");
 }
 
-static void directory_in_place_of_file_is_refused(void **state) {
-    (void)state;
+TEST(directory_in_place_of_file_is_refused) {
     void *bytes;
     size_t size;
     assert_int_equal(read_whole(&gantry__heap_default, root, 9, &bytes, &size),
@@ -206,8 +194,7 @@ static void directory_in_place_of_file_is_refused(void **state) {
     assert_int_equal(write_text(root, "x"), GANTRY_INVALID_ARGUMENT);
 }
 
-static void empty_or_null_path_is_refused(void **state) {
-    (void)state;
+TEST(empty_or_null_path_is_refused) {
     void *bytes;
     size_t size;
     gantry__directory_names_t names;
@@ -219,8 +206,7 @@ static void empty_or_null_path_is_refused(void **state) {
                      GANTRY_INVALID_ARGUMENT);
 }
 
-static void write_to_full_device_reports_and_leaves_it(void **state) {
-    (void)state;
+TEST(write_to_full_device_reports_and_leaves_it) {
     if (access("/dev/full", W_OK) != 0) {
         print_message("skipped: no /dev/full, this is not Linux\n");
         skip();
@@ -236,8 +222,7 @@ static void write_to_full_device_reports_and_leaves_it(void **state) {
 }
 
 /* The system sends SIGXFSZ, which ends a process that does not expect it. */
-static void write_beyond_the_limit_is_reported_and_ends_no_process(void **state) {
-    (void)state;
+TEST(write_beyond_the_limit_is_reported_and_ends_no_process) {
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(write_text(in_root("short"), "four"), GANTRY_OK);
@@ -256,8 +241,7 @@ static void write_beyond_the_limit_is_reported_and_ends_no_process(void **state)
     assert_false(sigismember(&blocked, SIGXFSZ));
 }
 
-static void write_through_link_keeps_the_link(void **state) {
-    (void)state;
+TEST(write_through_link_keeps_the_link) {
     char target[PATH_MAX], link[PATH_MAX];
     (void)snprintf(target, sizeof target, "%s", in_root("target"));
     (void)snprintf(link, sizeof link, "%s", in_root("link"));
@@ -271,8 +255,7 @@ static void write_through_link_keeps_the_link(void **state) {
 }
 
 /* The temporary file's name is shortened. */
-static void the_longest_name_is_written(void **state) {
-    (void)state;
+TEST(the_longest_name_is_written) {
     char name[257];
     memset(name, 'n', sizeof name - 1);
     name[256] = '\0';
@@ -283,8 +266,7 @@ static void the_longest_name_is_written(void **state) {
     expect_content(in_root(name), "new");
 }
 
-static void failed_write_keeps_the_old_file(void **state) {
-    (void)state;
+TEST(failed_write_keeps_the_old_file) {
     if (geteuid() == 0) {
         print_message(
             "SKIP: the superuser may write anywhere; the limit of a file's size, above, "
@@ -299,8 +281,7 @@ static void failed_write_keeps_the_old_file(void **state) {
     assert_int_equal(chmod(in_root("closed"), 0700), 0);
 }
 
-static void listing_is_sorted_and_complete(void **state) {
-    (void)state;
+TEST(listing_is_sorted_and_complete) {
     gantry__directory_names_t names;
     make_in_root("list");
     make_in_root("list/z");
@@ -326,8 +307,7 @@ static void listing_is_sorted_and_complete(void **state) {
     gantry__directory_names_deinit(&names); /* harmless after a failure */
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     make_in_root("few");
     assert_int_equal(write_text(in_root("few/a"), "x"), GANTRY_OK);
     assert_int_equal(write_text(in_root("few/b"), "x"), GANTRY_OK);
@@ -351,25 +331,4 @@ static void memory_running_out_leaks_nothing(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, clean_root)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(write_then_read_gives_same_bytes),
-        TEST(write_large_then_read_gives_same_bytes),
-        TEST(read_above_the_cap_is_refused),
-        TEST(what_is_no_plain_file_is_refused_by_name),
-        TEST(read_without_known_size_gives_all),
-        TEST(missing_file_is_not_found_by_name),
-        TEST(directory_in_place_of_file_is_refused),
-        TEST(empty_or_null_path_is_refused),
-        TEST(write_to_full_device_reports_and_leaves_it),
-        TEST(write_beyond_the_limit_is_reported_and_ends_no_process),
-        TEST(write_through_link_keeps_the_link),
-        TEST(the_longest_name_is_written),
-        TEST(failed_write_keeps_the_old_file),
-        TEST(listing_is_sorted_and_complete),
-        TEST(memory_running_out_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(make_root, clean_root); }

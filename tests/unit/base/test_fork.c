@@ -17,6 +17,7 @@
 #include "device/staging.h"
 #include "fork_child.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define FORKS 50
 
@@ -111,8 +112,7 @@ static void refused_here(world_t *world) {
     NOTHING(gantry_add(world->scope, world->x, world->x));
 }
 
-static void everything_of_the_parent_is_refused_in_a_child(void **state) {
-    (void)state;
+TEST(everything_of_the_parent_is_refused_in_a_child) {
     world_t world;
     make_world(&world);
     run_child(refused_here, &world);
@@ -159,8 +159,7 @@ static void set_locks(world_t *world, bool taken) {
     set_lock(&world->f.heap.lock, taken);
 }
 
-static void letting_go_in_a_child_touches_nothing(void **state) {
-    (void)state;
+TEST(letting_go_in_a_child_touches_nothing) {
     world_t world;
     make_world(&world);
     set_locks(&world, true);
@@ -178,8 +177,7 @@ static void refused_in_a_grandchild(world_t *world) {
     CHECK(waitpid(child, &state, 0) == child && WIFEXITED(state) && WEXITSTATUS(state) == 0);
 }
 
-static void grandchild_is_a_child_too(void **state) {
-    (void)state;
+TEST(grandchild_is_a_child_too) {
     world_t world;
     make_world(&world);
     run_child(refused_in_a_grandchild, &world);
@@ -210,8 +208,7 @@ static void compute_here(world_t *world) {
     gantry_runtime_release(runtime);
 }
 
-static void child_computes_with_a_runtime_of_its_own(void **state) {
-    (void)state;
+TEST(child_computes_with_a_runtime_of_its_own) {
     world_t world;
     make_world(&world);
     for (int i = 0; i < 2; ++i) {
@@ -262,8 +259,7 @@ static void refused_and_compute_here(world_t *world) {
     if (!IS_SANITIZED) compute_here(world);
 }
 
-static void forking_in_the_midst_of_ops_hangs_nobody(void **state) {
-    (void)state;
+TEST(forking_in_the_midst_of_ops_hangs_nobody) {
     world_t world;
     /* oneDNN has a lock that a child would find held for ever. Gantry cannot guard that lock. */
     assert_int_equal(setenv("GANTRY_CPU_MATMUL", "own", 1), 0);
@@ -316,8 +312,7 @@ static void wiped_here(world_t *world) {
     CHECK(!gantry__fork_guard_ask(&guard));
 }
 
-static void guard_asks_for_the_process_where_the_kernel_wipes_nothing(void **state) {
-    (void)state;
+TEST(guard_asks_for_the_process_where_the_kernel_wipes_nothing) {
     assert_int_equal(gantry__fork_guard_init(&guard, "thing"), GANTRY_OK);
     assert_true(gantry__fork_guard_holds(&guard) && gantry__fork_guard_ask(&guard));
     if (guard.wipes) run_child(wiped_here, NULL);
@@ -336,16 +331,4 @@ static void guard_asks_for_the_process_where_the_kernel_wipes_nothing(void **sta
     gantry__fork_guard_deinit(&guard);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(everything_of_the_parent_is_refused_in_a_child),
-        TEST(letting_go_in_a_child_touches_nothing),
-        TEST(grandchild_is_a_child_too),
-        TEST(child_computes_with_a_runtime_of_its_own),
-        TEST(forking_in_the_midst_of_ops_hangs_nobody),
-        TEST(guard_asks_for_the_process_where_the_kernel_wipes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

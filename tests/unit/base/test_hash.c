@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The hash of programs and settings is XXH3, and keeps the parts of a text apart. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/hash.h"
+#include "test.h"
 
 static gantry__hash128_t hash_of_two(const char *a, size_t a_bytes, const char *b, size_t b_bytes) {
     gantry__hasher_t hasher;
@@ -26,16 +21,14 @@ static bool is_equal(gantry__hash128_t a, gantry__hash128_t b) {
 
 /* The published values of XXH3 with seed 0: a new version of the library must not change file names
  * in a cache. */
-static void short_hash_is_xxh3(void **state) {
-    (void)state;
+TEST(short_hash_is_xxh3) {
     assert_true(gantry__hash64("", 0, 0) == UINT64_C(0x2d06800538d394c2));
     assert_true(gantry__hash64("a", 1, 0) != gantry__hash64("a", 1, 1));
     assert_true(gantry__hash64("a", 1, 0) != gantry__hash64("b", 1, 0));
     assert_true(gantry__hash64("ab", 1, 0) == gantry__hash64("ac", 1, 0));
 }
 
-static void pieces_do_not_run_together(void **state) {
-    (void)state;
+TEST(pieces_do_not_run_together) {
     gantry__hash128_t hash = hash_of_two("ab", 2, "c", 1);
     assert_true(is_equal(hash, hash_of_two("ab", 2, "c", 1)));
     assert_false(is_equal(hash, hash_of_two("a", 1, "bc", 2)));
@@ -48,8 +41,7 @@ static void pieces_do_not_run_together(void **state) {
     assert_false(is_equal(hash, one.state));
 }
 
-static void text_is_hashed_without_its_end(void **state) {
-    (void)state;
+TEST(text_is_hashed_without_its_end) {
     gantry__hasher_t a, b;
     gantry__hasher_init(&a);
     gantry__hasher_init(&b);
@@ -64,8 +56,7 @@ static int compare_hashes(const void *left, const void *right) {
     return a->high < b->high ? -1 : a->high > b->high;
 }
 
-static void similar_inputs_differ(void **state) {
-    (void)state;
+TEST(similar_inputs_differ) {
     static gantry__hash128_t hashes[4096];
     for (uint32_t i = 0; i < 4096; ++i) {
         gantry__hasher_t hasher;
@@ -79,12 +70,4 @@ static void similar_inputs_differ(void **state) {
         assert_int_not_equal(compare_hashes(&hashes[i - 1], &hashes[i]), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_hash_is_xxh3),
-        cmocka_unit_test(pieces_do_not_run_together),
-        cmocka_unit_test(text_is_hashed_without_its_end),
-        cmocka_unit_test(similar_inputs_differ),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

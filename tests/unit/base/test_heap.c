@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The host heap counts sizes, grows arrays, refuses overflow, and survives a program's own
  * allocator that fails. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/failure.h"
 #include "failing_heap.h"
+#include "test.h"
 
-static void default_heap_gives_and_takes(void **state) {
-    (void)state;
+TEST(default_heap_gives_and_takes) {
     const gantry__heap_t *heap = &gantry__heap_default;
     unsigned char *bytes = gantry__heap_zalloc(heap, 100);
     assert_non_null(bytes);
@@ -25,8 +19,7 @@ static void default_heap_gives_and_takes(void **state) {
     gantry__heap_free_text(heap, NULL);
 }
 
-static void size_zero_is_an_allocation_like_another(void **state) {
-    (void)state;
+TEST(size_zero_is_an_allocation_like_another) {
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
     void *a = gantry__heap_alloc(&heap.heap, 0), *b = gantry__heap_zalloc(&heap.heap, 0);
@@ -40,8 +33,7 @@ static void size_zero_is_an_allocation_like_another(void **state) {
     assert_false(heap.wrong_size);
 }
 
-static void sizes_given_back_are_those_asked_for(void **state) {
-    (void)state;
+TEST(sizes_given_back_are_those_asked_for) {
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
     char *text = gantry__heap_strdup(&heap.heap, "twelve bytes");
@@ -58,8 +50,7 @@ static void sizes_given_back_are_those_asked_for(void **state) {
     assert_false(heap.wrong_size);
 }
 
-static void growing_array_doubles(void **state) {
-    (void)state;
+TEST(growing_array_doubles) {
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
     uint32_t *items = NULL;
@@ -76,8 +67,7 @@ static void growing_array_doubles(void **state) {
     assert_false(heap.wrong_size);
 }
 
-static void overflowing_size_is_refused(void **state) {
-    (void)state;
+TEST(overflowing_size_is_refused) {
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
     assert_null(gantry__heap_resize(&heap.heap, NULL, 0, SIZE_MAX / 8 + 1, 8));
@@ -92,8 +82,7 @@ static void overflowing_size_is_refused(void **state) {
     assert_int_equal(capacity, SIZE_MAX / 8);
 }
 
-static void failing_heap_is_told_of(void **state) {
-    (void)state;
+TEST(failing_heap_is_told_of) {
     failing_heap_t heap;
     failing_heap_init(&heap, 0);
     assert_null(gantry__heap_alloc(&heap.heap, 4711));
@@ -107,8 +96,7 @@ static void failing_heap_is_told_of(void **state) {
     assert_int_equal(capacity, 0);
 }
 
-static void grow_that_fails_keeps_the_array(void **state) {
-    (void)state;
+TEST(grow_that_fails_keeps_the_array) {
     failing_heap_t heap;
     failing_heap_init(&heap, 1);
     int *items = NULL;
@@ -122,15 +110,4 @@ static void grow_that_fails_keeps_the_array(void **state) {
     assert_int_equal(heap.live_blocks, 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(default_heap_gives_and_takes),
-        cmocka_unit_test(size_zero_is_an_allocation_like_another),
-        cmocka_unit_test(sizes_given_back_are_those_asked_for),
-        cmocka_unit_test(growing_array_doubles),
-        cmocka_unit_test(overflowing_size_is_refused),
-        cmocka_unit_test(failing_heap_is_told_of),
-        cmocka_unit_test(grow_that_fails_keeps_the_array),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -14,11 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +24,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/failure.h"
 #include "base/files.h"
 #include "base/new_file.h"
 #include "read_whole.h"
+#include "test.h"
 
 static char root[64];
 
@@ -97,8 +92,7 @@ static void set_limit(rlim_t bytes) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void limit_of_sizes_is_an_error(void **state) {
-    (void)state;
+TEST(limit_of_sizes_is_an_error) {
     assert_int_equal(write_text(in_root("file"), "old"), GANTRY_OK);
     assert_int_equal(gantry_file_append(in_root("log"), "one\n", 4), GANTRY_OK);
     set_limit(6);
@@ -118,8 +112,7 @@ static void limit_of_sizes_is_an_error(void **state) {
     expect_content(in_root("log"), "one\ntwo\n");
 }
 
-static void full_device_is_an_error(void **state) {
-    (void)state;
+TEST(full_device_is_an_error) {
     if (access("/dev/full", W_OK) != 0) {
         print_message("SKIP: no /dev/full, this is not Linux\n");
         skip();
@@ -146,8 +139,7 @@ static void leave(const char *path) {
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void left_file_is_removed_and_a_live_one_is_not(void **state) {
-    (void)state;
+TEST(left_file_is_removed_and_a_live_one_is_not) {
     gantry_new_file_t live;
     leave(in_root("file"));
     assert_int_equal(names(), 1);
@@ -166,8 +158,7 @@ static void left_file_is_removed_and_a_live_one_is_not(void **state) {
 }
 
 /* A link or a folder of that name is none of ours. */
-static void what_is_no_left_file_stays(void **state) {
-    (void)state;
+TEST(what_is_no_left_file_stays) {
     assert_int_equal(write_text(in_root("other"), "mine"), GANTRY_OK);
     assert_int_equal(symlink("other", in_root("file.00000000.tmp")), 0);
     assert_int_equal(mkdir(in_root("file.00000001.tmp"), 0700), 0);
@@ -199,8 +190,7 @@ static void *write_often(void *argument) {
     return (void *)wrong;
 }
 
-static void writers_of_one_path_do_not_meet(void **state) {
-    (void)state;
+TEST(writers_of_one_path_do_not_meet) {
     pthread_t threads[WRITERS];
     for (intptr_t i = 0; i < WRITERS; ++i)
         assert_int_equal(pthread_create(&threads[i], NULL, write_often, (void *)i), 0);
@@ -214,8 +204,7 @@ static void writers_of_one_path_do_not_meet(void **state) {
 
 /* ---- what must not be waited for ---- */
 
-static void nobody_stops_an_append(void **state) {
-    (void)state;
+TEST(nobody_stops_an_append) {
     assert_int_equal(gantry_file_append(in_root("shared"), "one\n", 4), GANTRY_OK);
     const int lock = open(in_root("shared"), O_RDONLY);
     assert_true(lock >= 0);
@@ -232,8 +221,7 @@ static void nobody_stops_an_append(void **state) {
 
 /* ---- links and wrong calls ---- */
 
-static void link_is_followed_or_replaced(void **state) {
-    (void)state;
+TEST(link_is_followed_or_replaced) {
     struct stat info;
     assert_int_equal(write_text(in_root("target"), "old"), GANTRY_OK);
     assert_int_equal(symlink("target", in_root("link")), 0);
@@ -247,8 +235,7 @@ static void link_is_followed_or_replaced(void **state) {
     expect_content(in_root("target"), "new");
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     gantry_new_file_t file;
     assert_int_equal(gantry_file_begin(NULL, &file), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry_file_begin("", &file), GANTRY_INVALID_ARGUMENT);
@@ -271,8 +258,7 @@ static void wrong_calls_are_refused(void **state) {
     assert_int_equal(names(), 0);
 }
 
-static void parts_of_a_file_are_read_whole_or_not_at_all(void **state) {
-    (void)state;
+TEST(parts_of_a_file_are_read_whole_or_not_at_all) {
     char bytes[8] = "";
     assert_int_equal(gantry_file_append(in_root("part"), "0123456789", 10), GANTRY_OK);
     const int file = open(in_root("part"), O_RDONLY | O_CLOEXEC);
@@ -292,9 +278,8 @@ static void parts_of_a_file_are_read_whole_or_not_at_all(void **state) {
     assert_int_equal(unlink(in_root("part")), 0);
 }
 
-static void link_without_a_file_stays(void **state) {
+TEST(link_without_a_file_stays) {
     char link[128], target[128], folder[128];
-    (void)state;
     (void)snprintf(link, sizeof link, "%s/link", root);
     (void)snprintf(folder, sizeof folder, "%s/folder", root);
     (void)snprintf(target, sizeof target, "%s/folder/target", root);
@@ -325,10 +310,9 @@ static void link_without_a_file_stays(void **state) {
     assert_int_equal(names(), 0);
 }
 
-static void own_file_that_is_shown_has_its_mode(void **state) {
+TEST(own_file_that_is_shown_has_its_mode) {
     static const gantry__file_piece_t piece = {"x", 1};
     struct stat info;
-    (void)state;
     const mode_t mask = umask(022);
     assert_int_equal(symlink("none", in_root("own")), 0);
     assert_int_equal(
@@ -341,11 +325,10 @@ static void own_file_that_is_shown_has_its_mode(void **state) {
     assert_int_equal(names(), 0);
 }
 
-static void sweep_removes_what_nobody_writes(void **state) {
+TEST(sweep_removes_what_nobody_writes) {
     static const char *const stay[] = {"a.json", "a.json.1.tmp", "a.json.0000000g.tmp", "b.tmp",
                                        "a.npy.00000000.tmp"};
     gantry_new_file_t file;
-    (void)state;
     for (size_t i = 0; i < sizeof stay / sizeof stay[0]; ++i)
         assert_int_equal(write_text(in_root(stay[i]), "x"), GANTRY_OK);
     assert_int_equal(write_text(in_root("1-ab.json.00000000.tmp"), "x"), GANTRY_OK);
@@ -361,23 +344,4 @@ static void sweep_removes_what_nobody_writes(void **state) {
     assert_string_equal(gantry__message(), "");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(limit_of_sizes_is_an_error, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(full_device_is_an_error, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(left_file_is_removed_and_a_live_one_is_not, make_root,
-                                        remove_root),
-        cmocka_unit_test_setup_teardown(what_is_no_left_file_stays, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(writers_of_one_path_do_not_meet, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(link_without_a_file_stays, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(own_file_that_is_shown_has_its_mode, make_root,
-                                        remove_root),
-        cmocka_unit_test_setup_teardown(sweep_removes_what_nobody_writes, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(nobody_stops_an_append, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(link_is_followed_or_replaced, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(wrong_calls_are_refused, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(parts_of_a_file_are_read_whole_or_not_at_all, make_root,
-                                        remove_root),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(make_root, remove_root); }

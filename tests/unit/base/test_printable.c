@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A text of another process that is shown has no control characters (C0, DEL, C1), no
  * controls of direction and no malformed UTF-8; letters of every script stay. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "shared/printable.h"
+#include "test.h"
 
-#include "base/printable.h"
-
-static void commands_become_question_marks(void **state) {
-    (void)state;
+TEST(commands_become_question_marks) {
     static const struct {
         const char *given, *shown;
     } texts[] = {
@@ -38,12 +32,9 @@ static void commands_become_question_marks(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         char text[64];
         (void)snprintf(text, sizeof text, "%s", texts[i].given);
-        gantry__make_printable(text);
+        gantry__make_printable(text, '\0');
         assert_string_equal(text, texts[i].shown);
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(commands_become_question_marks)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

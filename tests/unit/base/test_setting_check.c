@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 static void set(const char *name, const char *value) {
     assert_int_equal(setenv(name, value, 1), 0);
@@ -30,8 +31,7 @@ static void expect_warning(const char *const *extra, const char *text) {
     runtime_fixture_close(&f);
 }
 
-static void unknown_variable_is_warned_of_once(void **state) {
-    (void)state;
+TEST(unknown_variable_is_warned_of_once) {
     static const struct {
         const char *name, *text;
     } cases[] = {
@@ -59,8 +59,7 @@ static void unknown_variable_is_warned_of_once(void **state) {
     expect_warning(foreign, "option NO_SUCH_THING is no setting of Gantry");
 }
 
-static void what_somebody_may_read_is_not_warned_of(void **state) {
-    (void)state;
+TEST(what_somebody_may_read_is_not_warned_of) {
     static const char *const names[] = {
         "GANTRY_TEST_ANYTHING",       "GANTRY_STAND_IN_CUDA",  "GANTRY_FAKE_OPTION",
         "GANTRY_CUDA_NVML",           "GANTRY_OPENCL_LIBRARY", "OTHER_OPENCL_CPUS",
@@ -70,8 +69,7 @@ static void what_somebody_may_read_is_not_warned_of(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unsetenv(names[i]);
 }
 
-static void unknown_backend_is_warned_of(void **state) {
-    (void)state;
+TEST(unknown_backend_is_warned_of) {
     static const struct {
         const char *list, *text;
     } cases[] = {
@@ -104,8 +102,7 @@ static void unknown_backend_is_warned_of(void **state) {
     }
 }
 
-static void nearest_is_near(void **state) {
-    (void)state;
+TEST(nearest_is_near) {
     static const char *const names[] = {"cpu", "cuda", "opencl"};
     assert_string_equal(gantry__nearest("opencl", names, 3), "opencl");
     assert_string_equal(gantry__nearest("OPENCL", names, 3), "opencl");
@@ -122,15 +119,4 @@ static void nearest_is_near(void **state) {
     assert_null(gantry__nearest("x", long_names, 1));
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(unknown_variable_is_warned_of_once),
-        TEST(what_somebody_may_read_is_not_warned_of),
-        TEST(unknown_backend_is_warned_of),
-        TEST(nearest_is_near),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

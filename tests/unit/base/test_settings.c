@@ -4,18 +4,13 @@
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/settings.h"
 #include "failing_heap.h"
+#include "test.h"
 
 #define NAME "GANTRY_TEST_SETTING"
 
@@ -36,8 +31,7 @@ static void close_settings(fixture_t *f) {
     (void)unsetenv(NAME);
 }
 
-static void option_wins_over_the_environment(void **state) {
-    (void)state;
+TEST(option_wins_over_the_environment) {
     fixture_t f;
     gantry__setting_source_t source;
     open_settings(&f);
@@ -53,8 +47,7 @@ static void option_wins_over_the_environment(void **state) {
     close_settings(&f);
 }
 
-static void unset_name_has_no_value(void **state) {
-    (void)state;
+TEST(unset_name_has_no_value) {
     fixture_t f;
     gantry__setting_source_t source = GANTRY__SOURCE_CALL;
     open_settings(&f);
@@ -64,8 +57,7 @@ static void unset_name_has_no_value(void **state) {
     close_settings(&f);
 }
 
-static void value_stays_as_it_was_first_read(void **state) {
-    (void)state;
+TEST(value_stays_as_it_was_first_read) {
     fixture_t f;
     open_settings(&f);
     assert_int_equal(setenv(NAME, "first", 1), 0);
@@ -81,8 +73,7 @@ static void value_stays_as_it_was_first_read(void **state) {
     close_settings(&f);
 }
 
-static void assignments_are_split_at_the_first_equals_sign(void **state) {
-    (void)state;
+TEST(assignments_are_split_at_the_first_equals_sign) {
     fixture_t f;
     static const char *const good[] = {"A=1", "B=", "C=x=y", NULL},
                              *const bad[] = {"A2=1", "=1", NULL}, *const worse[] = {"plain", NULL};
@@ -98,8 +89,7 @@ static void assignments_are_split_at_the_first_equals_sign(void **state) {
     close_settings(&f);
 }
 
-static void truth_is_read_in_several_words(void **state) {
-    (void)state;
+TEST(truth_is_read_in_several_words) {
     static const struct {
         const char *text;
         int value; /* -1: refused, 2: unchanged */
@@ -123,8 +113,7 @@ static void truth_is_read_in_several_words(void **state) {
     }
 }
 
-static void word_is_one_of_those_accepted(void **state) {
-    (void)state;
+TEST(word_is_one_of_those_accepted) {
     static const char *const words[] = {"explicit", "warn", "silent"};
     fixture_t f;
     int value = 7;
@@ -144,8 +133,7 @@ static void word_is_one_of_those_accepted(void **state) {
     close_settings(&f);
 }
 
-static void bytes_take_a_unit(void **state) {
-    (void)state;
+TEST(bytes_take_a_unit) {
     static const struct {
         const char *text;
         bool good;
@@ -183,8 +171,7 @@ static void bytes_take_a_unit(void **state) {
     }
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     for (long at = 0; at < 12; ++at) {
         fixture_t f;
         static const char *const assignments[] = {"A=1", "B=2", NULL};
@@ -209,8 +196,7 @@ static void *read_many(void *user) {
     return NULL;
 }
 
-static void threads_read_the_same_values(void **state) {
-    (void)state;
+TEST(threads_read_the_same_values) {
     fixture_t f;
     pthread_t threads[4];
     open_settings(&f);
@@ -221,17 +207,4 @@ static void threads_read_the_same_values(void **state) {
     close_settings(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(option_wins_over_the_environment),
-        cmocka_unit_test(unset_name_has_no_value),
-        cmocka_unit_test(value_stays_as_it_was_first_read),
-        cmocka_unit_test(assignments_are_split_at_the_first_equals_sign),
-        cmocka_unit_test(truth_is_read_in_several_words),
-        cmocka_unit_test(word_is_one_of_those_accepted),
-        cmocka_unit_test(bytes_take_a_unit),
-        cmocka_unit_test(memory_running_out_leaks_nothing),
-        cmocka_unit_test(threads_read_the_same_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Growing texts join their parts, grow as needed, and report a failed allocation at the
  * end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/text.h"
 #include "failing_heap.h"
+#include "test.h"
 
-static void text_without_content_is_empty(void **state) {
-    (void)state;
+TEST(text_without_content_is_empty) {
     gantry__text_t text;
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
@@ -25,8 +19,7 @@ static void text_without_content_is_empty(void **state) {
     gantry__text_deinit(&text); /* a second call is harmless */
 }
 
-static void appended_parts_stand_one_after_another(void **state) {
-    (void)state;
+TEST(appended_parts_stand_one_after_another) {
     gantry__text_t text;
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
@@ -43,8 +36,7 @@ static void appended_parts_stand_one_after_another(void **state) {
     assert_false(heap.wrong_size);
 }
 
-static void text_grows_past_every_capacity(void **state) {
-    (void)state;
+TEST(text_grows_past_every_capacity) {
     gantry__text_t text;
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
@@ -65,8 +57,7 @@ static void text_grows_past_every_capacity(void **state) {
     assert_false(heap.wrong_size);
 }
 
-static void failure_is_kept_to_the_end(void **state) {
-    (void)state;
+TEST(failure_is_kept_to_the_end) {
     gantry__text_t text;
     failing_heap_t heap;
     failing_heap_init(&heap, 1);
@@ -82,12 +73,4 @@ static void failure_is_kept_to_the_end(void **state) {
     assert_int_equal(heap.live_blocks, 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_without_content_is_empty),
-        cmocka_unit_test(appended_parts_stand_one_after_another),
-        cmocka_unit_test(text_grows_past_every_capacity),
-        cmocka_unit_test(failure_is_kept_to_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -6,18 +6,14 @@
 #define _XOPEN_SOURCE 700
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "base/event_clock.h"
 #include "base/timeline.h"
+#include "test.h"
 
 static char path[] = "/tmp/gantry_timeline_XXXXXX";
 static char text[1 << 18];
@@ -42,7 +38,7 @@ static void expect_line(const char *line) {
 }
 
 /* The seconds of an event are copied from the event before it if they are the same. */
-static void times_have_all_their_digits(void **state) {
+TEST(times_have_all_their_digits) {
     static const uint64_t moments[] = {0,
                                        1,
                                        999,
@@ -62,7 +58,6 @@ static void times_have_all_their_digits(void **state) {
                                        UINT64_MAX};
     enum { COUNT = sizeof moments / sizeof moments[0] };
     gantry__timeline_event_t events[COUNT];
-    (void)state;
     for (size_t i = 0; i < COUNT; ++i)
         events[i] = (gantry__timeline_event_t){.phase = 'X',
                                                .process = 1,
@@ -87,7 +82,7 @@ static void times_have_all_their_digits(void **state) {
     }
 }
 
-static void numbers_and_texts_are_json(void **state) {
+TEST(numbers_and_texts_are_json) {
     const gantry__timeline_arg_t args[] = {
         {"nothing", "", 0},     {"zero", NULL, 0},           {"one", NULL, 9},
         {"two", NULL, 10},      {"three", NULL, 100},        {"most", NULL, UINT64_MAX},
@@ -102,7 +97,6 @@ static void numbers_and_texts_are_json(void **state) {
          .arg_count = 9},
         {.phase = 'C', .process = 2, .thread = 1, .name = "c", .args = &args[1], .arg_count = 1},
         {.phase = 'M', .process = 2, .thread = 1, .name = "d", .args = &args[2], .arg_count = 1}};
-    (void)state;
     write_events(events, 3);
     expect_line(
         "{\"name\":\"b\",\"cat\":\"op\",\"ph\":\"X\",\"pid\":10,\"tid\":123456,\"ts\":0.000,\"dur\":0.000,"
@@ -114,12 +108,11 @@ static void numbers_and_texts_are_json(void **state) {
 }
 
 /* Lines whose pieces are kept are those that are written anew. */
-static void kept_pieces_give_the_same_lines(void **state) {
+TEST(kept_pieces_give_the_same_lines) {
     enum { NAMES = 300, ROUNDS = 2, COUNT = NAMES * ROUNDS * 2 };
     static char names[NAMES][8], longest[200], first[sizeof text];
     static gantry__timeline_event_t events[COUNT];
     static gantry__timeline_arg_t args[COUNT][4];
-    (void)state;
     memset(longest, 'x', sizeof longest - 1);
     for (int i = 0; i < NAMES; ++i) (void)snprintf(names[i], sizeof names[i], "n\"%d", i);
     for (int i = 0; i < COUNT; ++i) {
@@ -148,10 +141,9 @@ static void kept_pieces_give_the_same_lines(void **state) {
 }
 
 /* The times of events lie on the clock, a little late, and go forward. */
-static void clock_of_events_follows_the_clock(void **state) {
+TEST(clock_of_events_follows_the_clock) {
     enum { READINGS = 300000, LATEST_NS = 20000 };
     uint64_t last_ns = 0, late = 0;
-    (void)state;
     for (int i = 0; i < READINGS; ++i) {
         const uint64_t before_ns = gantry__now_ns(), event_ns = gantry__event_ns(),
                        after_ns = gantry__now_ns();
@@ -165,9 +157,8 @@ static void clock_of_events_follows_the_clock(void **state) {
     print_message("%" PRIu64 " of %d readings are late\n", late, READINGS);
 }
 
-static void long_texts_are_cut(void **state) {
+TEST(long_texts_are_cut) {
     static char name[2000];
-    (void)state;
     memset(name, 'x', sizeof name - 1);
     write_events(&(gantry__timeline_event_t){.phase = 'X', .process = 1, .thread = 1, .name = name},
                  1);
@@ -177,17 +168,10 @@ static void long_texts_are_cut(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_have_all_their_digits),
-        cmocka_unit_test(numbers_and_texts_are_json),
-        cmocka_unit_test(kept_pieces_give_the_same_lines),
-        cmocka_unit_test(clock_of_events_follows_the_clock),
-        cmocka_unit_test(long_texts_are_cut),
-    };
     const int file = mkstemp(path);
     if (file < 0) return 1;
     (void)close(file);
-    const int result = cmocka_run_group_tests(tests, NULL, NULL);
+    const int result = test_main();
     (void)unlink(path);
     return result;
 }

@@ -9,11 +9,7 @@
  * its files. */
 #define _GNU_SOURCE
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +19,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/failure.h"
 #include "base/files.h"
 #include "base/new_file.h"
 #include "base/trust.h"
+#include "test.h"
 
 #define NOBODY 65534
 #define NEED_ROOT                                                  \
@@ -74,8 +69,7 @@ static void expect_refused(const char *path, const char *reason) {
         fail_msg("%s: status %d, \"%s\", not \"%s\"", path, (int)status, gantry__message(), reason);
 }
 
-static void own_files_and_folders_pass(void **state) {
-    (void)state;
+TEST(own_files_and_folders_pass) {
     make_folder("own", 0700);
     make_folder("seen", 0755);
     make_file("own/file", 0600);
@@ -92,8 +86,7 @@ static void own_files_and_folders_pass(void **state) {
     assert_int_equal(chdir("/"), 0);
 }
 
-static void what_everybody_may_write_is_refused(void **state) {
-    (void)state;
+TEST(what_everybody_may_write_is_refused) {
     make_folder("open", 0777);
     make_folder("open/own", 0700);
     make_folder("sticky", 01777);
@@ -111,8 +104,7 @@ static void what_everybody_may_write_is_refused(void **state) {
     expect_refused(in_home("to_open"), "/open' has mode 0777");
 }
 
-static void what_another_user_owns_is_refused(void **state) {
-    (void)state;
+TEST(what_another_user_owns_is_refused) {
     NEED_ROOT
     make_folder("his", 0755);
     make_folder("his/mine", 0700);
@@ -128,8 +120,7 @@ static void what_another_user_owns_is_refused(void **state) {
     expect_refused(in_home("sticky/link"), "/sticky/link' belongs to user 65534");
 }
 
-static void group_counts_as_others_unless_it_is_the_users_own(void **state) {
-    (void)state;
+TEST(group_counts_as_others_unless_it_is_the_users_own) {
     NEED_ROOT
     make_folder("group", 0775);
     make_folder("group/own", 0700);
@@ -145,8 +136,7 @@ static void group_counts_as_others_unless_it_is_the_users_own(void **state) {
     assert_int_equal(setegid(0), 0);
 }
 
-static void roots_folder_passes_for_another_user(void **state) {
-    (void)state;
+TEST(roots_folder_passes_for_another_user) {
     NEED_ROOT
     assert_int_equal(seteuid(NOBODY), 0);
     expect_passes(in_home("seen/file"));
@@ -154,8 +144,7 @@ static void roots_folder_passes_for_another_user(void **state) {
     assert_int_equal(seteuid(0), 0);
 }
 
-static void writers_of_the_library_may_be_trusted(void **state) {
-    (void)state;
+TEST(writers_of_the_library_may_be_trusted) {
     NEED_ROOT
     const gantry__trust_t writers = {
         .has_user = true, .user = NOBODY, .has_group = true, .group = 100};
@@ -184,8 +173,7 @@ static void expect_made(const char *path) {
     assert_int_equal(info.st_mode & 07777, 0700);
 }
 
-static void missing_folders_are_made_where_it_is_safe(void **state) {
-    (void)state;
+TEST(missing_folders_are_made_where_it_is_safe) {
     int folder;
     const mode_t before = umask(0);
     assert_int_equal(gantry__trust_make_folder(in_home("seen/a//b/./c/"), &folder), GANTRY_OK);
@@ -218,8 +206,7 @@ static void expect_nothing_made(const char *path, const char *reason, const char
     assert_int_not_equal(access(made, F_OK), 0);
 }
 
-static void nothing_is_made_where_others_may_write(void **state) {
-    (void)state;
+TEST(nothing_is_made_where_others_may_write) {
     expect_nothing_made(in_home("open/new/folder"), "/open' has mode 0777", in_home("open/new"));
     NEED_ROOT
     make_folder("target", 0700);
@@ -239,8 +226,7 @@ static void nothing_is_made_where_others_may_write(void **state) {
                         in_home("target/new"));
 }
 
-static void only_plain_files_are_opened(void **state) {
-    (void)state;
+TEST(only_plain_files_are_opened) {
     static const struct {
         const char *name, *kind;
     } entries[] = {{"pipe", "it is a pipe"},
@@ -272,8 +258,7 @@ static void only_plain_files_are_opened(void **state) {
     gantry__file_close(folder);
 }
 
-static void bad_paths_are_refused(void **state) {
-    (void)state;
+TEST(bad_paths_are_refused) {
     char longest[6000];
     const size_t home_bytes = strlen(in_home(""));
     int file;
@@ -366,9 +351,8 @@ static bool set_list(const char *path, unsigned char tag, unsigned id, unsigned 
     return setxattr(path, "system.posix_acl_access", sorted, sizeof sorted, 0) == 0;
 }
 
-static void lists_that_let_others_write_are_refused(void **state) {
+TEST(lists_that_let_others_write_are_refused) {
     enum { USER = 2, GROUP = 8, READ = 5, ALL = 7 };
-    (void)state;
     make_folder("list", 0700);
     make_file("list/file", 0600);
     assert_int_equal(lchown(in_home("list"), geteuid(), getegid()), 0);
@@ -392,19 +376,4 @@ static void lists_that_let_others_write_are_refused(void **state) {
     expect_passes(in_home("list/file"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_files_and_folders_pass),
-        cmocka_unit_test(lists_that_let_others_write_are_refused),
-        cmocka_unit_test(what_everybody_may_write_is_refused),
-        cmocka_unit_test(what_another_user_owns_is_refused),
-        cmocka_unit_test(group_counts_as_others_unless_it_is_the_users_own),
-        cmocka_unit_test(roots_folder_passes_for_another_user),
-        cmocka_unit_test(writers_of_the_library_may_be_trusted),
-        cmocka_unit_test(missing_folders_are_made_where_it_is_safe),
-        cmocka_unit_test(nothing_is_made_where_others_may_write),
-        cmocka_unit_test(only_plain_files_are_opened),
-        cmocka_unit_test(bad_paths_are_refused),
-    };
-    return cmocka_run_group_tests(tests, open_home, remove_home);
-}
+int main(void) { return test_main_with(open_home, remove_home, NULL, NULL); }

@@ -11,11 +11,7 @@
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/files.h"
 #include "base/tuning_store.h"
 #include "failing_heap.h"
 #include "log_lines.h"
+#include "test.h"
 
 #define TIME "2026-11-22T01:02:03Z"
 #define LINE(device, what, values) TIME "\t" device "\t" what "\t" values "\n"
@@ -111,9 +106,8 @@ static int remove_folder(void **state) {
 
 /* ---- storing and finding ---- */
 
-static void what_is_put_is_found_by_the_next_store(void **state) {
+TEST(what_is_put_is_found_by_the_next_store) {
     fixture_t f;
-    (void)state;
     open_store(&f);
     /* no file: no record and no warning */
     assert_null(gantry__tuning_store_find(&f.store, "A", "x.y"));
@@ -139,10 +133,9 @@ static void what_is_put_is_found_by_the_next_store(void **state) {
     close_store(&f);
 }
 
-static void removing_takes_a_device_a_kind_or_all(void **state) {
+TEST(removing_takes_a_device_a_kind_or_all) {
     fixture_t f;
     size_t removed = 99;
-    (void)state;
     write_file(GANTRY__TUNING_HEAD "# kept\n" LINE("A", "x.y", "1") LINE("A", "x.z", "2")
                    LINE("B", "x.y", "3") LINE("B", "w", "4"));
     open_store(&f);
@@ -159,9 +152,8 @@ static void removing_takes_a_device_a_kind_or_all(void **state) {
     close_store(&f);
 }
 
-static void texts_that_cannot_be_kept_are_refused(void **state) {
+TEST(texts_that_cannot_be_kept_are_refused) {
     fixture_t f;
-    (void)state;
     open_store(&f);
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x y", "1"), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry__message(), "the key is not"));
@@ -174,9 +166,8 @@ static void texts_that_cannot_be_kept_are_refused(void **state) {
 
 /* ---- wrong files ---- */
 
-static void wrong_lines_are_passed_over_and_told_once(void **state) {
+TEST(wrong_lines_are_passed_over_and_told_once) {
     fixture_t f;
-    (void)state;
     write_file(GANTRY__TUNING_HEAD "garbage\n" LINE("A", "x", "1") TIME
                "\tA\tBAD\t1\n" LINE("A", "y", "2") TIME "\tA\tx\tcut off");
     open_store(&f);
@@ -201,10 +192,9 @@ static void wrong_lines_are_passed_over_and_told_once(void **state) {
     close_store(&f);
 }
 
-static void many_wrong_lines_are_counted(void **state) {
+TEST(many_wrong_lines_are_counted) {
     fixture_t f;
     char text[4096] = GANTRY__TUNING_HEAD;
-    (void)state;
     for (int i = 0; i < 30; ++i) strcat(text, "?\n");
     write_file(text);
     open_store(&f);
@@ -214,12 +204,11 @@ static void many_wrong_lines_are_counted(void **state) {
     close_store(&f);
 }
 
-static void foreign_files_are_not_read_and_not_written(void **state) {
+TEST(foreign_files_are_not_read_and_not_written) {
     static const char *const texts[] = {"gantry tuning 2\nanything", "#!/bin/sh\nexit 0\n",
                                         "\177ELF"};
     static const char *const reasons[] = {"version 2; version 1 is accepted", "no tuning file",
                                           "no tuning file"};
-    (void)state;
     for (size_t i = 0; i < 3; ++i) {
         fixture_t f;
         size_t removed;
@@ -239,9 +228,8 @@ static void foreign_files_are_not_read_and_not_written(void **state) {
     }
 }
 
-static void another_devices_record_is_told_and_not_used(void **state) {
+TEST(another_devices_record_is_told_and_not_used) {
     fixture_t f;
-    (void)state;
     write_file(GANTRY__TUNING_HEAD LINE("another machine", "x", "1"));
     open_store(&f);
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
@@ -255,9 +243,8 @@ static void another_devices_record_is_told_and_not_used(void **state) {
 
 /* ---- unusable places ---- */
 
-static void unreadable_file_is_told_and_not_used(void **state) {
+TEST(unreadable_file_is_told_and_not_used) {
     fixture_t f;
-    (void)state;
     assert_int_equal(mkdir(path, 0700), 0); /* a folder in place of the record file */
     open_store(&f);
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
@@ -267,10 +254,9 @@ static void unreadable_file_is_told_and_not_used(void **state) {
     close_store(&f);
 }
 
-static void read_only_folder_keeps_nothing_with_the_reason(void **state) {
+TEST(read_only_folder_keeps_nothing_with_the_reason) {
     fixture_t f;
     char deeper[96];
-    (void)state;
     if (geteuid() == 0) { /* a mode does not stop the superuser; a path below a file does */
         write_file(GANTRY__TUNING_HEAD);
         (void)snprintf(deeper, sizeof deeper, "%s/below", path);
@@ -290,11 +276,10 @@ static void read_only_folder_keeps_nothing_with_the_reason(void **state) {
     assert_int_equal(chmod(deeper, 0700), 0);
 }
 
-static void without_a_home_there_is_no_file(void **state) {
+TEST(without_a_home_there_is_no_file) {
     static const char *const names[] = {"HOME", "XDG_CACHE_HOME", "GANTRY_TUNING_FILE"};
     char *before[3];
     fixture_t f;
-    (void)state;
     for (int i = 0; i < 3; ++i) {
         before[i] = getenv(names[i]) ? strdup(getenv(names[i])) : NULL;
         (void)unsetenv(names[i]);
@@ -321,9 +306,8 @@ static void without_a_home_there_is_no_file(void **state) {
     }
 }
 
-static void lack_of_memory_anywhere_leaves_file_and_store_sound(void **state) {
+TEST(lack_of_memory_anywhere_leaves_file_and_store_sound) {
     static const char before[] = GANTRY__TUNING_HEAD LINE("A", "x", "1") LINE("B", "y", "2");
-    (void)state;
     for (long fail_at = 0, done = 0; !done; ++fail_at) {
         fixture_t f;
         write_file(before);
@@ -358,11 +342,10 @@ static void write_many(int who, int forever) {
     _exit(0);
 }
 
-static void writers_at_once_lose_nothing(void **state) {
+TEST(writers_at_once_lose_nothing) {
     fixture_t f;
     pid_t children[WRITERS];
     int ended;
-    (void)state;
     for (int i = 0; i < WRITERS; ++i) {
         children[i] = fork();
         assert_true(children[i] >= 0);
@@ -379,8 +362,7 @@ static void writers_at_once_lose_nothing(void **state) {
     close_store(&f);
 }
 
-static void killed_writer_leaves_a_whole_file_and_no_lock(void **state) {
-    (void)state;
+TEST(killed_writer_leaves_a_whole_file_and_no_lock) {
     for (int turn = 0; turn < 12; ++turn) {
         fixture_t f;
         int ended;
@@ -398,10 +380,9 @@ static void killed_writer_leaves_a_whole_file_and_no_lock(void **state) {
     }
 }
 
-static void lock_that_is_held_is_waited_for_in_time(void **state) {
+TEST(lock_that_is_held_is_waited_for_in_time) {
     char name[112];
     int lock, other;
-    (void)state;
     (void)snprintf(name, sizeof name, "%s.lock", path);
     assert_int_equal(gantry__file_lock(name, 0, &lock), GANTRY_OK);
     assert_int_equal(gantry__file_lock(name, 20000000, &other), GANTRY_DEADLINE_EXCEEDED);
@@ -415,10 +396,7 @@ static void lock_that_is_held_is_waited_for_in_time(void **state) {
     assert_int_equal(gantry__file_lock("/proc/none/lock", 0, &lock), GANTRY_NOT_FOUND);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-static void file_that_others_may_write_is_not_used(void **state) {
-    (void)state;
+TEST(file_that_others_may_write_is_not_used) {
     fixture_t f;
     (void)unlink(path);
     open_store(&f);
@@ -440,8 +418,7 @@ static void file_that_others_may_write_is_not_used(void **state) {
     assert_int_equal(unlink(path), 0);
 }
 
-static void no_folder_is_made_where_others_may_write(void **state) {
-    (void)state;
+TEST(no_folder_is_made_where_others_may_write) {
     fixture_t f;
     char file[128];
     (void)snprintf(file, sizeof file, "%s/new/records", folder);
@@ -454,24 +431,4 @@ static void no_folder_is_made_where_others_may_write(void **state) {
     close_store(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_put_is_found_by_the_next_store),
-        TEST(removing_takes_a_device_a_kind_or_all),
-        TEST(texts_that_cannot_be_kept_are_refused),
-        TEST(wrong_lines_are_passed_over_and_told_once),
-        TEST(many_wrong_lines_are_counted),
-        TEST(foreign_files_are_not_read_and_not_written),
-        TEST(another_devices_record_is_told_and_not_used),
-        TEST(unreadable_file_is_told_and_not_used),
-        TEST(read_only_folder_keeps_nothing_with_the_reason),
-        TEST(without_a_home_there_is_no_file),
-        TEST(lack_of_memory_anywhere_leaves_file_and_store_sound),
-        TEST(writers_at_once_lose_nothing),
-        TEST(killed_writer_leaves_a_whole_file_and_no_lock),
-        TEST(lock_that_is_held_is_waited_for_in_time),
-        TEST(file_that_others_may_write_is_not_used),
-        TEST(no_folder_is_made_where_others_may_write),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(make_folder, remove_folder); }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The parser of tuning files distinguishes records, empty lines and wrong lines, gives a
  * reason for each wrong line, and survives random bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/tuning_text.h"
+#include "test.h"
 
 #define TIME "2026-11-22T01:02:03Z"
 #define RECORD TIME "\tA device; 2 units\tcpu.matmul\tuse=own own=1.5"
@@ -24,10 +19,9 @@ static gantry__tuning_kind_t read_one(const char *text, gantry__tuning_line_t *o
     return kind;
 }
 
-static void record_is_read_in_its_parts(void **state) {
+TEST(record_is_read_in_its_parts) {
     gantry__tuning_line_t line;
     char reason[GANTRY__TUNING_REASON_BYTES];
-    (void)state;
     assert_int_equal(read_one(RECORD "\n", &line, reason), GANTRY__TUNING_RECORD);
     assert_true(gantry__part_is(line.measured, TIME));
     assert_true(gantry__part_is(line.device, "A device; 2 units"));
@@ -38,7 +32,7 @@ static void record_is_read_in_its_parts(void **state) {
     assert_int_equal(read_one("\n", &line, reason), GANTRY__TUNING_NOTHING);
 }
 
-static void wrong_line_has_its_reason(void **state) {
+TEST(wrong_line_has_its_reason) {
     static const struct {
         const char *line, *reason;
     } cases[] = {
@@ -57,7 +51,6 @@ static void wrong_line_has_its_reason(void **state) {
         {TIME "\td\tw\tv\r\n", "the values are not"},
         {TIME "\td\tw\tv\x7f\n", "the values are not"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         gantry__tuning_line_t line;
         char reason[GANTRY__TUNING_REASON_BYTES] = "";
@@ -67,9 +60,8 @@ static void wrong_line_has_its_reason(void **state) {
     }
 }
 
-static void too_long_fields_are_wrong(void **state) {
+TEST(too_long_fields_are_wrong) {
     char name[GANTRY__TUNING_VALUES_BYTES + 1];
-    (void)state;
     memset(name, 'a', sizeof name);
     const gantry__part_t fine = {name, 20};
     const gantry__part_t device = {name, GANTRY__TUNING_DEVICE_BYTES},
@@ -84,7 +76,7 @@ static void too_long_fields_are_wrong(void **state) {
     assert_non_null(gantry__tuning_fault(fine, fine, values));
 }
 
-static void head_tells_our_files_from_others(void **state) {
+TEST(head_tells_our_files_from_others) {
     static const struct {
         const char *text, *reason; /* NULL: the line is good */
     } cases[] = {{"", NULL},
@@ -100,7 +92,6 @@ static void head_tells_our_files_from_others(void **state) {
                  {"\x7f"
                   "ELF",
                   "no tuning file"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         size_t first = 99;
         char reason[GANTRY__TUNING_REASON_BYTES] = "";
@@ -114,11 +105,10 @@ static void head_tells_our_files_from_others(void **state) {
 
 /* The bytes of a good file are changed, cut and doubled: the parser reads every line to its end,
  * and stays within the text. */
-static void any_bytes_are_read_within_their_bounds(void **state) {
+TEST(any_bytes_are_read_within_their_bounds) {
     static const char good[] = GANTRY__TUNING_HEAD RECORD "\n# c\n\n" RECORD "\n";
     static const char bytes[] = "\t\n#\0\x7f\xff =9Z";
     uint64_t seed = 7;
-    (void)state;
     for (int turn = 0; turn < 200000; ++turn) {
         size_t size = sizeof good - 1;
         /* an exact size, so that the sanitizer sees a read past the end */
@@ -146,13 +136,4 @@ static void any_bytes_are_read_within_their_bounds(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(record_is_read_in_its_parts),
-        cmocka_unit_test(wrong_line_has_its_reason),
-        cmocka_unit_test(too_long_fields_are_wrong),
-        cmocka_unit_test(head_tells_our_files_from_others),
-        cmocka_unit_test(any_bytes_are_read_within_their_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

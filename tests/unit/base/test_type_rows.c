@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The columns of an element type in ops/types.def agree with its numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <gantry/types.h>
 
 #include "base/decimal.h"
 #include "ops/type_rows.h"
+#include "test.h"
 
 #define TYPE(short) GANTRY_ID_##short,
 static const int32_t types[] = {GANTRY_ELEMENT_TYPES(TYPE)};
@@ -20,8 +15,7 @@ static gantry__real_t real(int32_t dtype, uint64_t bits) {
     return gantry__real_read((gantry_dtype_t)dtype, &bits);
 }
 
-static void floating_columns_are_their_numbers(void **state) {
-    (void)state;
+TEST(floating_columns_are_their_numbers) {
     for (int i = 0; i < TYPE_COUNT; ++i) {
         const int32_t dtype = types[i];
         if (gantry__type_exponent_bits(dtype) == 0) continue;
@@ -37,8 +31,7 @@ static void floating_columns_are_their_numbers(void **state) {
     }
 }
 
-static void integer_columns_are_their_ends(void **state) {
-    (void)state;
+TEST(integer_columns_are_their_ends) {
     for (int i = 0; i < TYPE_COUNT; ++i) {
         const int32_t dtype = types[i];
         if (!GANTRY__TYPE_IS(dtype, INTEGERS)) continue;
@@ -53,8 +46,7 @@ static void integer_columns_are_their_ends(void **state) {
     }
 }
 
-static void each_type_has_one_class_and_names_of_its_own(void **state) {
-    (void)state;
+TEST(each_type_has_one_class_and_names_of_its_own) {
     for (int i = 0; i < TYPE_COUNT; ++i) {
         const int32_t dtype = types[i];
         const int classes = GANTRY__TYPE_IS(dtype, INTEGERS) + GANTRY__TYPE_IS(dtype, BOOLS) +
@@ -74,11 +66,4 @@ static void each_type_has_one_class_and_names_of_its_own(void **state) {
     assert_false(GANTRY__TYPE_IS(64, ANY));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floating_columns_are_their_numbers),
-        cmocka_unit_test(integer_columns_are_their_ends),
-        cmocka_unit_test(each_type_has_one_class_and_names_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

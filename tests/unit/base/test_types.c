@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Types, shapes and statuses have their names, sizes and numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry/status.h>
 #include <gantry/types.h>
+
+#include "test.h"
 
 static const struct {
     gantry_dtype_t dtype;
@@ -35,8 +31,7 @@ static const struct {
     {GANTRY_FLOAT8_E4M3FN, "float8_e4m3fn", NULL, 1, 25},
 };
 
-static void types_have_names_sizes_and_numbers(void **state) {
-    (void)state;
+TEST(types_have_names_sizes_and_numbers) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         assert_int_equal(rows[i].dtype, rows[i].number);
         assert_string_equal(gantry_dtype_name(rows[i].dtype), rows[i].name);
@@ -46,8 +41,7 @@ static void types_have_names_sizes_and_numbers(void **state) {
     }
 }
 
-static void numbers_without_type_are_invalid(void **state) {
-    (void)state;
+TEST(numbers_without_type_are_invalid) {
     static const int numbers[] = {-1, 0, 7, 11, 26, 1000, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
         assert_string_equal(gantry_dtype_name((gantry_dtype_t)numbers[i]), "invalid");
@@ -59,8 +53,7 @@ static void numbers_without_type_are_invalid(void **state) {
     assert_int_equal(gantry_dtype_from_name(NULL), GANTRY_DTYPE_NONE);
 }
 
-static void elements_are_the_product_of_dimensions(void **state) {
-    (void)state;
+TEST(elements_are_the_product_of_dimensions) {
     const struct {
         gantry_shape_t shape;
         int64_t elements;
@@ -88,8 +81,7 @@ static void elements_are_the_product_of_dimensions(void **state) {
     }
 }
 
-static void shapes_are_equal_dimension_by_dimension(void **state) {
-    (void)state;
+TEST(shapes_are_equal_dimension_by_dimension) {
     gantry_shape_t a = GANTRY_SHAPE(2, 3), b = GANTRY_SHAPE(2, 3), c = GANTRY_SHAPE(3, 2),
                    d = GANTRY_SHAPE(2, 3, 1), scalar = GANTRY_SCALAR;
     b.dims[5] = 77; /* beyond the rank */
@@ -100,8 +92,7 @@ static void shapes_are_equal_dimension_by_dimension(void **state) {
     assert_true(gantry_shape_equal(&scalar, &scalar));
 }
 
-static void shapes_are_written_in_brackets(void **state) {
-    (void)state;
+TEST(shapes_are_written_in_brackets) {
     char text[256];
     gantry_shape_t scalar = GANTRY_SCALAR, small = GANTRY_SHAPE(2, 0, 31);
     gantry_shape_t large = GANTRY_SHAPE(INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
@@ -119,8 +110,7 @@ static void shapes_are_written_in_brackets(void **state) {
     assert_int_equal(gantry_shape_format(&small, NULL, 0), 8);
 }
 
-static void status_names_are_tensorflow_s(void **state) {
-    (void)state;
+TEST(status_names_are_tensorflow_s) {
     assert_string_equal(gantry_status_name(GANTRY_OK), "OK");
     assert_string_equal(gantry_status_name(GANTRY_INVALID_ARGUMENT), "InvalidArgument");
     assert_string_equal(gantry_status_name(GANTRY_RESOURCE_EXHAUSTED), "ResourceExhausted");
@@ -129,14 +119,4 @@ static void status_names_are_tensorflow_s(void **state) {
     assert_string_equal(gantry_status_name((gantry_status_t)-1), "invalid status");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_have_names_sizes_and_numbers),
-        cmocka_unit_test(numbers_without_type_are_invalid),
-        cmocka_unit_test(elements_are_the_product_of_dimensions),
-        cmocka_unit_test(shapes_are_equal_dimension_by_dimension),
-        cmocka_unit_test(shapes_are_written_in_brackets),
-        cmocka_unit_test(status_names_are_tensorflow_s),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

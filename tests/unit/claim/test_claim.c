@@ -9,11 +9,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/failure.h"
 #include "claim/claim.h"
+#include "test.h"
 
 enum { NOBODY = 65534 };
 
@@ -61,8 +56,7 @@ static int in_process(int (*work)(void)) {
 
 /* ---- devices ---- */
 
-static void a_device_has_one_holder_and_the_message_names_it(void **state) {
-    (void)state;
+TEST(a_device_has_one_holder_and_the_message_names_it) {
     gantry__claim_t a = open_claim(home, "python train.py\n\033[31mforged"),
                     b = open_claim(home, "b");
     char text[64];
@@ -80,8 +74,7 @@ static void a_device_has_one_holder_and_the_message_names_it(void **state) {
     gantry__claim_close(&b);
 }
 
-static void looking_tells_who_holds_and_takes_nothing(void **state) {
-    (void)state;
+TEST(looking_tells_who_holds_and_takes_nothing) {
     gantry_claim_info_t info;
     gantry__claim_t a = open_claim(home, NULL);
     gantry__claim_look(&a.folder, "never-claimed", &info);
@@ -106,8 +99,7 @@ static void looking_tells_who_holds_and_takes_nothing(void **state) {
     gantry__claim_close(&b);
 }
 
-static void a_claimant_holds_at_most_64_devices(void **state) {
-    (void)state;
+TEST(a_claimant_holds_at_most_64_devices) {
     char name[16];
     gantry__claim_t a = open_claim(home, "a");
     for (int i = 0; i < GANTRY__CLAIM_MOST; ++i) {
@@ -131,8 +123,7 @@ static int take_and_wait_for_the_kill(void) {
     return 1;
 }
 
-static void a_killed_holder_leaves_neither_device_nor_turn(void **state) {
-    (void)state;
+TEST(a_killed_holder_leaves_neither_device_nor_turn) {
     size_t before = 7;
     assert_int_equal(in_process(take_and_wait_for_the_kill), 128 + SIGKILL);
     gantry__claim_t a = open_claim(home, "a");
@@ -176,16 +167,14 @@ static void expect_child_keeps(bool is_inherited) {
     gantry__claim_close(&b);
 }
 
-static void a_program_that_inherits_the_claim_holds_it_to_its_end(void **state) {
-    (void)state;
+TEST(a_program_that_inherits_the_claim_holds_it_to_its_end) {
     expect_child_keeps(true);
     expect_child_keeps(false);
 }
 
 /* ---- the queue ---- */
 
-static void claimants_come_in_the_order_of_their_places(void **state) {
-    (void)state;
+TEST(claimants_come_in_the_order_of_their_places) {
     size_t before = 9;
     gantry__claim_t head = open_claim(home, "head"), second = open_claim(home, "second"),
                     third = open_claim(home, "third"), hasty = open_claim(home, "hasty");
@@ -221,8 +210,7 @@ static int queue_and_die(void) {
     return 1;
 }
 
-static void a_waiter_that_dies_leaves_the_queue(void **state) {
-    (void)state;
+TEST(a_waiter_that_dies_leaves_the_queue) {
     size_t before;
     gantry__claim_t head = open_claim(home, "head"), last = open_claim(home, "last");
     assert_int_equal(gantry__claim_begin_turn(&head, true, &before), GANTRY_OK);
@@ -244,8 +232,7 @@ static void write_text(const char *name, const char *text) {
     (void)fclose(file);
 }
 
-static void links_and_other_kinds_of_files_are_refused_by_name(void **state) {
-    (void)state;
+TEST(links_and_other_kinds_of_files_are_refused_by_name) {
     gantry__claim_t a = open_claim(home, "a");
     write_text("precious", "text");
     assert_int_equal(symlink("precious", in_home("link.claim")), 0);
@@ -269,8 +256,7 @@ static void links_and_other_kinds_of_files_are_refused_by_name(void **state) {
     gantry__claim_close(&a);
 }
 
-static void folders_that_cannot_keep_claims_are_refused_by_name(void **state) {
-    (void)state;
+TEST(folders_that_cannot_keep_claims_are_refused_by_name) {
     gantry__claim_t a;
     char folder[160];
     (void)snprintf(folder, sizeof folder, "%s", in_home("open"));
@@ -297,8 +283,7 @@ static void folders_that_cannot_keep_claims_are_refused_by_name(void **state) {
     expect_status(gantry__claim_open(longest, NULL, &a), GANTRY_FAILED_PRECONDITION, "too long");
 }
 
-static void a_new_folder_is_for_every_user(void **state) {
-    (void)state;
+TEST(a_new_folder_is_for_every_user) {
     struct stat info;
     char folder[160];
     (void)snprintf(folder, sizeof folder, "%s", in_home("new"));
@@ -323,8 +308,7 @@ static int claim_as_nobody(void) {
     return gantry__claim_take(&claim, "card") == GANTRY_OK ? 0 : 2;
 }
 
-static void users_share_a_folder_and_a_private_one_is_named(void **state) {
-    (void)state;
+TEST(users_share_a_folder_and_a_private_one_is_named) {
     if (geteuid() != 0) {
         print_message("skipped: only root can try another user\n");
         skip();
@@ -357,13 +341,11 @@ static int claim_on_a_full_disk(void) {
     return strstr(gantry__message(), "a process that left no name") ? 0 : 5;
 }
 
-static void a_full_disk_costs_the_name_but_not_the_claim(void **state) {
-    (void)state;
+TEST(a_full_disk_costs_the_name_but_not_the_claim) {
     assert_int_equal(in_process(claim_on_a_full_disk), 0);
 }
 
-static void a_removed_file_is_not_the_claim(void **state) {
-    (void)state;
+TEST(a_removed_file_is_not_the_claim) {
     gantry__claim_t a = open_claim(home, "a"), b = open_claim(home, "b");
     int file;
     assert_int_equal(gantry__claim_file_open(&a.folder, "card.claim", &file), GANTRY_OK);
@@ -377,8 +359,7 @@ static void a_removed_file_is_not_the_claim(void **state) {
     gantry__claim_close(&b);
 }
 
-static void a_hostile_text_stays_one_line_of_plain_characters(void **state) {
-    (void)state;
+TEST(a_hostile_text_stays_one_line_of_plain_characters) {
     gantry__claim_t a = open_claim(home, "a");
     gantry_claim_info_t info;
     assert_int_equal(gantry__claim_take(&a, "card"), GANTRY_OK);
@@ -417,8 +398,7 @@ static int lock_range(const char *file, int64_t begin, int64_t length) {
     return descriptor;
 }
 
-static void a_lock_of_all_places_counts_once_and_hangs_nobody(void **state) {
-    (void)state;
+TEST(a_lock_of_all_places_counts_once_and_hangs_nobody) {
     gantry__claim_t a = open_claim(home, "a");
     size_t before = 0;
     int lock = lock_range("queue", 1, 0);
@@ -433,8 +413,7 @@ static void a_lock_of_all_places_counts_once_and_hangs_nobody(void **state) {
     gantry__claim_close(&a);
 }
 
-static void many_locks_are_counted_within_bounds(void **state) {
-    (void)state;
+TEST(many_locks_are_counted_within_bounds) {
     gantry__claim_t a = open_claim(home, "a");
     int locks[300];
     for (int i = 0; i < 300; ++i) locks[i] = lock_range("queue", 2 * (300 - i), 1);
@@ -456,8 +435,7 @@ static void many_locks_are_counted_within_bounds(void **state) {
 
 /* ---- fork ---- */
 
-static void a_child_of_fork_does_not_keep_what_its_parent_gives_back(void **state) {
-    (void)state;
+TEST(a_child_of_fork_does_not_keep_what_its_parent_gives_back) {
     gantry__claim_t a = open_claim(home, "a"), b = open_claim(home, "b");
     int ends[2];
     char byte;
@@ -495,24 +473,5 @@ static int remove_home(void **state) {
 int main(void) {
     (void)snprintf(home, sizeof home, "/tmp/gantry_claim_XXXXXX");
     if (!mkdtemp(home)) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_has_one_holder_and_the_message_names_it),
-        cmocka_unit_test(looking_tells_who_holds_and_takes_nothing),
-        cmocka_unit_test(a_claimant_holds_at_most_64_devices),
-        cmocka_unit_test(a_killed_holder_leaves_neither_device_nor_turn),
-        cmocka_unit_test(a_program_that_inherits_the_claim_holds_it_to_its_end),
-        cmocka_unit_test(claimants_come_in_the_order_of_their_places),
-        cmocka_unit_test(a_waiter_that_dies_leaves_the_queue),
-        cmocka_unit_test(links_and_other_kinds_of_files_are_refused_by_name),
-        cmocka_unit_test(folders_that_cannot_keep_claims_are_refused_by_name),
-        cmocka_unit_test(a_new_folder_is_for_every_user),
-        cmocka_unit_test(users_share_a_folder_and_a_private_one_is_named),
-        cmocka_unit_test(a_full_disk_costs_the_name_but_not_the_claim),
-        cmocka_unit_test(a_removed_file_is_not_the_claim),
-        cmocka_unit_test(a_hostile_text_stays_one_line_of_plain_characters),
-        cmocka_unit_test(a_lock_of_all_places_counts_once_and_hangs_nobody),
-        cmocka_unit_test(many_locks_are_counted_within_bounds),
-        cmocka_unit_test(a_child_of_fork_does_not_keep_what_its_parent_gives_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, remove_home);
+    return test_main_with(NULL, remove_home, NULL, NULL);
 }

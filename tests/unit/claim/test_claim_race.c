@@ -6,12 +6,8 @@
  * memory records who works on a device, independently of the locks. */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "claim/claim.h"
+#include "test.h"
 
 enum { PROCESSES = 8, DEVICES = 3 };
 
@@ -219,8 +214,7 @@ static void remove_folder(void) {
 
 static uint32_t races = 100;
 
-static void races_with_kills_never_give_a_device_twice(void **state) {
-    (void)state;
+TEST(races_with_kills_never_give_a_device_twice) {
     for (uint32_t i = 0; i < races; ++i) {
         race(i);
         expect_no_claim_left();
@@ -242,7 +236,5 @@ int main(int count, char **arguments) {
     if (!mkdtemp(race_folder)) return 1;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(races_with_kills_never_give_a_device_twice)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

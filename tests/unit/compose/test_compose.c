@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "compose/compose.h"
 #include "run/eager.h"
@@ -54,8 +55,7 @@ static void expect_end(const gantry__op_def_t *op, int depth) {
     for (uint32_t i = 0; i < count; ++i) expect_end(gantry__op_get(parts[i]), depth + 1);
 }
 
-static void table_lists_parts_of_composed_ops(void **state) {
-    (void)state;
+TEST(table_lists_parts_of_composed_ops) {
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         gantry_op_info_t info = {.struct_size = sizeof info};
@@ -72,8 +72,7 @@ static void table_lists_parts_of_composed_ops(void **state) {
     }
 }
 
-static void kernels_of_a_composed_op_are_those_of_its_parts(void **state) {
-    (void)state;
+TEST(kernels_of_a_composed_op_are_those_of_its_parts) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const gantry_logical_device_t *cpu, *gpu;
@@ -95,8 +94,7 @@ static void kernels_of_a_composed_op_are_those_of_its_parts(void **state) {
 
 /* ---- parts ---- */
 
-static void parts_are_recorded_with_the_op_that_was_called(void **state) {
-    (void)state;
+TEST(parts_are_recorded_with_the_op_that_was_called) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -130,8 +128,7 @@ static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
     return info.current_bytes;
 }
 
-static void only_results_stay_and_they_have_the_scopes_tag(void **state) {
-    (void)state;
+TEST(only_results_stay_and_they_have_the_scopes_tag) {
     runtime_fixture_t f;
     char report[16384];
     runtime_fixture_open(&f, 1);
@@ -154,8 +151,7 @@ static void only_results_stay_and_they_have_the_scopes_tag(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void result_that_is_an_input_is_a_tensor_of_its_own(void **state) {
-    (void)state;
+TEST(result_that_is_an_input_is_a_tensor_of_its_own) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -168,8 +164,7 @@ static void result_that_is_an_input_is_a_tensor_of_its_own(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void scope_of_parts_runs_no_other_op(void **state) {
-    (void)state;
+TEST(scope_of_parts_runs_no_other_op) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL), inner;
@@ -182,8 +177,7 @@ static void scope_of_parts_runs_no_other_op(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void scalars_of_halves_are_rounded_to_the_nearest(void **state) {
-    (void)state;
+TEST(scalars_of_halves_are_rounded_to_the_nearest) {
     static const struct {
         double value;
         uint16_t float16, bfloat16;
@@ -220,8 +214,7 @@ static void scalars_of_halves_are_rounded_to_the_nearest(void **state) {
 
 /* ---- failures ---- */
 
-static void failing_part_is_told_behind_the_composed_op(void **state) {
-    (void)state;
+TEST(failing_part_is_told_behind_the_composed_op) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
@@ -238,8 +231,7 @@ static void failing_part_is_told_behind_the_composed_op(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void shapes_are_refused_before_any_part_runs(void **state) {
-    (void)state;
+TEST(shapes_are_refused_before_any_part_runs) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -263,27 +255,12 @@ static gantry_status_t small_program(gantry_scope_t *scope) {
     return status;
 }
 
-static void failing_allocation_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST(failing_allocation_leaves_nothing_behind) {
     runtime_fixture_starve_each(0, "CPU:0", small_program);
 }
 
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(table_lists_parts_of_composed_ops),
-        TEST(kernels_of_a_composed_op_are_those_of_its_parts),
-        TEST(parts_are_recorded_with_the_op_that_was_called),
-        TEST(only_results_stay_and_they_have_the_scopes_tag),
-        TEST(result_that_is_an_input_is_a_tensor_of_its_own),
-        TEST(scope_of_parts_runs_no_other_op),
-        TEST(scalars_of_halves_are_rounded_to_the_nearest),
-        TEST(failing_part_is_told_behind_the_composed_op),
-        TEST(shapes_are_refused_before_any_part_runs),
-        TEST(failing_allocation_leaves_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -2,19 +2,14 @@
 #define _DEFAULT_SOURCE /* mincore */
 /* Promise: The CPU backend works when it is called through the table of the backend interface, and
  * survives each failing allocation of its host. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "cpu/cpu_backend.h"
 #include "kernels/common/cpu_kernels.h"
+#include "test.h"
 
 #if defined(__x86_64__)
 #define SET_WITHOUT_FMA "base"
@@ -114,14 +109,13 @@ static int tear_down(void **state) {
 
 /* ---- table, device, options ---- */
 
-static void query_older_core_is_refused(void **state) {
+TEST(query_older_core_is_refused) {
     const gantry_backend_t *table = (const void *)1;
-    (void)state;
     assert_int_equal(gantry_backend_query_cpu(0, &table), GANTRY_FAILED_PRECONDITION);
     assert_null(table);
 }
 
-static void device_info_is_complete(void **state) {
+TEST_WITH(device_info_is_complete, set_up, tear_down) {
     opened_t *o = *state;
     gantry_device_info_t info = {.struct_size = sizeof info};
     assert_int_equal(o->table->device_count(o->instance), 1);
@@ -148,7 +142,7 @@ static void device_info_is_complete(void **state) {
     assert_non_null(strstr(o->table->libraries(o->instance), "vector code"));
 }
 
-static void device_info_older_caller_is_not_written_beyond_its_size(void **state) {
+TEST_WITH(device_info_older_caller_is_not_written_beyond_its_size, set_up, tear_down) {
     opened_t *o = *state;
     union {
         gantry_device_info_t info;
@@ -163,7 +157,7 @@ static void device_info_older_caller_is_not_written_beyond_its_size(void **state
     }
 }
 
-static void device_number_one_does_not_exist(void **state) {
+TEST_WITH(device_number_one_does_not_exist, set_up, tear_down) {
     opened_t *o = *state;
     gantry_device_info_t info = {.struct_size = sizeof info};
     gantry_backend_device_t *device = NULL;
@@ -174,7 +168,7 @@ static void device_number_one_does_not_exist(void **state) {
     assert_int_equal(o->table->kernels(o->instance, 1, &kernels), 0);
 }
 
-static void kernels_are_well_formed_and_named_once(void **state) {
+TEST_WITH(kernels_are_well_formed_and_named_once, set_up, tear_down) {
     opened_t *o = *state;
     const gantry_kernel_def_t *const *kernels = NULL;
     const uint32_t count = o->table->kernels(o->instance, 0, &kernels);
@@ -187,11 +181,10 @@ static void kernels_are_well_formed_and_named_once(void **state) {
     }
 }
 
-static void open_without_memory_fails_and_frees_all(void **state) {
+TEST(open_without_memory_fails_and_frees_all) {
     const gantry_backend_t *table;
     test_host_t host;
     int32_t status = GANTRY_RESOURCE_EXHAUSTED;
-    (void)state;
     gantry_backend_query_cpu(GANTRY_ABI_VERSION, &table);
     for (int allowed = 0; status != 0; ++allowed) {
         gantry_backend_instance_t *instance = NULL;
@@ -215,11 +208,10 @@ static void open_without_memory_fails_and_frees_all(void **state) {
     }
 }
 
-static void options_lower_the_level_and_bound_threads(void **state) {
+TEST(options_lower_the_level_and_bound_threads) {
     static const char *const names[] = {"base", "avx2", "avx512"};
     const gantry_backend_t *table;
     const int least = gantry__cpu_simd_detect("base"), best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     gantry_backend_query_cpu(GANTRY_ABI_VERSION, &table);
     for (int i = 0; i < 3; ++i) {
         test_host_t host;
@@ -239,7 +231,7 @@ static void options_lower_the_level_and_bound_threads(void **state) {
 }
 
 /* Another thread may be reading it. */
-static void line_of_libraries_stays_when_they_are_opened(void **state) {
+TEST_WITH(line_of_libraries_stays_when_they_are_opened, set_up, tear_down) {
     opened_t *o = *state;
     const char *before = o->table->libraries(o->instance), *after;
     char copy[1024];
@@ -253,10 +245,9 @@ static void line_of_libraries_stays_when_they_are_opened(void **state) {
     assert_ptr_equal(o->table->libraries(o->instance), after);
 }
 
-static void options_that_mean_nothing_are_warned_about(void **state) {
+TEST(options_that_mean_nothing_are_warned_about) {
     static const char *const bad[] = {"-1", "many", "3x", "1025"};
     const gantry_backend_t *table;
-    (void)state;
     gantry_backend_query_cpu(GANTRY_ABI_VERSION, &table);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         test_host_t host;
@@ -272,7 +263,7 @@ static void options_that_mean_nothing_are_warned_about(void **state) {
 
 /* ---- memory ---- */
 
-static void region_is_aligned_and_writable_to_its_end(void **state) {
+TEST_WITH(region_is_aligned_and_writable_to_its_end, set_up, tear_down) {
     static const uint64_t sizes[] = {1,        100,           4096, 100000, (2u << 20) - 1,
                                      2u << 20, (5u << 20) + 3};
     opened_t *o = *state;
@@ -286,7 +277,7 @@ static void region_is_aligned_and_writable_to_its_end(void **state) {
     }
 }
 
-static void region_is_backed_before_it_is_handed_out(void **state) {
+TEST_WITH(region_is_backed_before_it_is_handed_out, set_up, tear_down) {
     static const uint64_t sizes[] = {4096, 1 << 20, 40 << 20};
     opened_t *o = *state;
 
@@ -300,7 +291,7 @@ static void region_is_backed_before_it_is_handed_out(void **state) {
     }
 }
 
-static void region_larger_than_the_machine_is_resource_exhausted(void **state) {
+TEST_WITH(region_larger_than_the_machine_is_resource_exhausted, set_up, tear_down) {
     static const uint64_t sizes[] = {UINT64_C(1) << 62, UINT64_MAX, INT64_MAX};
     opened_t *o = *state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
@@ -317,7 +308,7 @@ static void region_larger_than_the_machine_is_resource_exhausted(void **state) {
                      GANTRY_INVALID_ARGUMENT);
 }
 
-static void memory_info_free_is_within_total(void **state) {
+TEST_WITH(memory_info_free_is_within_total, set_up, tear_down) {
     opened_t *o = *state;
     uint64_t free_bytes = 0;
     uint64_t total_bytes = 0;
@@ -328,7 +319,7 @@ static void memory_info_free_is_within_total(void **state) {
 
 /* ---- events and transfers ---- */
 
-static void event_recorded_is_done(void **state) {
+TEST_WITH(event_recorded_is_done, set_up, tear_down) {
     opened_t *o = *state;
     gantry_backend_event_t *event;
     int32_t done = 0;
@@ -345,7 +336,7 @@ static void event_recorded_is_done(void **state) {
     o->table->event->destroy(event);
 }
 
-static void transfers_of_all_sizes_keep_the_bytes(void **state) {
+TEST_WITH(transfers_of_all_sizes_keep_the_bytes, set_up, tear_down) {
     static const uint64_t sizes[] = {1, 63, 4097, 3000001};
     opened_t *o = *state;
     const gantry_transfer_ops_t *transfer = o->table->transfer;
@@ -371,7 +362,7 @@ static void transfers_of_all_sizes_keep_the_bytes(void **state) {
 
 /* A copy of 2048 bytes or more takes a special path if its target lies this far behind a page's
  * start (cpu_copy.h). */
-static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state) {
+TEST_WITH(copy_any_distance_within_a_page_writes_its_bytes_alone, set_up, tear_down) {
     enum { PAGE = 4096, MOST = 2048 + 70 };
     opened_t *o = *state;
     const uint64_t sizes[] = {2047, 2048, 2049, 2111, 2112, MOST};
@@ -398,7 +389,7 @@ static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state)
     o->table->memory->region_free(o->device, region, 2 * PAGE);
 }
 
-static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state) {
+TEST_WITH(fill_every_pattern_size_repeats_it_and_stays_inside, set_up, tear_down) {
     static const unsigned char mixed[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const unsigned char equal[8] = {9, 9, 9, 9, 9, 9, 9, 9};
     static const uint64_t counts[] = {1, 3, 1000, 500001};
@@ -426,27 +417,4 @@ static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state) {
     o->table->memory->region_free(o->device, region, 5000000);
 }
 
-#define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(query_older_core_is_refused),
-        WITH_DEVICE(device_info_is_complete),
-        WITH_DEVICE(device_info_older_caller_is_not_written_beyond_its_size),
-        WITH_DEVICE(device_number_one_does_not_exist),
-        WITH_DEVICE(kernels_are_well_formed_and_named_once),
-        cmocka_unit_test(open_without_memory_fails_and_frees_all),
-        cmocka_unit_test(options_lower_the_level_and_bound_threads),
-        cmocka_unit_test(options_that_mean_nothing_are_warned_about),
-        WITH_DEVICE(line_of_libraries_stays_when_they_are_opened),
-        WITH_DEVICE(region_is_aligned_and_writable_to_its_end),
-        WITH_DEVICE(region_is_backed_before_it_is_handed_out),
-        WITH_DEVICE(region_larger_than_the_machine_is_resource_exhausted),
-        WITH_DEVICE(memory_info_free_is_within_total),
-        WITH_DEVICE(event_recorded_is_done),
-        WITH_DEVICE(transfers_of_all_sizes_keep_the_bytes),
-        WITH_DEVICE(copy_any_distance_within_a_page_writes_its_bytes_alone),
-        WITH_DEVICE(fill_every_pattern_size_repeats_it_and_stays_inside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,18 +3,13 @@
  * and cgroup files, here in trees that the test writes. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "cpu/cpu_machine.h"
+#include "test.h"
 
 static void write_below(const char *root, const char *name, const char *text) {
     char path[512];
@@ -54,14 +49,14 @@ static void memory_is(const char *root, uint64_t free_kib, uint64_t total_kib) {
     assert_int_equal(total_bytes / 1024, total_kib);
 }
 
-static void machine_without_cgroups_has_the_machines_figures(void **state) {
+TEST(machine_without_cgroups_has_the_machines_figures) {
     memory_is(*state, 6000, 8000);
     assert_int_equal(gantry__cpu_machine_cores(*state, 6), 6);
     assert_int_equal(gantry__cpu_machine_cores(*state, 0), 1);
     memory_is("/nonexistent", 0, 0);
 }
 
-static void machine_cgroup_2_tightest_ancestor_binds(void **state) {
+TEST(machine_cgroup_2_tightest_ancestor_binds) {
     const char *root = *state;
     write_below(root, "/proc/self/cgroup", "0::/user/app\n");
     write_below(root, "/sys/fs/cgroup/user/app/memory.max", "max\n");
@@ -76,7 +71,7 @@ static void machine_cgroup_2_tightest_ancestor_binds(void **state) {
     assert_int_equal(gantry__cpu_machine_cores(root, 1), 1);
 }
 
-static void machine_cgroup_1_path_missing_inside_a_container_uses_the_mount(void **state) {
+TEST(machine_cgroup_1_path_missing_inside_a_container_uses_the_mount) {
     const char *root = *state;
     write_below(root, "/proc/self/cgroup",
                 "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/\n");
@@ -92,7 +87,7 @@ static void machine_cgroup_1_path_missing_inside_a_container_uses_the_mount(void
     assert_int_equal(gantry__cpu_machine_cores(root, 8), 8);
 }
 
-static void machine_odd_files_mean_no_limit(void **state) {
+TEST(machine_odd_files_mean_no_limit) {
     const char *root = *state;
     write_below(root, "/proc/self/cgroup", "nonsense\n:\n::\n4:memory\n0::");
     memory_is(root, 6000, 8000);
@@ -124,7 +119,7 @@ static void write_limits(const char *root, const char *space, const char *data) 
         "Name:\tprogram\nVmPeak:\t    5000 kB\nVmSize:\t    3000 kB\nVmData:\t     500 kB\n");
 }
 
-static void machine_limits_of_the_process_bind(void **state) {
+TEST(machine_limits_of_the_process_bind) {
     const char *root = *state;
 
     write_limits(root, "unlimited", "unlimited");
@@ -143,15 +138,4 @@ static void machine_limits_of_the_process_bind(void **state) {
     assert_int_equal(gantry__cpu_machine_unused_limit(root), 5400 * 1024);
 }
 
-#define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_ROOT(machine_without_cgroups_has_the_machines_figures),
-        WITH_ROOT(machine_cgroup_2_tightest_ancestor_binds),
-        WITH_ROOT(machine_cgroup_1_path_missing_inside_a_container_uses_the_mount),
-        WITH_ROOT(machine_limits_of_the_process_bind),
-        WITH_ROOT(machine_odd_files_mean_no_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(make_root, remove_root); }

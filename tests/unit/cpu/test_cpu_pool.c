@@ -6,17 +6,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "cpu_kernel_call.h"
+#include "test.h"
 
 /* The pool's requests to the system, which refuses them if a test says so. */
 typedef enum refusal_t { NONE, ATTRIBUTES, STACK, THREADS } refusal_t;
@@ -109,10 +104,9 @@ static void mark(void *context, int64_t begin, int64_t end) {
     }
 }
 
-static void pool_any_count_and_grain_covers_each_index_once(void **state) {
+TEST(pool_any_count_and_grain_covers_each_index_once) {
     static const int64_t counts[] = {1, 2, 7, 8, 63, 64, 65, 1000, 99999, MOST};
     static const int64_t grains[] = {1, 2, 3, 64, 1000, 65536, MOST * 2};
-    (void)state;
     for (uint32_t threads = 1; threads <= 3; ++threads) {
         cpu_call_t device;
         cpu_call_open(&device, 0, threads);
@@ -140,10 +134,9 @@ static void count_calls(void *context, int64_t begin, int64_t end) {
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static void pool_empty_range_calls_nothing(void **state) {
+TEST(pool_empty_range_calls_nothing) {
     cpu_call_t device;
     atomic_int calls = 0;
-    (void)state;
     cpu_call_open(&device, 0, 2);
     gantry__cpu_parallel_for(&device.device, 0, 1, count_calls, &calls);
     assert_int_equal(calls, 0);
@@ -171,10 +164,9 @@ static void inner_loop(void *context, int64_t begin, int64_t end) {
     }
 }
 
-static void pool_nested_loop_runs_on_its_callers_thread(void **state) {
+TEST(pool_nested_loop_runs_on_its_callers_thread) {
     cpu_call_t device;
     nest_t nest;
-    (void)state;
     cpu_call_open(&device, 0, 2);
     nest.device = &device.device;
     atomic_init(&nest.sum, 0);
@@ -211,12 +203,11 @@ static void *call_often(void *context) {
     return NULL;
 }
 
-static void pool_several_callers_at_once_all_get_their_results(void **state) {
+TEST(pool_several_callers_at_once_all_get_their_results) {
     enum { CALLERS = 4 };
     static caller_t callers[CALLERS];
     pthread_t threads[CALLERS];
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, 0, 2);
     for (int c = 0; c < CALLERS; ++c) {
         callers[c].device = &device.device;
@@ -232,18 +223,16 @@ static void pool_several_callers_at_once_all_get_their_results(void **state) {
 
 /* ---- creating a pool ---- */
 
-static void pool_one_thread_says_so(void **state) {
+TEST(pool_one_thread_says_so) {
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, 0, 1);
     assert_int_equal(gantry__cpu_pool_threads(device.device.pool), 1);
     assert_non_null(strstr(gantry__cpu_pool_description(device.device.pool), "one thread"));
     cpu_call_close(&device);
 }
 
-static void pool_description_tells_threads(void **state) {
+TEST(pool_description_tells_threads) {
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, 0, 2);
     assert_string_equal(gantry__cpu_pool_description(device.device.pool), "2 threads");
     assert_int_equal(gantry__cpu_pool_threads(device.device.pool), 2);
@@ -258,10 +247,9 @@ static void *no_memory(void *self, void *ptr, uint64_t old_bytes, uint64_t new_b
     return NULL;
 }
 
-static void pool_without_memory_is_resource_exhausted(void **state) {
+TEST(pool_without_memory_is_resource_exhausted) {
     cpu_call_t device;
     gantry__cpu_pool_t *pool = (void *)&device;
-    (void)state;
     cpu_call_open(&device, 0, 1);
     gantry_host_t host = device.host;
     host.reallocate = no_memory;
@@ -273,9 +261,8 @@ static void pool_without_memory_is_resource_exhausted(void **state) {
 }
 
 /* The stack size that start() requests. */
-static void pool_without_memory_for_threads_runs_on_one(void **state) {
+TEST(pool_without_memory_for_threads_runs_on_one) {
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, 0, 3);
     memset(&marks, 0, sizeof marks);
     marks.grain = 1;
@@ -295,7 +282,7 @@ static void keep_line(void *self, int32_t level, const char *text) {
     snprintf(owner->message, sizeof owner->message, "%s", text);
 }
 
-static void pool_runs_on_the_threads_that_could_be_started(void **state) {
+TEST(pool_runs_on_the_threads_that_could_be_started) {
     static const struct {
         refusal_t refused;
         int threads_before;
@@ -307,7 +294,6 @@ static void pool_runs_on_the_threads_that_could_be_started(void **state) {
         {THREADS, 0, 0, "only 0 of 2 threads could be started; loops run on 1"},
         {THREADS, 1, 1, "only 1 of 2 threads could be started; loops run on 2"},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         cpu_call_t device;
         cpu_call_open(&device, 0, 3);
@@ -328,12 +314,11 @@ static void pool_runs_on_the_threads_that_could_be_started(void **state) {
 }
 
 /* Some C libraries give threads a small stack by default. */
-static void pool_threads_have_room_for_kernels_on_their_stacks(void **state) {
+TEST(pool_threads_have_room_for_kernels_on_their_stacks) {
     pthread_attr_t before, little, own;
     size_t bytes;
     cpu_call_t device;
     atomic_int calls = 0;
-    (void)state;
     assert_int_equal(pthread_getattr_default_np(&before), 0);
     assert_int_equal(pthread_attr_init(&little), 0);
     assert_int_equal(pthread_attr_setstacksize(&little, 131072), 0);
@@ -353,10 +338,9 @@ static void pool_threads_have_room_for_kernels_on_their_stacks(void **state) {
 
 /* Workers that sleep and are not woken stand for threads that the system does not schedule. The
  * loop ends without them. */
-static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state) {
+TEST(pool_loop_does_not_wait_for_threads_that_have_not_begun) {
     cpu_call_t device;
     gantry__cpu_pool_t *pool;
-    (void)state;
     cpu_call_open(&device, 0, 3);
     pool = device.device.pool;
     memset(&marks, 0, sizeof marks);
@@ -426,9 +410,8 @@ static int loops_before_a_call(cpu_call_t *device, int64_t gap, int most) {
     return most + 1;
 }
 
-static void series_as_long_as_one_long_loop_wakes_workers(void **state) {
+TEST(series_as_long_as_one_long_loop_wakes_workers) {
     cpu_call_t device;
-    (void)state;
     open_asleep(&device);
     assert_int_equal(loops_before_a_call(&device, 0, 1000), WORTH_WAKING_NS / LOOP_NS + 1);
     close_asleep(&device);
@@ -439,9 +422,8 @@ static void series_as_long_as_one_long_loop_wakes_workers(void **state) {
     close_asleep(&device);
 }
 
-static void series_with_gaps_as_long_as_its_loops_wakes_nobody(void **state) {
+TEST(series_with_gaps_as_long_as_its_loops_wakes_nobody) {
     cpu_call_t device;
-    (void)state;
     open_asleep(&device);
     assert_int_equal(loops_before_a_call(&device, LOOP_NS, 1000), 1001);
     /* bursts that are too short, far apart */
@@ -452,10 +434,9 @@ static void series_with_gaps_as_long_as_its_loops_wakes_nobody(void **state) {
     close_asleep(&device);
 }
 
-static void series_of_loops_of_unknown_length_counts_what_its_first_grain_tells(void **state) {
+TEST(series_of_loops_of_unknown_length_counts_what_its_first_grain_tells) {
     cpu_call_t device;
     int64_t count = 4000; /* 4 grains, the first of which takes 20 microseconds */
-    (void)state;
     open_asleep(&device);
     gantry__cpu_parallel_for(&device.device, count, 1000, take_time, &count);
     assert_int_equal(calls_to_workers, 0);
@@ -469,9 +450,8 @@ static void series_of_loops_of_unknown_length_counts_what_its_first_grain_tells(
     close_asleep(&device);
 }
 
-static void series_of_several_callers_wakes_nobody(void **state) {
+TEST(series_of_several_callers_wakes_nobody) {
     cpu_call_t device;
-    (void)state;
     open_asleep(&device);
     for (int i = 0; i < 100; ++i) {
         assert_int_equal(loops_before_a_call(&device, 0, 3), 4);
@@ -492,10 +472,9 @@ static int calls_of_a_long_loop(cpu_call_t *device) {
     return calls_to_workers - before;
 }
 
-static void loops_beside_other_callers_wake_nobody(void **state) {
+TEST(loops_beside_other_callers_wake_nobody) {
     cpu_call_t device;
     int64_t count = 2;
-    (void)state;
     open_asleep(&device);
     gantry__cpu_pool_t *pool = device.device.pool;
     assert_int_equal(calls_of_a_long_loop(&device), 1);
@@ -513,10 +492,9 @@ static void loops_beside_other_callers_wake_nobody(void **state) {
     close_asleep(&device);
 }
 
-static void series_that_woke_workers_in_vain_must_be_longer_next_time(void **state) {
+TEST(series_that_woke_workers_in_vain_must_be_longer_next_time) {
     const int first = WORTH_WAKING_NS / LOOP_NS;
     cpu_call_t device;
-    (void)state;
     open_asleep(&device);
     gantry__cpu_pool_t *pool = device.device.pool;
     assert_int_equal(loops_before_a_call(&device, 0, 100000), first + 1);
@@ -536,10 +514,9 @@ static void series_that_woke_workers_in_vain_must_be_longer_next_time(void **sta
     close_asleep(&device);
 }
 
-static void series_starts_threads_when_it_is_long(void **state) {
+TEST(series_starts_threads_when_it_is_long) {
     cpu_call_t device;
     atomic_int calls = 0;
-    (void)state;
     cpu_call_open(&device, 0, 2);
     is_clock_set = true;
     int64_t count = 2;
@@ -560,10 +537,9 @@ static void *await_any_loop(void *pool) {
 
 /* The loop that calls a worker may end before the worker runs. The worker then polls for the next
  * loop, and does not go back to sleep at once. */
-static void series_worker_that_is_called_ends_its_sleep_without_a_loop(void **state) {
+TEST(series_worker_that_is_called_ends_its_sleep_without_a_loop) {
     cpu_call_t device;
     pthread_t thread;
-    (void)state;
     cpu_call_open(&device, 0, 2);
     gantry__cpu_pool_t *pool = device.device.pool;
     assert_int_equal(pthread_create(&thread, NULL, await_any_loop, pool), 0);
@@ -576,9 +552,8 @@ static void series_worker_that_is_called_ends_its_sleep_without_a_loop(void **st
     cpu_call_close(&device);
 }
 
-static void pool_loop_of_few_tiles_calls_only_workers_that_it_lacks(void **state) {
+TEST(pool_loop_of_few_tiles_calls_only_workers_that_it_lacks) {
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, 0, 8);
     gantry__cpu_pool_t *pool = device.device.pool;
     static const struct {
@@ -596,28 +571,4 @@ static void pool_loop_of_few_tiles_calls_only_workers_that_it_lacks(void **state
     cpu_call_close(&device);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pool_any_count_and_grain_covers_each_index_once),
-        cmocka_unit_test(pool_empty_range_calls_nothing),
-        cmocka_unit_test(pool_nested_loop_runs_on_its_callers_thread),
-        cmocka_unit_test(pool_several_callers_at_once_all_get_their_results),
-        cmocka_unit_test(pool_one_thread_says_so),
-        cmocka_unit_test(pool_description_tells_threads),
-        cmocka_unit_test(pool_without_memory_is_resource_exhausted),
-        cmocka_unit_test(pool_without_memory_for_threads_runs_on_one),
-        cmocka_unit_test(pool_runs_on_the_threads_that_could_be_started),
-        cmocka_unit_test(pool_threads_have_room_for_kernels_on_their_stacks),
-        cmocka_unit_test(pool_loop_does_not_wait_for_threads_that_have_not_begun),
-        cmocka_unit_test(pool_loop_of_few_tiles_calls_only_workers_that_it_lacks),
-        cmocka_unit_test(series_as_long_as_one_long_loop_wakes_workers),
-        cmocka_unit_test(series_with_gaps_as_long_as_its_loops_wakes_nobody),
-        cmocka_unit_test(series_of_loops_of_unknown_length_counts_what_its_first_grain_tells),
-        cmocka_unit_test(series_of_several_callers_wakes_nobody),
-        cmocka_unit_test(loops_beside_other_callers_wake_nobody),
-        cmocka_unit_test(series_that_woke_workers_in_vain_must_be_longer_next_time),
-        cmocka_unit_test(series_starts_threads_when_it_is_long),
-        cmocka_unit_test(series_worker_that_is_called_ends_its_sleep_without_a_loop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

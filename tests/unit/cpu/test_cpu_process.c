@@ -13,11 +13,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
 
 #include "sanitized.h"
+#include "test.h"
 
 enum { SIDE = 300, COUNT = 100000, OPENMP_THREADS = 3, SKIPPED = 77 };
 
@@ -284,9 +279,8 @@ static void expect_case(const case_t *c) {
 
 static const char *const libraries[] = {NULL, "own", "onednn", "openblas"};
 
-static void every_instruction_set_is_right(void **state) {
+TEST(every_instruction_set_is_right) {
     static const char *const levels[] = {"base", "avx2", "avx512"};
-    (void)state;
     for (int level = 0; level < 3; ++level) {
         for (int i = 0; i < 4; ++i)
             expect_case(&(case_t){.simd = levels[level], .matmul = libraries[i]});
@@ -294,29 +288,25 @@ static void every_instruction_set_is_right(void **state) {
     }
 }
 
-static void one_core_has_no_threads_beside_the_program(void **state) {
-    (void)state;
+TEST(one_core_has_no_threads_beside_the_program) {
     for (int i = 0; i < 4; ++i) expect_case(&(case_t){.matmul = libraries[i], .on_one_core = 1});
 }
 
-static void beside_openmp_threads_are_the_cores_and_what_was_asked(void **state) {
-    (void)state;
+TEST(beside_openmp_threads_are_the_cores_and_what_was_asked) {
     for (int i = 0; i < 4; ++i) {
         expect_case(&(case_t){.matmul = libraries[i], .beside_openmp = 1});
         expect_case(&(case_t){.matmul = libraries[i], .beside_openmp = 1, .on_one_core = 1});
     }
 }
 
-static void threads_are_as_many_as_asked_for(void **state) {
-    (void)state;
+TEST(threads_are_as_many_as_asked_for) {
     for (int threads = 1; threads <= 5; threads += 2) {
         for (int i = 0; i < 4; ++i)
             expect_case(&(case_t){.matmul = libraries[i], .threads = threads});
     }
 }
 
-static void signals_leave_products_as_they_are(void **state) {
-    (void)state;
+TEST(signals_leave_products_as_they_are) {
     for (int i = 1; i < 4; ++i) {
         const int ended = run_apart(run_interrupted, libraries[i]);
         if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
@@ -325,8 +315,7 @@ static void signals_leave_products_as_they_are(void **state) {
     }
 }
 
-static void openblas_serves_the_program_after_us(void **state) {
-    (void)state;
+TEST(openblas_serves_the_program_after_us) {
     const int ended = run_apart(run_openblas_after, NULL);
     assert_true(WIFEXITED(ended));
     if (WEXITSTATUS(ended) == SKIPPED) {
@@ -337,16 +326,8 @@ static void openblas_serves_the_program_after_us(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_instruction_set_is_right),
-        cmocka_unit_test(one_core_has_no_threads_beside_the_program),
-        cmocka_unit_test(beside_openmp_threads_are_the_cores_and_what_was_asked),
-        cmocka_unit_test(threads_are_as_many_as_asked_for),
-        cmocka_unit_test(openblas_serves_the_program_after_us),
-        cmocka_unit_test(signals_leave_products_as_they_are),
-    };
     (void)unsetenv("GANTRY_CPU_SIMD");
     (void)unsetenv("GANTRY_CPU_MATMUL");
     (void)unsetenv("GANTRY_CPU_THREADS");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

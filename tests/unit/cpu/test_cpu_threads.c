@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 /* The process's threads; the backend's threads have a name. */
 static int workers_now(void) {
@@ -47,8 +48,7 @@ static gantry_setting_t setting_of(const runtime_fixture_t *f) {
     return setting;
 }
 
-static void call_before_initialisation_takes_effect(void **state) {
-    (void)state;
+TEST(call_before_initialisation_takes_effect) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1); /* by option: 2 */
     const char *before = libraries(&f);
@@ -72,8 +72,7 @@ static void call_before_initialisation_takes_effect(void **state) {
     assert_int_equal(workers_now(), 0);
 }
 
-static void call_after_initialisation_may_only_confirm(void **state) {
-    (void)state;
+TEST(call_after_initialisation_may_only_confirm) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_false(setting_of(&f).frozen);
@@ -87,8 +86,7 @@ static void call_after_initialisation_may_only_confirm(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void number_out_of_range_is_refused(void **state) {
-    (void)state;
+TEST(number_out_of_range_is_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, -1), GANTRY_INVALID_ARGUMENT,
@@ -101,14 +99,4 @@ static void number_out_of_range_is_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(call_before_initialisation_takes_effect),
-        TEST(call_after_initialisation_may_only_confirm),
-        TEST(number_out_of_range_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

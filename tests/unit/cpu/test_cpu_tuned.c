@@ -5,17 +5,12 @@
  * Every choice gives right products. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cpu_kernel_call.h"
+#include "test.h"
 
 #include "kernels/matmul/cpu_blas.h"
 #include "kernels/matmul/matmul_cpu.h"
@@ -143,7 +138,7 @@ static int chosen(const cpu_call_t *cpu, int product_class) {
 
 /* ---- values ---- */
 
-static void values_are_read_or_refused_with_a_reason(void **state) {
+TEST(values_are_read_or_refused_with_a_reason) {
     static const char *const wrong[] = {"",
                                         "own=1",
                                         "use=mkl",
@@ -161,7 +156,6 @@ static void values_are_read_or_refused_with_a_reason(void **state) {
                                         "use=own own=11111111111111111111111111111111111111"};
     gantry__cpu_tuned_t tuned;
     char reason[80];
-    (void)state;
     assert_int_equal(gantry__cpu_tuned_read("use=onednn own=41.5 onednn=48 openblas=9", &tuned,
                                             reason, sizeof reason),
                      1);
@@ -178,8 +172,7 @@ static void values_are_read_or_refused_with_a_reason(void **state) {
     }
 }
 
-static void classes_are_by_side_and_work(void **state) {
-    (void)state;
+TEST(classes_are_by_side_and_work) {
     assert_int_equal(gantry__cpu_product_class(31, 5000, 5000), GANTRY_CPU_PRODUCT_THIN);
     assert_int_equal(gantry__cpu_product_class(5000, 31, 5000), GANTRY_CPU_PRODUCT_THIN);
     assert_int_equal(gantry__cpu_product_class(32, 32, 64), GANTRY_CPU_PRODUCT_SMALL);
@@ -191,12 +184,11 @@ static void classes_are_by_side_and_work(void **state) {
 
 /* ---- auto ---- */
 
-static void auto_takes_what_was_measured(void **state) {
+TEST(auto_takes_what_was_measured) {
     static const char *const values[] = {"use=openblas own=10 openblas=12.5",
                                          "use=own own=40 onednn=39", "use=onednn own=50 onednn=60",
                                          "use=own"};
     cpu_call_t cpu;
-    (void)state;
     open_with(&cpu, "auto", values);
     has_in_listing(&cpu, "matrix products");
     has_in_listing(
@@ -217,10 +209,9 @@ static void auto_takes_what_was_measured(void **state) {
 }
 
 /* A log line asks before the device is opened: its records count all the same. */
-static void records_count_though_somebody_asked_before(void **state) {
+TEST(records_count_though_somebody_asked_before) {
     static const char *const values[] = {"use=own", "use=own", "use=own", "use=own own=7"};
     cpu_call_t cpu;
-    (void)state;
     asks_early = true;
     open_with(&cpu, "auto", values);
     asks_early = false;
@@ -229,9 +220,8 @@ static void records_count_though_somebody_asked_before(void **state) {
     close_call(&cpu);
 }
 
-static void auto_without_a_record_keeps_its_rule_and_says_so(void **state) {
+TEST(auto_without_a_record_keeps_its_rule_and_says_so) {
     cpu_call_t cpu;
-    (void)state;
     open_with(&cpu, "auto", NULL);
     has_in_listing(&cpu, "not measured, `gantry tune` measures");
     int serving = chosen(&cpu, GANTRY_CPU_PRODUCT_LARGE);
@@ -243,10 +233,9 @@ static void auto_without_a_record_keeps_its_rule_and_says_so(void **state) {
     close_call(&cpu);
 }
 
-static void classes_without_a_record_keep_the_rule(void **state) {
+TEST(classes_without_a_record_keep_the_rule) {
     static const char *const values[] = {NULL, NULL, NULL, "use=own own=3"};
     cpu_call_t cpu;
-    (void)state;
     hidden = "dnnl";
     open_with(&cpu, "auto", values);
     assert_int_equal(chosen(&cpu, GANTRY_CPU_PRODUCT_LARGE), GANTRY_CPU_BLAS_OWN);
@@ -257,10 +246,9 @@ static void classes_without_a_record_keep_the_rule(void **state) {
     close_call(&cpu);
 }
 
-static void an_option_goes_before_records(void **state) {
+TEST(an_option_goes_before_records) {
     static const char *const values[] = {"use=onednn", "use=onednn", "use=onednn", "use=onednn"};
     cpu_call_t cpu;
-    (void)state;
     open_with(&cpu, "own", values);
     for (int i = 0; i < 4; ++i) {
         assert_int_equal(chosen(&cpu, i), GANTRY_CPU_BLAS_OWN);
@@ -272,11 +260,10 @@ static void an_option_goes_before_records(void **state) {
 
 /* ---- wrong records ---- */
 
-static void a_library_that_is_not_there_leaves_products_to_our_loops(void **state) {
+TEST(a_library_that_is_not_there_leaves_products_to_our_loops) {
     static const char *const values[] = {"use=openblas own=1 openblas=2", "use=openblas",
                                          "use=openblas", "use=openblas"};
     cpu_call_t cpu;
-    (void)state;
     hidden = "openblas";
     open_with(&cpu, "auto", values);
     for (int i = 0; i < 4; ++i) {
@@ -288,10 +275,9 @@ static void a_library_that_is_not_there_leaves_products_to_our_loops(void **stat
     close_call(&cpu);
 }
 
-static void a_wrong_record_is_warned_of_and_left_out(void **state) {
+TEST(a_wrong_record_is_warned_of_and_left_out) {
     static const char *const values[] = {"use=mkl", "nonsense", "use=own own=fast", "depth=512"};
     cpu_call_t cpu;
-    (void)state;
     open_with(&cpu, "auto", values);
     has_in_listing(&cpu, "not measured");
     has_in_listing(&cpu, "not measured");
@@ -302,9 +288,8 @@ static void a_wrong_record_is_warned_of_and_left_out(void **state) {
     close_call(&cpu);
 }
 
-static void a_core_without_the_service_is_fine(void **state) {
+TEST(a_core_without_the_service_is_fine) {
     cpu_call_t cpu;
-    (void)state;
     open_with(&cpu, "auto", NULL);
     cpu.host.struct_size = offsetof(gantry_host_t, tuning);
     (void)chosen(&cpu, GANTRY_CPU_PRODUCT_LARGE);
@@ -312,18 +297,4 @@ static void a_core_without_the_service_is_fine(void **state) {
     close_call(&cpu);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_read_or_refused_with_a_reason),
-        cmocka_unit_test(classes_are_by_side_and_work),
-        cmocka_unit_test(auto_takes_what_was_measured),
-        cmocka_unit_test(records_count_though_somebody_asked_before),
-        cmocka_unit_test(auto_without_a_record_keeps_its_rule_and_says_so),
-        cmocka_unit_test(classes_without_a_record_keep_the_rule),
-        cmocka_unit_test(an_option_goes_before_records),
-        cmocka_unit_test(a_library_that_is_not_there_leaves_products_to_our_loops),
-        cmocka_unit_test(a_wrong_record_is_warned_of_and_left_out),
-        cmocka_unit_test(a_core_without_the_service_is_fine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

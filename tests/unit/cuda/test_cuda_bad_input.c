@@ -13,6 +13,7 @@
 
 #include "cuda_machine.h"
 #include "sanitized.h"
+#include "test.h"
 
 /* ---- no CUDA at all ---- */
 
@@ -37,8 +38,7 @@ static void has_broken_driver(machine_t *m) {
 }
 static void has_no_card(machine_t *m) { expect_no_cuda(m, "it sees no card"); }
 
-static void no_driver_leaves_the_cpu_and_a_reason(void **state) {
-    (void)state;
+TEST(no_driver_leaves_the_cpu_and_a_reason) {
     on_machine("devices=1", has_no_driver);
     on_machine("driver=11080", has_old_driver);
     on_machine("fail=cuInit:*:803", has_broken_driver);
@@ -111,8 +111,7 @@ static void has_a_limit(machine_t *m) {
     expect_computes(m, "CPU:0");
 }
 
-static void compilers_lack_of_memory_is_exhausted_and_falls_back(void **state) {
-    (void)state;
+TEST(compilers_lack_of_memory_is_exhausted_and_falls_back) {
     on_machine("fail=nvrtcCompileProgram:*:1", has_no_memory_for_nvrtc);
     on_machine("fail=cuModuleLoadDataEx:*:2", has_no_memory_for_loading);
     if (HAS_THREAD_SANITIZER)
@@ -145,8 +144,7 @@ static void has_new_card(machine_t *m) {
            "NVML was not asked, or not heard");
 }
 
-static void no_compiler_for_the_card_leaves_products_and_the_cpu(void **state) {
-    (void)state;
+TEST(no_compiler_for_the_card_leaves_products_and_the_cpu) {
     on_machine("devices=1", has_no_nvrtc);
     on_machine("cc=5.0;nvrtc=13000;driver=13000", has_old_card);
     on_machine("cc=12.0;nvrtc=12040", has_new_card);
@@ -162,8 +160,7 @@ static void driver_refuses_programs(machine_t *m) {
     expect_computes(m, "CPU:0");
 }
 
-static void driver_older_than_the_compiler_is_told_with_both_versions(void **state) {
-    (void)state;
+TEST(driver_older_than_the_compiler_is_told_with_both_versions) {
     on_machine("devices=2;driver=12000;fail=cuModuleLoadDataEx:*:222", driver_refuses_programs);
 }
 
@@ -210,10 +207,7 @@ static void cache_is_refused(machine_t *m) {
     remove_files(m->folder);
 }
 
-static void binary_that_the_driver_refuses_is_built_again(void **state) {
-    (void)state;
-    on_machine("devices=1", cache_is_refused);
-}
+TEST(binary_that_the_driver_refuses_is_built_again) { on_machine("devices=1", cache_is_refused); }
 
 /* ---- memory ---- */
 
@@ -243,10 +237,7 @@ static void has_little_memory(machine_t *m) {
     expect_computes(m, "CPU:0");
 }
 
-static void product_without_room_for_a_workspace_is_right(void **state) {
-    (void)state;
-    on_machine("devices=1", has_little_memory);
-}
+TEST(product_without_room_for_a_workspace_is_right) { on_machine("devices=1", has_little_memory); }
 
 /* ---- loss ---- */
 
@@ -298,8 +289,7 @@ static void has_busy_card(machine_t *m) {
     expect_computes(m, "CPU:0");
 }
 
-static void lost_or_busy_card_is_told_and_the_others_go_on(void **state) {
-    (void)state;
+TEST(lost_or_busy_card_is_told_and_the_others_go_on) {
     on_machine("devices=2", loses_a_card);
     on_machine("devices=2;fail=cuModuleLoadDataEx:1:719", loses_a_card_as_it_loads_a_program);
     on_machine("devices=2;busy=1,0", has_busy_card);
@@ -339,8 +329,7 @@ static void refuses_peers(machine_t *m) {
            "the way is not told");
 }
 
-static void refused_peer_access_is_told_and_copies_arrive(void **state) {
-    (void)state;
+TEST(refused_peer_access_is_told_and_copies_arrive) {
     on_machine("devices=2;peer=0", has_no_peers);
     on_machine("devices=2;fail=cuCtxEnablePeerAccess:*:711", refuses_peers);
 }
@@ -390,10 +379,7 @@ static void has_damaged_module(machine_t *m) {
     expect_computes(m, "CPU:0");
 }
 
-static void damaged_module_is_refused_and_the_cpu_works(void **state) {
-    (void)state;
-    on_machine("devices=1", has_damaged_module);
-}
+TEST(damaged_module_is_refused_and_the_cpu_works) { on_machine("devices=1", has_damaged_module); }
 
 /* ---- CUDA_VISIBLE_DEVICES ---- */
 
@@ -426,7 +412,7 @@ static void shows_cards(machine_t *m) {
     }
 }
 
-static void visible_devices_are_numbered_as_the_variable_says(void **state) {
+TEST(visible_devices_are_numbered_as_the_variable_says) {
     /* UUIDs: "stand-in card 0" in ASCII, with the card's number as last digit */
     static const char *const forms[][2] = {
         {NULL, "012"},
@@ -446,7 +432,6 @@ static void visible_devices_are_numbered_as_the_variable_says(void **state) {
         {"GPU-7374616e-642d-696e-2063-617264202031,GPU-7374616e-642d-696e-2063-617264202030", "10"},
         {"GPU-7374616e", ""}, /* visible of all three */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
         if (forms[i][0]) (void)setenv("CUDA_VISIBLE_DEVICES", forms[i][0], 1);
         wanted_cards = forms[i][1];
@@ -456,20 +441,7 @@ static void visible_devices_are_numbered_as_the_variable_says(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_driver_leaves_the_cpu_and_a_reason),
-        cmocka_unit_test(compilers_lack_of_memory_is_exhausted_and_falls_back),
-        cmocka_unit_test(no_compiler_for_the_card_leaves_products_and_the_cpu),
-        cmocka_unit_test(driver_older_than_the_compiler_is_told_with_both_versions),
-        cmocka_unit_test(binary_that_the_driver_refuses_is_built_again),
-        cmocka_unit_test(product_without_room_for_a_workspace_is_right),
-        cmocka_unit_test(lost_or_busy_card_is_told_and_the_others_go_on),
-        cmocka_unit_test(refused_peer_access_is_told_and_copies_arrive),
-        cmocka_unit_test(damaged_module_is_refused_and_the_cpu_works),
-        cmocka_unit_test(visible_devices_are_numbered_as_the_variable_says),
-    };
-
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return test_main_with(set_up, NULL, NULL, NULL);
 }

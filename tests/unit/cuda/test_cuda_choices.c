@@ -6,11 +6,12 @@
  * The tests run on the stand-in for NVIDIA's driver. */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda_fixture.h"
+#include "test.h"
 
 #include "cuda/cuda_backend.h"
 
 /* NVRTC of 11.2, 12.4 and 12.8; cards of an architecture that it knows, and newer ones. */
-static void card_that_nvrtc_does_not_know_gets_its_familys_first(void **state) {
+TEST(card_that_nvrtc_does_not_know_gets_its_familys_first) {
     static const int of_11_2[] = {52, 60, 61, 70, 75, 80, 86};
     static const int of_12_4[] = {50, 75, 80, 86, 87, 89, 90};
     static const int of_12_8[] = {75, 80, 86, 87, 89, 90, 100, 101, 120};
@@ -21,7 +22,6 @@ static void card_that_nvrtc_does_not_know_gets_its_familys_first(void **state) {
                 {of_12_4, 100, 90}, {of_12_4, 120, 90}, {of_12_8, 103, 100}, {of_12_8, 121, 120},
                 {of_12_8, 90, 90},  {of_11_2, 53, 52},  {of_11_2, 50, 0}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         int count = rows[i].archs == of_12_8 ? 9 : 7;
 
@@ -31,11 +31,10 @@ static void card_that_nvrtc_does_not_know_gets_its_familys_first(void **state) {
 }
 
 /* The domain of a virtual machine's card has all 32 bits; CUDA and NVML use the same address. */
-static void address_keeps_all_bits_of_its_domain(void **state) {
+TEST(address_keeps_all_bits_of_its_domain) {
     static const char *const addresses[] = {"10000:65:00.0", "9a3c0001:00:00.0"};
     fixture_t fixture;
 
-    (void)state;
     for (size_t i = 0; i < 2; ++i) {
         char setting[64];
 
@@ -76,10 +75,9 @@ static void wait_as_told(const char *wait, int32_t policy, uint64_t blocking, ui
 
 /* With block, every wait uses a blocking event, in which the thread may sleep. A wait for a stream
  * does so, too. */
-static void threads_wait_for_a_card_as_the_option_says(void **state) {
+TEST(threads_wait_for_a_card_as_the_option_says) {
     fixture_t fixture;
 
-    (void)state;
     wait_as_told(NULL, 0, 0, 1);
     wait_as_told("auto", 0, 0, 1);
     wait_as_told("block", 0, 2, 0);
@@ -97,14 +95,8 @@ static void threads_wait_for_a_card_as_the_option_says(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(card_that_nvrtc_does_not_know_gets_its_familys_first),
-        cmocka_unit_test(address_keeps_all_bits_of_its_domain),
-        cmocka_unit_test(threads_wait_for_a_card_as_the_option_says),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
     setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

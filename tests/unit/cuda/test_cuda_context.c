@@ -3,6 +3,7 @@
  * the card's context only in a thread that has another one, which it has again afterwards. */
 #define _GNU_SOURCE
 #include "cuda_machine.h"
+#include "test.h"
 
 #define OPS 10
 
@@ -92,18 +93,8 @@ static void another_context_comes_back(machine_t *m) {
     EXPECT(driver.cuDevicePrimaryCtxRelease_v2(1) == 0, "the context is gone");
 }
 
-static void ops_in_a_row(void **state) {
-    (void)state;
-    on_machine("devices=1", an_op_is_a_launch_in_its_context);
-}
+TEST(ops_in_a_row) { on_machine("devices=1", an_op_is_a_launch_in_its_context); }
 
-static void ops_among_contexts(void **state) {
-    (void)state;
-    on_machine("devices=2", another_context_comes_back);
-}
+TEST(ops_among_contexts) { on_machine("devices=2", another_context_comes_back); }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ops_in_a_row),
-                                       cmocka_unit_test(ops_among_contexts)};
-    return cmocka_run_group_tests(tests, set_up, NULL);
-}
+int main(void) { return test_main_with(set_up, NULL, NULL, NULL); }

@@ -7,6 +7,7 @@
  * The bits are those of the ops one by one. */
 #define _XOPEN_SOURCE 700
 #include "cuda_fixture.h"
+#include "test.h"
 
 #include "epilogue_case.h"
 
@@ -29,8 +30,7 @@ static gantry_runtime_t *open_runtime(void) {
     return runtime;
 }
 
-static void products_take_bias_and_relu_with_the_bits_of_ops(void **state) {
-    (void)state;
+TEST(products_take_bias_and_relu_with_the_bits_of_ops) {
     gantry_runtime_t *runtime = open_runtime();
     const epilogue_count_t count = epilogue_check_forms(runtime, "GPU:0", GANTRY_FLOAT32, 0);
     assert_int_equal(count.joined, count.cases);
@@ -39,9 +39,8 @@ static void products_take_bias_and_relu_with_the_bits_of_ops(void **state) {
 }
 
 /* The stand-in has epilogues of float32 alone; halves are never asked about. */
-static void types_without_an_epilogue_stay_apart(void **state) {
+TEST(types_without_an_epilogue_stay_apart) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_BFLOAT16};
-    (void)state;
     gantry_runtime_t *runtime = open_runtime();
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; ++i) {
         epilogue_case_t c = {.m = 8,
@@ -56,25 +55,23 @@ static void types_without_an_epilogue_stay_apart(void **state) {
 }
 
 /* Patches, a product, and its view. */
-static void convolutions_by_patches_take_bias_and_relu(void **state) {
+TEST(convolutions_by_patches_take_bias_and_relu) {
     epilogue_conv_t c = {.images = GANTRY_SHAPE(2, 9, 7, 5),
                          .filter = GANTRY_SHAPE(3, 3, 5, 9),
                          .dtype = GANTRY_FLOAT32};
-    (void)state;
     gantry_runtime_t *runtime = open_runtime();
     assert_true(epilogue_check_convolution(runtime, "GPU:0", &c, 0));
     gantry_runtime_release(runtime);
 }
 
 /* Another activation than Relu, and a product over no elements. */
-static void other_programs_stay_apart(void **state) {
+TEST(other_programs_stay_apart) {
     epilogue_case_t c = {.m = 8,
                          .k = 8,
                          .n = 8,
                          .dtype = GANTRY_FLOAT32,
                          .has_bias = true,
                          .activation = gantry_tanh};
-    (void)state;
     gantry_runtime_t *runtime = open_runtime();
     assert_false(epilogue_check(runtime, "GPU:0", &c, 0).is_joined);
     c.activation = gantry_relu;
@@ -83,12 +80,11 @@ static void other_programs_stay_apart(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void the_explanation_says_what_stays_apart(void **state) {
+TEST(the_explanation_says_what_stays_apart) {
     epilogue_case_t c = {
         .m = 8, .k = 8, .n = 8, .dtype = GANTRY_FLOAT16, .activation = gantry_relu};
     static const char reason[] = "the kernel computes the product alone";
     char text[8192];
-    (void)state;
     gantry_runtime_t *runtime = open_runtime();
     gantry_function_t *function = epilogue_trace(runtime, &c, epilogue_body, 0);
     assert_int_equal(
@@ -105,12 +101,5 @@ static void the_explanation_says_what_stays_apart(void **state) {
 int main(void) {
     const int code = skip_without_pocl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_take_bias_and_relu_with_the_bits_of_ops),
-        cmocka_unit_test(types_without_an_epilogue_stay_apart),
-        cmocka_unit_test(convolutions_by_patches_take_bias_and_relu),
-        cmocka_unit_test(other_programs_stay_apart),
-        cmocka_unit_test(the_explanation_says_what_stays_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -2,12 +2,13 @@
 /* Promise: Float8 is cast and moved by the CUDA text on the stand-in with the bits of the CPU. */
 #define _XOPEN_SOURCE 700
 #include "cuda_fixture.h"
+#include "test.h"
 
 #include "float8_case.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
-static void cuda_casts_and_moves_it(void **state) {
+TEST(cuda_casts_and_moves_it) {
     static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
                                                {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
                                                {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
@@ -18,7 +19,6 @@ static void cuda_casts_and_moves_it(void **state) {
                                               .soft_placement = GANTRY_OFF,
                                               .kernel_cache = ""};
     gantry_runtime_t *runtime;
-    (void)state;
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
         assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
@@ -30,6 +30,5 @@ static void cuda_casts_and_moves_it(void **state) {
 int main(void) {
     const int code = skip_without_pocl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cuda_casts_and_moves_it)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

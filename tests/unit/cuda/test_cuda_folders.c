@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "cuda_fixture.h"
+#include "test.h"
 
 #include "cuda/cuda_folders.h"
 #include "cuda/cuda_library.h"
@@ -70,16 +71,12 @@ static void expect_folders(const char *const *wanted, int count) {
     assert_int_equal(visits.count, count);
 }
 
-static void system_without_any_has_no_folder(void **state) {
-    (void)state;
-    expect_folders(NULL, 0);
-}
+TEST(system_without_any_has_no_folder) { expect_folders(NULL, 0); }
 
-static void versioned_toolkits_come_newest_first(void **state) {
+TEST(versioned_toolkits_come_newest_first) {
     static const char *const wanted[] = {"/usr/local/cuda/lib64", "/usr/local/cuda-13.0/lib64",
                                          "/usr/local/cuda-12.4/lib64",
                                          "/usr/local/cuda-12.9/targets/sbsa-linux/lib"};
-    (void)state;
     make("/usr/local/cuda-12.4/lib64");
     make("/usr/local/cuda-13.0/lib64");
     make("/usr/local/cuda-11.8/lib64"); /* too old */
@@ -88,10 +85,9 @@ static void versioned_toolkits_come_newest_first(void **state) {
     expect_folders(wanted, 4);
 }
 
-static void containers_and_wsl_come_last(void **state) {
+TEST(containers_and_wsl_come_last) {
     static const char *const wanted[] = {"/usr/local/cuda-12.4/lib64", "/usr/local/nvidia/lib64",
                                          "/usr/lib/wsl/lib"};
-    (void)state;
     make("/usr/lib/wsl/lib");
     make("/usr/local/nvidia/lib64");
     make("/usr/local/cuda-12.4/lib64");
@@ -99,11 +95,10 @@ static void containers_and_wsl_come_last(void **state) {
 }
 
 /* The owner of an environment chooses its folder's name. */
-static void signs_of_patterns_in_a_name_stand_for_themselves(void **state) {
+TEST(signs_of_patterns_in_a_name_stand_for_themselves) {
     static const char *const wanted[] = {
         "/my [env]*/lib/python3.12/site-packages/nvidia/cublas/lib"};
     char path[200];
-    (void)state;
     make(wanted[0]);
     make("/my e/lib/python3.12/site-packages/nvidia/cublas/lib");
     (void)snprintf(path, sizeof path, "%s/my [env]*", root);
@@ -114,7 +109,7 @@ static void signs_of_patterns_in_a_name_stand_for_themselves(void **state) {
     (void)unsetenv("VIRTUAL_ENV");
 }
 
-static void packages_of_python_outside_an_environment_are_found(void **state) {
+TEST(packages_of_python_outside_an_environment_are_found) {
     static const char *const wanted[] = {
         "/base/lib/python3.11/site-packages/nvidia/cublas/lib",
         "/home/me/.local/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib",
@@ -122,7 +117,6 @@ static void packages_of_python_outside_an_environment_are_found(void **state) {
         "/usr/local/lib/python3.13/site-packages/nvidia/cu13/lib",
         "/usr/lib/python3/dist-packages/nvidia/cuda_nvrtc/lib"};
     char home[200], base[200];
-    (void)state;
     for (int i = 0; i < 5; ++i) make(wanted[i]);
     (void)snprintf(home, sizeof home, "%s/home/me", root);
     (void)snprintf(base, sizeof base, "%s/base", root);
@@ -134,14 +128,13 @@ static void packages_of_python_outside_an_environment_are_found(void **state) {
 }
 
 /* The shim is a script, which the library does not start. */
-static void pythons_that_a_shim_stands_for_are_searched(void **state) {
+TEST(pythons_that_a_shim_stands_for_are_searched) {
     static const char *const wanted[] = {
         "/me/.pyenv/versions/3.13.1/lib/python3.13/site-packages/nvidia/cuda_nvrtc/lib",
         "/me/.pyenv/versions/3.12.4/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib",
         "/me/.asdf/installs/python/3.12.4/lib/python3.12/site-packages/nvidia/cu13/lib"};
     static const char *const shims[] = {"/me/.pyenv/shims", "/me/.asdf/shims"};
     char path[300], file[300];
-    (void)state;
     for (int i = 0; i < 3; ++i) make(wanted[i]);
     for (int i = 0; i < 2; ++i) {
         make(shims[i]);
@@ -155,10 +148,9 @@ static void pythons_that_a_shim_stands_for_are_searched(void **state) {
 }
 
 /* Relative folders and folders without python3 are left out. */
-static void the_first_python_of_the_path_names_its_environment(void **state) {
+TEST(the_first_python_of_the_path_names_its_environment) {
     static const char *const wanted[] = {"/env/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib"};
     char path[500], file[300];
-    (void)state;
     make(wanted[0]);
     make("/env/bin");
     make("/other/bin");
@@ -174,8 +166,7 @@ static void the_first_python_of_the_path_names_its_environment(void **state) {
     (void)unsetenv("PATH");
 }
 
-static void relative_home_and_base_have_no_folder(void **state) {
-    (void)state;
+TEST(relative_home_and_base_have_no_folder) {
     make("/.local/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
     make("/base/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
     assert_int_equal(chdir(root), 0);
@@ -188,10 +179,9 @@ static void relative_home_and_base_have_no_folder(void **state) {
 }
 
 /* CUDA_HOME was set for CUDA; the others are set in every process. */
-static void writers_are_checked_of_home_base_and_python(void **state) {
+TEST(writers_are_checked_of_home_base_and_python) {
     static const char *const variables[] = {"HOME", "PYTHONUSERBASE", "PATH", "CUDA_HOME"};
     char bin[100], file[200];
-    (void)state;
     make("/.local/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
     make("/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
     make("/lib64");
@@ -208,9 +198,8 @@ static void writers_are_checked_of_home_base_and_python(void **state) {
     }
 }
 
-static void visit_ends_where_it_is_told(void **state) {
+TEST(visit_ends_where_it_is_told) {
     visits_t visits = {.stop_at = 0};
-    (void)state;
     make("/usr/local/cuda-12.4/lib64");
     make("/usr/lib/wsl/lib");
     assert_true(gantry__cuda_folders_visit(root, note, &visits));
@@ -246,9 +235,8 @@ static void open_and_fail(char *out_reason) {
                                            out_reason, 1024));
 }
 
-static void library_that_is_nowhere_is_told_with_where_it_could_be(void **state) {
+TEST(library_that_is_nowhere_is_told_with_where_it_could_be) {
     char reason[1024];
-    (void)state;
     open_and_fail(reason);
     assert_string_equal(
         reason,
@@ -256,9 +244,8 @@ static void library_that_is_nowhere_is_told_with_where_it_could_be(void **state)
 }
 
 /* The loader's "no such file" would mislead: the file is there. */
-static void library_that_cannot_be_opened_is_told_with_its_own_reason(void **state) {
+TEST(library_that_cannot_be_opened_is_told_with_its_own_reason) {
     char reason[1024], path[300];
-    (void)state;
     make("/lib64");
     (void)snprintf(path, sizeof path, "%s/lib64/libgantry_test_nowhere.so.9", root);
     FILE *file = fopen(path, "w");
@@ -272,10 +259,9 @@ static void library_that_cannot_be_opened_is_told_with_its_own_reason(void **sta
 }
 
 /* The folder counts as the file does: the library loads others from it. */
-static void library_that_others_may_write_is_told_and_not_opened(void **state) {
+TEST(library_that_others_may_write_is_told_and_not_opened) {
     static const char *const ends[] = {"/cudnn/lib", "/libgantry_test_nowhere.so.9", NULL};
     char reason[1024], path[300];
-    (void)state;
     make("/.local/lib/python3.11/site-packages/nvidia/cudnn/lib");
     (void)snprintf(
         path, sizeof path,
@@ -293,27 +279,10 @@ static void library_that_others_may_write_is_told_and_not_opened(void **state) {
     (void)unsetenv("HOME");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(system_without_any_has_no_folder),
-        TEST(versioned_toolkits_come_newest_first),
-        TEST(containers_and_wsl_come_last),
-        TEST(signs_of_patterns_in_a_name_stand_for_themselves),
-        TEST(packages_of_python_outside_an_environment_are_found),
-        TEST(pythons_that_a_shim_stands_for_are_searched),
-        TEST(the_first_python_of_the_path_names_its_environment),
-        TEST(relative_home_and_base_have_no_folder),
-        TEST(writers_are_checked_of_home_base_and_python),
-        TEST(visit_ends_where_it_is_told),
-        TEST(library_that_is_nowhere_is_told_with_where_it_could_be),
-        TEST(library_that_cannot_be_opened_is_told_with_its_own_reason),
-        TEST(library_that_others_may_write_is_told_and_not_opened),
-    };
     static const char *const variables[] = {
         "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PATH", "HOME", "PYTHONUSERBASE"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i)
         (void)unsetenv(variables[i]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(make_root, remove_root);
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "cuda_fixture.h"
+#include "test.h"
 
 #define WORDS 64
 #define BYTES (WORDS * sizeof(int32_t))
@@ -148,13 +149,12 @@ static gantry_backend_graph_t *capture_chain(const bench_t *b) {
 
 /* ---- launches ---- */
 
-static void captured_chain_gives_the_bytes_of_direct_submission(void **state) {
+TEST(captured_chain_gives_the_bytes_of_direct_submission) {
     bench_t b;
     gantry_backend_graph_t *graph;
     gantry_backend_stream_t *other = NULL;
     int32_t expected[4 * WORDS];
 
-    (void)state;
     bench_open(&b);
     graph = capture_chain(&b);
     assert_ok(b.streams->create(b.fixture.device[0], GANTRY_STREAM_COMPUTE, &other));
@@ -173,12 +173,11 @@ static void captured_chain_gives_the_bytes_of_direct_submission(void **state) {
     bench_close(&b);
 }
 
-static void captured_work_waits_for_a_launch(void **state) {
+TEST(captured_work_waits_for_a_launch) {
     bench_t b;
     gantry_backend_graph_t *graph;
     unsigned char spoilt[4 * BYTES];
 
-    (void)state;
     bench_open(&b);
     memset(spoilt, 0x5a, sizeof spoilt);
     set_in(&b, 2);
@@ -192,11 +191,10 @@ static void captured_work_waits_for_a_launch(void **state) {
     bench_close(&b);
 }
 
-static void capture_of_nothing_is_a_graph(void **state) {
+TEST(capture_of_nothing_is_a_graph) {
     bench_t b;
     gantry_backend_graph_t *graph = NULL;
 
-    (void)state;
     bench_open(&b);
     assert_ok(b.graphs->begin_capture(b.stream));
     assert_ok(b.graphs->end_capture(b.stream, &graph));
@@ -207,12 +205,11 @@ static void capture_of_nothing_is_a_graph(void **state) {
 }
 
 /* Two launches of one graph on two streams do not run at the same time: each adds its share. */
-static void launches_of_one_graph_follow_each_other(void **state) {
+TEST(launches_of_one_graph_follow_each_other) {
     bench_t b;
     gantry_backend_graph_t *graph = NULL;
     gantry_backend_stream_t *other = NULL;
 
-    (void)state;
     bench_open(&b);
     set_in(&b, 1);
     fixture_write(&b.fixture, 0, piece(&b, 0), b.in);
@@ -235,12 +232,11 @@ static void launches_of_one_graph_follow_each_other(void **state) {
     bench_close(&b);
 }
 
-static void graph_outlives_the_stream_it_was_captured_on(void **state) {
+TEST(graph_outlives_the_stream_it_was_captured_on) {
     bench_t b;
     gantry_backend_graph_t *graph;
     int32_t expected[4 * WORDS];
 
-    (void)state;
     bench_open(&b);
     set_in(&b, 9);
     run_directly(&b, expected);
@@ -297,11 +293,10 @@ static void submit_branch(branch_t *r, int has_join) {
     }
 }
 
-static void branch_that_is_joined_is_part_of_the_graph(void **state) {
+TEST(branch_that_is_joined_is_part_of_the_graph) {
     branch_t r;
     gantry_backend_graph_t *graph = NULL;
 
-    (void)state;
     branch_open(&r);
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
     submit_branch(&r, 1);
@@ -320,11 +315,10 @@ static void branch_that_is_joined_is_part_of_the_graph(void **state) {
     branch_close(&r);
 }
 
-static void branch_that_is_not_joined_fails_the_end(void **state) {
+TEST(branch_that_is_not_joined_fails_the_end) {
     branch_t r;
     gantry_backend_graph_t *graph = (gantry_backend_graph_t *)&r;
 
-    (void)state;
     branch_open(&r);
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
     submit_branch(&r, 0);
@@ -336,12 +330,11 @@ static void branch_that_is_not_joined_fails_the_end(void **state) {
     branch_close(&r);
 }
 
-static void captured_event_has_no_use_outside_until_recorded_again(void **state) {
+TEST(captured_event_has_no_use_outside_until_recorded_again) {
     branch_t r;
     gantry_backend_graph_t *graph = NULL;
     int32_t is_done = 0;
 
-    (void)state;
     branch_open(&r);
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
     submit_branch(&r, 1);
@@ -360,14 +353,13 @@ static void captured_event_has_no_use_outside_until_recorded_again(void **state)
     branch_close(&r);
 }
 
-static void launch_on_a_branch_is_refused_and_spoils_nothing(void **state) {
+TEST(launch_on_a_branch_is_refused_and_spoils_nothing) {
     const stand_in_control_t *control = fixture_control();
     branch_t r;
     gantry_backend_graph_t *graph;
     gantry_backend_graph_t *none = NULL;
     char why[256] = "";
 
-    (void)state;
     branch_open(&r);
     graph = capture_chain(&r.b);
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
@@ -386,11 +378,10 @@ static void launch_on_a_branch_is_refused_and_spoils_nothing(void **state) {
     branch_close(&r);
 }
 
-static void wait_for_an_event_of_outside_spoils_the_capture(void **state) {
+TEST(wait_for_an_event_of_outside_spoils_the_capture) {
     branch_t r;
     gantry_backend_graph_t *graph = NULL;
 
-    (void)state;
     branch_open(&r);
     assert_ok(r.b.events->record(r.fork, r.other));
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
@@ -404,12 +395,11 @@ static void wait_for_an_event_of_outside_spoils_the_capture(void **state) {
 
 /* ---- refused and allowed calls ---- */
 
-static void calls_out_of_turn_are_refused(void **state) {
+TEST(calls_out_of_turn_are_refused) {
     bench_t b;
     gantry_backend_graph_t *graph;
     gantry_backend_graph_t *none = NULL;
 
-    (void)state;
     bench_open(&b);
     graph = capture_chain(&b);
     assert_int_equal(b.graphs->end_capture(b.stream, &none), GANTRY_FAILED_PRECONDITION);
@@ -426,11 +416,10 @@ static void calls_out_of_turn_are_refused(void **state) {
     bench_close(&b);
 }
 
-static void synchronize_of_a_captured_stream_is_refused_and_the_stream_usable(void **state) {
+TEST(synchronize_of_a_captured_stream_is_refused_and_the_stream_usable) {
     bench_t b;
     gantry_backend_graph_t *graph = NULL;
 
-    (void)state;
     bench_open(&b);
     assert_ok(b.graphs->begin_capture(b.stream));
     assert_ok(submit_chain(&b));
@@ -443,12 +432,11 @@ static void synchronize_of_a_captured_stream_is_refused_and_the_stream_usable(vo
 }
 
 /* Both directions, on the stream of the capture and on a branch. The capture goes on without. */
-static void copies_of_pageable_memory_are_refused_and_spoil_nothing(void **state) {
+TEST(copies_of_pageable_memory_are_refused_and_spoil_nothing) {
     branch_t r;
     gantry_backend_graph_t *graph = NULL;
     int32_t pageable[WORDS];
 
-    (void)state;
     branch_open(&r);
     const gantry_transfer_ops_t *transfer = r.b.fixture.backend->transfer;
     const gantry_span_t first = piece(&r.b, 0);
@@ -513,11 +501,10 @@ static void run_on_a_thread(void *(*body)(void *), void *self) {
     assert_ptr_equal(result, self);
 }
 
-static void memory_and_programs_are_taken_during_a_capture_by_any_thread(void **state) {
+TEST(memory_and_programs_are_taken_during_a_capture_by_any_thread) {
     bench_t b;
     end_t end = {&b, NULL, -1};
 
-    (void)state;
     bench_open(&b);
     set_in(&b, 3);
     assert_ok(b.graphs->begin_capture(b.stream));
@@ -567,12 +554,11 @@ static int32_t whole_life(const bench_t *b, gantry_backend_event_t *event) {
     return status;
 }
 
-static void every_driver_call_that_fails_leaks_nothing(void **state) {
+TEST(every_driver_call_that_fails_leaks_nothing) {
     const stand_in_control_t *control = fixture_control();
     int32_t status = GANTRY_RESOURCE_EXHAUSTED;
     int failures = 0;
 
-    (void)state;
     for (int at = 0; at < 100; ++at) {
         bench_t b;
         fault_t fault = {at};
@@ -599,11 +585,10 @@ static void every_driver_call_that_fails_leaks_nothing(void **state) {
     print_message("  %d driver calls failed in turn\n", failures);
 }
 
-static void host_memory_running_out_at_the_end_ends_the_capture(void **state) {
+TEST(host_memory_running_out_at_the_end_ends_the_capture) {
     bench_t b;
     gantry_backend_graph_t *graph = NULL;
 
-    (void)state;
     bench_open(&b);
     assert_ok(b.graphs->begin_capture(b.stream));
     assert_ok(submit_chain(&b));
@@ -615,13 +600,12 @@ static void host_memory_running_out_at_the_end_ends_the_capture(void **state) {
     bench_close(&b);
 }
 
-static void lost_card_is_unavailable_in_every_slot(void **state) {
+TEST(lost_card_is_unavailable_in_every_slot) {
     const stand_in_control_t *control = fixture_control();
     bench_t b;
     gantry_backend_graph_t *graph;
     gantry_backend_graph_t *none = NULL;
 
-    (void)state;
     bench_open(&b);
     graph = capture_chain(&b);
     assert_ok(b.graphs->begin_capture(b.stream));
@@ -637,10 +621,9 @@ static void lost_card_is_unavailable_in_every_slot(void **state) {
     control->reset();
 }
 
-static void stream_destroyed_during_a_capture_ends_it(void **state) {
+TEST(stream_destroyed_during_a_capture_ends_it) {
     bench_t b;
 
-    (void)state;
     bench_open(&b);
     assert_ok(b.graphs->begin_capture(b.stream));
     assert_ok(submit_chain(&b));
@@ -652,12 +635,11 @@ static void stream_destroyed_during_a_capture_ends_it(void **state) {
 }
 
 /* The stand-in reports the caller that frees a region which a graph still names. */
-static void region_freed_under_a_graph_is_found_out(void **state) {
+TEST(region_freed_under_a_graph_is_found_out) {
     const stand_in_control_t *control = fixture_control();
     bench_t b;
     gantry_backend_graph_t *graph;
 
-    (void)state;
     bench_open(&b);
     graph = capture_chain(&b);
     fixture_region_free(&b.fixture, 0, b.all);
@@ -670,30 +652,8 @@ static void region_freed_under_a_graph_is_found_out(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_chain_gives_the_bytes_of_direct_submission),
-        cmocka_unit_test(captured_work_waits_for_a_launch),
-        cmocka_unit_test(capture_of_nothing_is_a_graph),
-        cmocka_unit_test(launches_of_one_graph_follow_each_other),
-        cmocka_unit_test(graph_outlives_the_stream_it_was_captured_on),
-        cmocka_unit_test(branch_that_is_joined_is_part_of_the_graph),
-        cmocka_unit_test(branch_that_is_not_joined_fails_the_end),
-        cmocka_unit_test(captured_event_has_no_use_outside_until_recorded_again),
-        cmocka_unit_test(launch_on_a_branch_is_refused_and_spoils_nothing),
-        cmocka_unit_test(wait_for_an_event_of_outside_spoils_the_capture),
-        cmocka_unit_test(calls_out_of_turn_are_refused),
-        cmocka_unit_test(copies_of_pageable_memory_are_refused_and_spoil_nothing),
-        cmocka_unit_test(synchronize_of_a_captured_stream_is_refused_and_the_stream_usable),
-        cmocka_unit_test(memory_and_programs_are_taken_during_a_capture_by_any_thread),
-        cmocka_unit_test(every_driver_call_that_fails_leaks_nothing),
-        cmocka_unit_test(host_memory_running_out_at_the_end_ends_the_capture),
-        cmocka_unit_test(lost_card_is_unavailable_in_every_slot),
-        cmocka_unit_test(stream_destroyed_during_a_capture_ends_it),
-        cmocka_unit_test(region_freed_under_a_graph_is_found_out),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
     setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M;cc=9.0", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

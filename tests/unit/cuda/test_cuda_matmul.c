@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "cuda_fixture.h"
+#include "test.h"
 
 #include "product_case.h"
 
@@ -28,39 +29,36 @@ static void open_all(core_t *core, fixture_t *fixture, const char *name, const c
     core->dtype_count = sizeof dtypes / sizeof dtypes[0];
 }
 
-static void products_of_each_form_are_right(void **state) {
+TEST(products_of_each_form_are_right) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     check_shapes(&core, shapes, SHAPES, 0);
     core_close(&core);
 }
 
 /* The stand-in refuses a pointer that is less aligned than promised. */
-static void products_at_odd_addresses_are_right(void **state) {
+TEST(products_at_odd_addresses_are_right) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     check_shapes(&core, shapes, SHAPES, 8);
     core_close(&core);
 }
 
-static void products_of_batches_are_right(void **state) {
+TEST(products_of_batches_are_right) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     check_batches(&core);
     core_close(&core);
 }
 
 /* More batches than a grid has blocks in z, with a remainder; also behind an outer dimension. */
-static void products_of_70000_batches_are_right(void **state) {
+TEST(products_of_70000_batches_are_right) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {70000, 2, 3}, .b_dims = {70000, 3, 2}},
         {.a_rank = 4, .b_rank = 4, .a_dims = {2, 65536, 1, 2}, .b_dims = {1, 65536, 2, 1}},
@@ -68,7 +66,6 @@ static void products_of_70000_batches_are_right(void **state) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     for (size_t i = 0; i < sizeof products / sizeof products[0]; ++i) {
         product_t p = products[i];
@@ -82,7 +79,7 @@ static void products_of_70000_batches_are_right(void **state) {
 
 /* Each shorter type rounds these float32 numbers in another way: only float32 keeps 1 + 2^-20
  * exactly, bfloat16 cannot hold 1 + 2^-9, and float16 cannot hold 2^20. */
-static void float32_products_round_inputs_as_the_option_says(void **state) {
+TEST(float32_products_round_inputs_as_the_option_says) {
     static const struct {
         const char *precision;
         float results[3];
@@ -95,7 +92,6 @@ static void float32_products_round_inputs_as_the_option_says(void **state) {
     const float one = 1.0f;
     product_t p = plain(GANTRY_FLOAT32, 3, 1, 1, 0, 0);
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         fixture_t fixture;
         core_t core;
@@ -112,13 +108,12 @@ static void float32_products_round_inputs_as_the_option_says(void **state) {
     }
 }
 
-static void bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels(void **state) {
+TEST(bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels) {
     fixture_t fixture;
     core_t core;
     product_t p = plain(GANTRY_BFLOAT16, 1, 1, 1, 0, 0);
     uint16_t number = 0x3f80;
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     core.card = 1;
     assert_string_equal(fixture.info[1].compute_capability, "7.5");
@@ -128,11 +123,10 @@ static void bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels(void *
     core_close(&core);
 }
 
-static void product_over_nothing_is_zero(void **state) {
+TEST(product_over_nothing_is_zero) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     for (size_t t = 0; t < core.dtype_count; ++t) {
         product_t p = plain(core.dtypes[t], 3, 0, 5, 0, 0);
@@ -142,13 +136,12 @@ static void product_over_nothing_is_zero(void **state) {
     core_close(&core);
 }
 
-static void product_without_a_workspace_takes_another_way(void **state) {
+TEST(product_without_a_workspace_takes_another_way) {
     fixture_t fixture;
     core_t core;
     product_t p = plain(GANTRY_FLOAT32, 13, 33, 37, 0, 1);
     float number = 0;
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     core.scratch_status = GANTRY_RESOURCE_EXHAUSTED;
     check_product(&core, &p);
@@ -159,13 +152,12 @@ static void product_without_a_workspace_takes_another_way(void **state) {
     core_close(&core);
 }
 
-static void product_without_the_library_is_left_to_the_portable_kernels(void **state) {
+TEST(product_without_the_library_is_left_to_the_portable_kernels) {
     fixture_t fixture;
     core_t core;
     product_t p = plain(GANTRY_FLOAT32, 1, 1, 1, 0, 0);
     float number = 0;
 
-    (void)state;
     core_open(&core, &fixture, "GANTRY_CUDA_CUBLAS", "/nonexistent/libcublasLt.so");
     assert_int_equal(run(&core, &p, &number, &number, &number), GANTRY_UNIMPLEMENTED);
     core_close(&core);
@@ -183,7 +175,7 @@ static void product_without_the_library_is_left_to_the_portable_kernels(void **s
 
 /* Each call of the library fails once: the error has the library's own name for it, and nothing
  * leaks. */
-static void product_reports_each_failing_call(void **state) {
+TEST(product_reports_each_failing_call) {
     static const char *const functions[] = {"cublasLtMatmulDescCreate",
                                             "cublasLtMatmulDescSetAttribute",
                                             "cublasLtMatrixLayoutCreate",
@@ -197,7 +189,6 @@ static void product_reports_each_failing_call(void **state) {
     float number = 0;
     char setting[96];
 
-    (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
         core_open(&core, &fixture, NULL, NULL); /* no plan is cached yet */
         snprintf(setting, sizeof setting, "fail=%s:*:14", functions[i]);
@@ -212,13 +203,12 @@ static void product_reports_each_failing_call(void **state) {
 
 static uint64_t choices(void) { return fixture_control()->calls("cublasLtMatmulAlgoGetHeuristic"); }
 
-static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **state) {
+TEST(product_without_an_algorithm_is_left_to_the_portable_kernels) {
     fixture_t fixture;
     core_t core;
     product_t p = plain(GANTRY_FLOAT16, 3, 5, 7, 0, 0);
     uint16_t numbers[35] = {0};
 
-    (void)state;
     open_all(&core, &fixture, NULL, NULL);
     fixture_control()->set("fail=cublasLtMatmulAlgoGetHeuristic:*:15");
     assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_UNIMPLEMENTED);
@@ -232,14 +222,13 @@ static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **
 
 /* The library is queried once per form of product. The device caches the forms used last, and frees
  * all of them when it is closed. */
-static void plans_of_products_are_kept(void **state) {
+TEST(plans_of_products_are_kept) {
     fixture_t fixture;
     core_t core;
     product_t p = plain(GANTRY_FLOAT32, 3, 4, 5, 0, 0);
     product_t other;
     uint64_t before;
 
-    (void)state;
     core_open(&core, &fixture, NULL, NULL);
     check_product(&core, &p);
     before = choices();
@@ -265,12 +254,11 @@ static void plans_of_products_are_kept(void **state) {
 }
 
 /* A training step has many forms. Each is queried once, not once a step. */
-static void step_of_a_hundred_forms_asks_for_none_again(void **state) {
+TEST(step_of_a_hundred_forms_asks_for_none_again) {
     fixture_t fixture;
     core_t core;
     uint64_t before = 0;
 
-    (void)state;
     core_open(&core, &fixture, NULL, NULL);
     for (int step = 0; step < 2; ++step) {
         before = choices();
@@ -285,24 +273,8 @@ static void step_of_a_hundred_forms_asks_for_none_again(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_each_form_are_right),
-        cmocka_unit_test(products_at_odd_addresses_are_right),
-        cmocka_unit_test(products_of_batches_are_right),
-        cmocka_unit_test(products_of_70000_batches_are_right),
-        cmocka_unit_test(float32_products_round_inputs_as_the_option_says),
-        cmocka_unit_test(bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels),
-        cmocka_unit_test(product_over_nothing_is_zero),
-        cmocka_unit_test(product_without_a_workspace_takes_another_way),
-        cmocka_unit_test(product_without_the_library_is_left_to_the_portable_kernels),
-        cmocka_unit_test(product_reports_each_failing_call),
-        cmocka_unit_test(product_without_an_algorithm_is_left_to_the_portable_kernels),
-        cmocka_unit_test(plans_of_products_are_kept),
-        cmocka_unit_test(step_of_a_hundred_forms_asks_for_none_again),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
     setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M;cc=9.0,7.5", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

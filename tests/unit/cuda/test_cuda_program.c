@@ -5,6 +5,7 @@
  * The stand-in runs OpenCL C, so these texts are OpenCL C; portable texts are both. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
+#include "test.h"
 
 #include "program_case.h"
 
@@ -64,40 +65,33 @@ static int32_t expected_scale(const int32_t *in, int i, int32_t factor) { return
 static const program_case_t scale = {&source, "-DFALLBACK=100 -DUNIT=0", launch_scale,
                                      expected_scale};
 
-static void launch_with_spans_and_a_scalar_computes(void **state) {
-    (void)state;
-    check_launches(&scale);
-}
+TEST(launch_with_spans_and_a_scalar_computes) { check_launches(&scale); }
 
-static void launch_with_a_base_computes(void **state) {
+TEST(launch_with_a_base_computes) {
     program_case_t by_base = scale;
 
-    (void)state;
     by_base.launch = launch_by_base;
     check_launches(&by_base);
 }
 
-static void launch_without_a_group_size_computes(void **state) {
+TEST(launch_without_a_group_size_computes) {
     program_case_t any_group = scale;
 
-    (void)state;
     any_group.launch = launch_with_any_group;
     check_launches(&any_group);
 }
 
-static void launch_that_does_not_fit_the_kernel_is_refused(void **state) {
-    (void)state;
+TEST(launch_that_does_not_fit_the_kernel_is_refused) {
     check_wrong_arguments(&scale, "the kernel takes 5", "a scalar of the wrong size as argument 2");
 }
 
-static void launch_of_no_whole_groups_is_refused(void **state) {
+TEST(launch_of_no_whole_groups_is_refused) {
     fixture_t fixture;
     gantry_backend_stream_t *stream;
     gantry_backend_program_t *program;
     gantry_backend_kernel_t *kernel;
     gantry_span_t region;
 
-    (void)state;
     fixture_open(&fixture);
     stream = fixture.stream[0];
     program = build(&fixture, &scale, 0);
@@ -113,17 +107,13 @@ static void launch_of_no_whole_groups_is_refused(void **state) {
     fixture_close(&fixture);
 }
 
-static void kernel_is_found_once(void **state) {
-    (void)state;
-    check_kernel_is_found_once(&scale, "CUDA_ERROR_NOT_FOUND (500)");
-}
+TEST(kernel_is_found_once) { check_kernel_is_found_once(&scale, "CUDA_ERROR_NOT_FOUND (500)"); }
 
-static void kernel_info_tells_the_largest_group(void **state) {
+TEST(kernel_info_tells_the_largest_group) {
     fixture_t fixture;
     gantry_backend_program_t *program;
     gantry_kernel_info_t info = {.struct_size = sizeof info};
 
-    (void)state;
     fixture_open(&fixture);
     program = build(&fixture, &scale, 0);
     assert_ok(fixture.backend->program->kernel_info(find_scale(&fixture, program), &info));
@@ -132,7 +122,7 @@ static void kernel_info_tells_the_largest_group(void **state) {
     fixture_close(&fixture);
 }
 
-static void program_with_a_mistake_carries_the_compilers_words(void **state) {
+TEST(program_with_a_mistake_carries_the_compilers_words) {
     static const char *const wrong[] = {
         "__kernel void broken(__global int *out) { out[0] = not_there; }\n"};
     static const gantry_program_source_t bad = {.struct_size = sizeof bad,
@@ -149,7 +139,6 @@ static void program_with_a_mistake_carries_the_compilers_words(void **state) {
     gantry_backend_program_t *program = NULL;
     char options[2048] = "";
 
-    (void)state;
     fixture_open(&fixture);
     assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, "-DA=1", &program),
                      GANTRY_INVALID_ARGUMENT);
@@ -173,10 +162,7 @@ static void program_with_a_mistake_carries_the_compilers_words(void **state) {
     fixture_close(&fixture);
 }
 
-static void binary_is_loaded_again(void **state) {
-    (void)state;
-    check_binary_round_trip(&scale, "CUDA_ERROR_");
-}
+TEST(binary_is_loaded_again) { check_binary_round_trip(&scale, "CUDA_ERROR_"); }
 
 /* ---- one failure at a time ---- */
 
@@ -229,12 +215,11 @@ static int32_t live_once(fixture_t *fixture) {
     return status;
 }
 
-static void each_failing_call_is_an_error_that_leaves_nothing_behind(void **state) {
+TEST(each_failing_call_is_an_error_that_leaves_nothing_behind) {
     const stand_in_control_t *control = fixture_control();
     int failed = 0;
     int wanted = 0;
 
-    (void)state;
     for (wanted = 1; wanted < 400; ++wanted) {
         fixture_t fixture;
         nth_t nth = {wanted, 0};
@@ -265,21 +250,8 @@ static void each_failing_call_is_an_error_that_leaves_nothing_behind(void **stat
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launch_with_spans_and_a_scalar_computes),
-        cmocka_unit_test(launch_with_a_base_computes),
-        cmocka_unit_test(launch_without_a_group_size_computes),
-        cmocka_unit_test(launch_that_does_not_fit_the_kernel_is_refused),
-        cmocka_unit_test(launch_of_no_whole_groups_is_refused),
-        cmocka_unit_test(kernel_is_found_once),
-        cmocka_unit_test(kernel_info_tells_the_largest_group),
-        cmocka_unit_test(program_with_a_mistake_carries_the_compilers_words),
-        cmocka_unit_test(binary_is_loaded_again),
-        cmocka_unit_test(each_failing_call_is_an_error_that_leaves_nothing_behind),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
     setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cuda_machine.h"
+#include "test.h"
 
 #define ROOM 512
 
@@ -129,8 +130,7 @@ static bool loader_finds(const char *first, const char *second) {
 static bool loader_finds_12(void) { return loader_finds("libnvrtc.so.12", "libcublasLt.so.12"); }
 static bool loader_finds_13(void) { return loader_finds("libnvrtc.so.13", "libcublasLt.so.13"); }
 
-static void libraries_of_pip_conda_and_toolkits_are_found(void **state) {
-    (void)state;
+TEST(libraries_of_pip_conda_and_toolkits_are_found) {
     if (!loader_finds_13())
         on_machine("devices=1;driver=13000;nvrtc=13000;cublas=130000", has_wheels_of_13);
     if (loader_finds_12()) return;
@@ -169,8 +169,7 @@ static void has_later_libraries_by_name(machine_t *m) {
     expect_computes(m, "CPU:0");
 }
 
-static void library_of_later_cuda_is_refused_with_both_versions(void **state) {
-    (void)state;
+TEST(library_of_later_cuda_is_refused_with_both_versions) {
     if (!loader_finds_13() && !loader_finds_12())
         on_machine("devices=1;driver=12040;nvrtc=13000;cublas=130000", has_later_libraries);
     on_machine("devices=1;driver=12090;nvrtc=13000;cublas=130100", has_later_libraries_by_name);
@@ -223,8 +222,7 @@ static void has_home_of_its_own(machine_t *m) {
     expect_found(m, ".local/" WHEELS OTHERS_WHEEL, ".local/" WHEELS "cublas/lib/libcublasLt.so.12");
 }
 
-static void packages_that_others_may_write_are_not_opened(void **state) {
-    (void)state;
+TEST(packages_that_others_may_write_are_not_opened) {
     if (loader_finds_12()) return;
     on_machine("devices=1", has_home_of_others);
     on_machine("devices=1", has_base_of_others);
@@ -234,15 +232,10 @@ static void packages_that_others_may_write_are_not_opened(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(libraries_of_pip_conda_and_toolkits_are_found),
-        cmocka_unit_test(library_of_later_cuda_is_refused_with_both_versions),
-        cmocka_unit_test(packages_that_others_may_write_are_not_opened),
-    };
     static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
                                             "CUDA_VISIBLE_DEVICES"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i)
         (void)unsetenv(variables[i]);
     (void)setenv("POCL_DEVICES", "pthread", 1);
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return test_main_with(set_up, NULL, NULL, NULL);
 }

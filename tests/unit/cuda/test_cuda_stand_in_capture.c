@@ -6,19 +6,14 @@
  * missing. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <dlfcn.h>
 
 #include "cuda/stand_in_control.h"
 #include "need_opencl.h"
+#include "test.h"
 
 enum { GLOBAL, THREAD_LOCAL, RELAXED };
 enum {
@@ -175,7 +170,7 @@ static int on_a_thread(void *(*body)(void *)) {
     return code;
 }
 
-static void mode_says_who_may_take_memory(void **state) {
+TEST(mode_says_who_may_take_memory) {
     static const struct {
         unsigned mode;
         int own;       /* the code of the capturing thread's allocation */
@@ -183,7 +178,6 @@ static void mode_says_who_may_take_memory(void **state) {
     } cases[] = {
         {GLOBAL, UNSUPPORTED, UNSUPPORTED}, {THREAD_LOCAL, UNSUPPORTED, 0}, {RELAXED, 0, 0}};
 
-    (void)state;
     for (size_t i = 0; i < 3; ++i) {
         uint64_t address = 0;
 
@@ -206,10 +200,9 @@ static void mode_says_who_may_take_memory(void **state) {
 
 /* ---- calls that invalidate a capture ---- */
 
-static void calls_that_cannot_be_captured_spoil_the_capture(void **state) {
+TEST(calls_that_cannot_be_captured_spoil_the_capture) {
     const unsigned char pageable[16] = {0};
 
-    (void)state;
     for (int i = 0; i < 4; ++i) {
         assert_done(cu.cuEventRecord(event, streams[1]));
         assert_done(cu.cuStreamBeginCapture_v2(streams[0], RELAXED));
@@ -231,10 +224,9 @@ static void calls_that_cannot_be_captured_spoil_the_capture(void **state) {
     assert_code(CAPTURED_EVENT, cu.cuStreamWaitEvent(streams[1], event, 0));
 }
 
-static void captures_of_two_streams_stay_apart(void **state) {
+TEST(captures_of_two_streams_stay_apart) {
     void *graph = NULL;
 
-    (void)state;
     assert_code(ILLEGAL_STATE, cu.cuStreamEndCapture(streams[0], &graph));
     assert_code(UNSUPPORTED, cu.cuStreamBeginCapture_v2(NULL, RELAXED));
     assert_done(cu.cuStreamBeginCapture_v2(streams[0], RELAXED));
@@ -253,8 +245,7 @@ static void captures_of_two_streams_stay_apart(void **state) {
 }
 
 /* A branch that gets work after its join is not joined. */
-static void branch_is_joined_with_all_its_work(void **state) {
-    (void)state;
+TEST(branch_is_joined_with_all_its_work) {
     for (int late = 0; late < 2; ++late) {
         assert_done(cu.cuStreamBeginCapture_v2(streams[0], RELAXED));
         assert_done(cu.cuEventRecord(event, streams[0]));
@@ -269,11 +260,10 @@ static void branch_is_joined_with_all_its_work(void **state) {
     }
 }
 
-static void graphs_and_their_executable_forms_are_counted(void **state) {
+TEST(graphs_and_their_executable_forms_are_counted) {
     void *graph = NULL;
     void *exec = NULL;
 
-    (void)state;
     assert_done(cu.cuStreamBeginCapture_v2(streams[0], RELAXED));
     assert_done(cu.cuMemsetD8Async(memory, 1, 64, streams[0]));
     assert_done(cu.cuStreamEndCapture(streams[0], &graph));
@@ -290,16 +280,7 @@ static void graphs_and_their_executable_forms_are_counted(void **state) {
     assert_code(1, cu.cuGraphExecDestroy(exec));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(mode_says_who_may_take_memory),
-        TEST(calls_that_cannot_be_captured_spoil_the_capture),
-        TEST(captures_of_two_streams_stay_apart),
-        TEST(branch_is_joined_with_all_its_work),
-        TEST(graphs_and_their_executable_forms_are_counted),
-    };
     char text[256] = "";
 
     unsetenv("CUDA_VISIBLE_DEVICES");
@@ -311,5 +292,5 @@ int main(void) {
         const int code = skip_without_pocl();
         return code != 0 ? code : 1;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(begin, end);
 }

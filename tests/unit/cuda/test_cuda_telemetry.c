@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "cuda_fixture.h"
+#include "test.h"
 
 #define MOST 8
 
@@ -24,9 +25,8 @@ static gantry_device_telemetry_t ask(const fixture_t *fixture, uint32_t index) {
     return figures;
 }
 
-static void a_cards_figures_are_nvmls(void **state) {
+TEST(a_cards_figures_are_nvmls) {
     fixture_t fixture;
-    (void)state;
     fixture_init(&fixture);
     fixture_open_instance(&fixture);
     const gantry_device_telemetry_t t = ask(&fixture, 1);
@@ -51,7 +51,7 @@ static void a_cards_figures_are_nvmls(void **state) {
     fixture_close(&fixture);
 }
 
-static void a_question_without_an_answer_is_not_known(void **state) {
+TEST(a_question_without_an_answer_is_not_known) {
     static const struct {
         const char *fail;
         uint32_t bit;
@@ -68,7 +68,6 @@ static void a_question_without_an_answer_is_not_known(void **state) {
         {"fail=nvmlDeviceGetCurrentClocksThrottleReasons:0:3", GANTRY_TELEMETRY_SLOWED}};
     const stand_in_control_t *control = fixture_control();
     fixture_t fixture;
-    (void)state;
     fixture_init(&fixture);
     fixture_open_instance(&fixture);
     const uint32_t all = ask(&fixture, 0).known;
@@ -81,10 +80,9 @@ static void a_question_without_an_answer_is_not_known(void **state) {
     fixture_close(&fixture);
 }
 
-static void a_part_of_a_card_has_its_memory_alone(void **state) {
+TEST(a_part_of_a_card_has_its_memory_alone) {
     const stand_in_control_t *control = fixture_control();
     fixture_t fixture;
-    (void)state;
     assert_int_equal(control->set("mig=1"), 0);
     fixture_init(&fixture);
     fixture_open_instance(&fixture);
@@ -96,10 +94,9 @@ static void a_part_of_a_card_has_its_memory_alone(void **state) {
     assert_int_equal(control->set("mig=0"), 0);
 }
 
-static void an_older_core_gets_the_fields_it_knows(void **state) {
+TEST(an_older_core_gets_the_fields_it_knows) {
     fixture_t fixture;
     gantry_device_telemetry_t t;
-    (void)state;
     fixture_init(&fixture);
     fixture_open_instance(&fixture);
     memset(&t, 0xa5, sizeof t);
@@ -110,11 +107,10 @@ static void an_older_core_gets_the_fields_it_knows(void **state) {
     fixture_close(&fixture);
 }
 
-static void processes_have_names_and_memory(void **state) {
+TEST(processes_have_names_and_memory) {
     const stand_in_control_t *control = fixture_control();
     fixture_t fixture;
     seen_t seen = {0};
-    (void)state;
     assert_int_equal(control->set("other=0,96M"), 0);
     fixture_init(&fixture);
     fixture_open_instance(&fixture);
@@ -138,11 +134,10 @@ static void processes_have_names_and_memory(void **state) {
     assert_int_equal(control->set("other=0"), 0);
 }
 
-static void without_nvml_the_reason_is_told(void **state) {
+TEST(without_nvml_the_reason_is_told) {
     fixture_t fixture;
     gantry_device_telemetry_t t = {.struct_size = sizeof t};
     seen_t seen = {0};
-    (void)state;
     fixture_init(&fixture);
     fixture_set(&fixture, "GANTRY_CUDA_NVML", "/nonexistent/libnvidia-ml.so");
     fixture_open_instance(&fixture);
@@ -157,17 +152,8 @@ static void without_nvml_the_reason_is_told(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cards_figures_are_nvmls),
-        cmocka_unit_test(a_question_without_an_answer_is_not_known),
-        cmocka_unit_test(a_part_of_a_card_has_its_memory_alone),
-        cmocka_unit_test(an_older_core_gets_the_fields_it_knows),
-        cmocka_unit_test(processes_have_names_and_memory),
-        cmocka_unit_test(without_nvml_the_reason_is_told),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
     setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M;cc=9.0", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "cuda_machine.h"
+#include "test.h"
 
 #define LARGE 65536 /* elements: more than a staging block */
 /* longer than any machine needs; a blocked thread would wait for ever */
@@ -166,34 +167,18 @@ static void finds_places(machine_t *m) { others_go_on_beside(m, find_places); }
 static void gathers(machine_t *m) { others_go_on_beside(m, gather); }
 static void uploads(machine_t *m) { others_go_on_beside(m, upload); }
 
-static void read_that_waits_leaves_others_the_streams(void **state) {
-    (void)state;
-    on_machine("devices=1", reads_a_sum);
-}
+TEST(read_that_waits_leaves_others_the_streams) { on_machine("devices=1", reads_a_sum); }
 
-static void op_that_reads_its_own_size_leaves_others_the_streams(void **state) {
-    (void)state;
+TEST(op_that_reads_its_own_size_leaves_others_the_streams) {
     on_machine("devices=1", finds_places);
 }
 
-static void read_of_an_error_slot_leaves_others_the_streams(void **state) {
-    (void)state;
-    on_machine("devices=1", gathers);
-}
+TEST(read_of_an_error_slot_leaves_others_the_streams) { on_machine("devices=1", gathers); }
 
-static void large_upload_into_used_memory_leaves_others_the_streams(void **state) {
-    (void)state;
-    on_machine("devices=1", uploads);
-}
+TEST(large_upload_into_used_memory_leaves_others_the_streams) { on_machine("devices=1", uploads); }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_that_waits_leaves_others_the_streams),
-        cmocka_unit_test(op_that_reads_its_own_size_leaves_others_the_streams),
-        cmocka_unit_test(read_of_an_error_slot_leaves_others_the_streams),
-        cmocka_unit_test(large_upload_into_used_memory_leaves_others_the_streams),
-    };
     (void)setenv("POCL_DEVICES", "pthread", 1);
     (void)unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return test_main_with(set_up, NULL, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "cuda_fixture.h"
+#include "test.h"
 
 #include "product_case.h"
 
@@ -14,7 +15,7 @@
 
 /* ---- the values ---- */
 
-static void values_are_read_or_refused_with_a_reason(void **state) {
+TEST(values_are_read_or_refused_with_a_reason) {
     static const struct {
         const char *values, *reason; /* NULL: accepted */
         int choice;
@@ -37,7 +38,6 @@ static void values_are_read_or_refused_with_a_reason(void **state) {
         {"use=1 gflops=111111111111111111111111111111111111111111111111", "a word is too long", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         const char *reason = NULL;
         uint8_t choice = 99;
@@ -102,14 +102,13 @@ static void expect_choice(core_t *core, const product_t *p, int wanted) {
     }
 }
 
-static void tuned_choice_is_taken_for_its_class_and_type(void **state) {
+TEST(tuned_choice_is_taken_for_its_class_and_type) {
     fixture_t fixture;
     core_t core;
     product_t thin = plain(GANTRY_FLOAT32, 3, 40, 50, 0, 0);
     product_t small = plain(GANTRY_FLOAT32, 40, 4, 50, 0, 0);
     product_t doubles = plain(GANTRY_FLOAT64, 3, 40, 50, 0, 0);
 
-    (void)state;
     open_tuned(&core, &fixture, "use=3 version=120900", NULL);
     expect_choice(&core, &thin, 3);
     expect_choice(&core, &small, 0);
@@ -120,12 +119,11 @@ static void tuned_choice_is_taken_for_its_class_and_type(void **state) {
     core_close(&core);
 }
 
-static void choice_that_does_not_hold_is_the_first(void **state) {
+TEST(choice_that_does_not_hold_is_the_first) {
     fixture_t fixture;
     core_t core;
     product_t thin = plain(GANTRY_FLOAT32, 3, 40, 50, 0, 0);
 
-    (void)state;
     open_tuned(&core, &fixture, "use=7", NULL); /* the library gives five */
     expect_choice(&core, &thin, 0);
     core_close(&core);
@@ -141,14 +139,8 @@ static void choice_that_does_not_hold_is_the_first(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_read_or_refused_with_a_reason),
-        cmocka_unit_test(tuned_choice_is_taken_for_its_class_and_type),
-        cmocka_unit_test(choice_that_does_not_hold_is_the_first),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
     setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

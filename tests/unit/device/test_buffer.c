@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
+#include "test.h"
 
 #include "device/buffer.h"
 
@@ -32,8 +33,7 @@ static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream, uint32_t 
     return (gantry__point_t){self, count};
 }
 
-static void buffer_names_its_memory(void **state) {
-    (void)state;
+TEST(buffer_names_its_memory) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__buffer_t *buffer = create(device, 1000, COMPUTE);
@@ -47,8 +47,7 @@ static void buffer_names_its_memory(void **state) {
     device_fixture_close(&f);
 }
 
-static void buffer_of_addressable_device_has_an_address(void **state) {
-    (void)state;
+TEST(buffer_of_addressable_device_has_an_address) {
     device_fixture_t f;
     device_fixture_set_gpu(fake, 0, "", "",
                            GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
@@ -62,8 +61,7 @@ static void buffer_of_addressable_device_has_an_address(void **state) {
     device_fixture_close(&f);
 }
 
-static void memory_that_nobody_waits_for_is_preferred(void **state) {
-    (void)state;
+TEST(memory_that_nobody_waits_for_is_preferred) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__buffer_t *busy = create(device, BYTES, COMPUTE),
@@ -90,8 +88,7 @@ static void memory_that_nobody_waits_for_is_preferred(void **state) {
     device_fixture_close(&f);
 }
 
-static void freed_memory_is_reused_without_waiting_on_its_stream(void **state) {
-    (void)state;
+TEST(freed_memory_is_reused_without_waiting_on_its_stream) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 7);
@@ -108,8 +105,7 @@ static void freed_memory_is_reused_without_waiting_on_its_stream(void **state) {
     device_fixture_close(&f);
 }
 
-static void freed_memory_is_reused_on_another_stream_behind_its_last_use(void **state) {
-    (void)state;
+TEST(freed_memory_is_reused_on_another_stream_behind_its_last_use) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 1u << COMPUTE);
@@ -129,8 +125,7 @@ static void freed_memory_is_reused_on_another_stream_behind_its_last_use(void **
     device_fixture_close(&f);
 }
 
-static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
-    (void)state;
+TEST(former_uses_outlive_an_owner_that_did_nothing) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 1u << COMPUTE);
@@ -152,8 +147,7 @@ static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
     device_fixture_close(&f);
 }
 
-static void merged_memory_remembers_all_its_uses(void **state) {
-    (void)state;
+TEST(merged_memory_remembers_all_its_uses) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 7);
@@ -174,8 +168,7 @@ static void merged_memory_remembers_all_its_uses(void **state) {
     device_fixture_close(&f);
 }
 
-static void region_with_work_in_flight_goes_back_after_it(void **state) {
-    (void)state;
+TEST(region_with_work_in_flight_goes_back_after_it) {
     device_fixture_t f;
     gantry_runtime_options_t options = {.struct_size = sizeof options,
                                         .memory_limit_bytes = 4 << 20};
@@ -194,8 +187,7 @@ static void region_with_work_in_flight_goes_back_after_it(void **state) {
     device_fixture_close(&f);
 }
 
-static void failing_wait_gives_the_memory_back(void **state) {
-    (void)state;
+TEST(failing_wait_gives_the_memory_back) {
     device_fixture_t f;
     gantry__buffer_t *buffer;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
@@ -215,8 +207,7 @@ static void failing_wait_gives_the_memory_back(void **state) {
     device_fixture_close(&f);
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     for (long at = 0; at < 4; ++at) {
         device_fixture_t f;
         gantry__buffer_t *buffer;
@@ -250,8 +241,7 @@ static uint32_t draw(history_t *h, uint32_t bound) {
     return (uint32_t)((h->random >> 20) % bound);
 }
 
-static void random_buffers_on_random_streams_never_collide(void **state) {
-    (void)state;
+TEST(random_buffers_on_random_streams_never_collide) {
     history_t h = {.random = UINT64_C(88172645463325252)};
     gantry__buffer_t *buffers[12] = {NULL};
     h.device = device_fixture_open_gpu(&h.f);
@@ -281,22 +271,4 @@ static void random_buffers_on_random_streams_never_collide(void **state) {
     device_fixture_close(&h.f);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(buffer_names_its_memory),
-        TEST(buffer_of_addressable_device_has_an_address),
-        TEST(memory_that_nobody_waits_for_is_preferred),
-        TEST(freed_memory_is_reused_without_waiting_on_its_stream),
-        TEST(freed_memory_is_reused_on_another_stream_behind_its_last_use),
-        TEST(former_uses_outlive_an_owner_that_did_nothing),
-        TEST(merged_memory_remembers_all_its_uses),
-        TEST(region_with_work_in_flight_goes_back_after_it),
-        TEST(failing_wait_gives_the_memory_back),
-        TEST(memory_running_out_leaks_nothing),
-        TEST(random_buffers_on_random_streams_never_collide),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(device_fixture_set_up, device_fixture_tear_down); }

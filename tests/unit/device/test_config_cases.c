@@ -17,6 +17,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -47,8 +48,7 @@ static void initialise(const runtime_fixture_t *f) {
 }
 
 /* CPU split into 2, init; then set 3 CPUs / set 2 again: "cannot be modified" / ok */
-static void case_cpu_split_in_two(void **state) {
-    (void)state;
+TEST(case_cpu_split_in_two) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU", 0);
@@ -78,8 +78,7 @@ static void case_cpu_split_in_two(void **state) {
 
 /* soft off; set_visible_devices(cpu); op on GPU:0: "Could not satisfy"; then
  * set_visible_devices(gpus) / cpu again: "cannot be modified" / ok */
-static void case_visible_cpu_only(void **state) {
-    (void)state;
+TEST(case_visible_cpu_only) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const gantry_physical_device_t *cpu[] = {device_of(&f, "CPU", 0)},
@@ -98,8 +97,7 @@ static void case_visible_cpu_only(void **state) {
 }
 
 /* soft off, N GPUs; op on GPU:N: "Could not satisfy device specification" */
-static void case_one_gpu_too_many(void **state) {
-    (void)state;
+TEST(case_one_gpu_too_many) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
@@ -112,8 +110,7 @@ static void case_one_gpu_too_many(void **state) {
 
 /* last GPU split 10 MB + 10 MB; then 20+20, or three of 10 / 10+10 again: "cannot be modified" /
  * ok */
-static void case_last_gpu_split(void **state) {
-    (void)state;
+TEST(case_last_gpu_split) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     const gantry_physical_device_t *last = device_of(&f, "GPU", 1);
@@ -126,8 +123,7 @@ static void case_last_gpu_split(void **state) {
 }
 
 /* growth True on all; init; growth False / True: "cannot be modified" / ok */
-static void case_growth_on_all(void **state) {
-    (void)state;
+TEST(case_growth_on_all) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     for (size_t i = 0; i < 2; ++i)
@@ -143,8 +139,7 @@ static void case_growth_on_all(void **state) {
 
 /* 2 GPUs: growth True on GPU 0 only; build config: "cannot differ". Gantry: it may differ; visible
  * = GPU 0 only / GPU 1 only / both: growth on / off / Gantry: each has its own */
-static void case_growth_on_one_of_two(void **state) {
-    (void)state;
+TEST(case_growth_on_one_of_two) {
     for (int visible = 1; visible < 4; ++visible) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 2);
@@ -166,8 +161,7 @@ static void case_growth_on_one_of_two(void **state) {
 /* growth on all GPUs; virtual config without memory_limit: text has "memory limit"; virtual config
  * 10+10: ok, and growth is dropped. Gantry: growth stays; then set_memory_growth(same GPU):
  * "virtual devices". Gantry: allowed */
-static void case_growth_and_split(void **state) {
-    (void)state;
+TEST(case_growth_and_split) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const gantry_physical_device_t *gpu = device_of(&f, "GPU", 0);
@@ -183,8 +177,7 @@ static void case_growth_and_split(void **state) {
 }
 
 /* growth set twice before init: the last call wins */
-static void case_growth_set_twice(void **state) {
-    (void)state;
+TEST(case_growth_set_twice) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const gantry_physical_device_t *gpu = device_of(&f, "GPU", 0);
@@ -196,8 +189,7 @@ static void case_growth_set_twice(void **state) {
 
 /* threads set twice before init: the last call wins; intra threads 10, init, then 1 / 10: error /
  * ok */
-static void case_threads(void **state) {
-    (void)state;
+TEST(case_threads) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.cpu_threads = 3;
@@ -214,8 +206,7 @@ static void case_threads(void **state) {
 }
 
 /* soft placement default in eager: True; set_device_policy(None): back to silent */
-static void case_defaults(void **state) {
-    (void)state;
+TEST(case_defaults) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_true(gantry_get_soft_device_placement(f.runtime));
@@ -227,8 +218,7 @@ static void case_defaults(void **state) {
 
 /* get_device_details(CPU): {}. Gantry: a CPU has details, too; of a made-up PhysicalDevice: an
  * error */
-static void case_details(void **state) {
-    (void)state;
+TEST(case_details) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_device_details_t details = {.struct_size = sizeof details};
@@ -245,8 +235,7 @@ static void case_details(void **state) {
 /* TF1 config visible_device_list=str(gpu_count): "Invalid visible device index". Gantry: a wrong
  * index ends the list, as in CUDA, and is logged; the same on a machine without GPUs: ignored, no
  * error */
-static void case_visible_list_option(void **state) {
-    (void)state;
+TEST(case_visible_list_option) {
     for (uint32_t gpus = 0; gpus < 2; ++gpus) {
         runtime_fixture_t f;
         gantry_runtime_options_t options = runtime_fixture_options(&f);
@@ -263,15 +252,4 @@ static void case_visible_list_option(void **state) {
     }
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(case_cpu_split_in_two), TEST(case_visible_cpu_only), TEST(case_one_gpu_too_many),
-        TEST(case_last_gpu_split),   TEST(case_growth_on_all),    TEST(case_growth_on_one_of_two),
-        TEST(case_growth_and_split), TEST(case_growth_set_twice), TEST(case_threads),
-        TEST(case_defaults),         TEST(case_details),          TEST(case_visible_list_option),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -23,6 +23,7 @@
 
 #include "device/physical_device.h"
 #include "physical_names.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define MODIFIED(what) \
@@ -51,8 +52,7 @@ static gantry_status_t split(device_fixture_t *f, physical_device_t device, size
 
 /* ---- 2.2 ---- */
 
-static void rule_set_visible_devices(void **state) {
-    (void)state;
+TEST(rule_set_visible_devices) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t none = (physical_device_t)(const void *)&f, first[] = {gpu(&f, 0)},
@@ -74,8 +74,7 @@ static void rule_set_visible_devices(void **state) {
     device_fixture_close(&f);
 }
 
-static void rule_set_memory_growth(void **state) {
-    (void)state;
+TEST(rule_set_memory_growth) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t strange = (physical_device_t)(const void *)&f;
@@ -104,8 +103,7 @@ static void rule_set_memory_growth(void **state) {
     device_fixture_close(&f);
 }
 
-static void rule_set_logical_device_configuration(void **state) {
-    (void)state;
+TEST(rule_set_logical_device_configuration) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     part_t with_priority[2] = {{.has_priority = true}, {.has_priority = true}};
@@ -142,8 +140,7 @@ static void rule_set_logical_device_configuration(void **state) {
     device_fixture_close(&f);
 }
 
-static void rule_set_logical_cpu_devices(void **state) {
-    (void)state;
+TEST(rule_set_logical_cpu_devices) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     expect_failure(gantry__device_set_logical_cpus(&f.table, 0), GANTRY_INVALID_ARGUMENT,
@@ -171,8 +168,7 @@ static void rule_set_logical_cpu_devices(void **state) {
     device_fixture_close(&f);
 }
 
-static void rule_last_value_before_initialisation_wins(void **state) {
-    (void)state;
+TEST(rule_last_value_before_initialisation_wins) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
@@ -198,8 +194,7 @@ static void set_variable(const char *name, const char *value) {
 #define NO_FRACTION \
     "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set."
 
-static void row_fraction_and_any_split(void **state) {
-    (void)state;
+TEST(row_fraction_and_any_split) {
     device_fixture_t f;
     /* 4.3 fraction 0.1 and any virtual_devices entry (even empty): by calls, in either order,
      * ... */
@@ -234,8 +229,7 @@ static void row_fraction_and_any_split(void **state) {
                    NO_FRACTION);
 }
 
-static void row_fraction_and_split_of_two_sources(void **state) {
-    (void)state;
+TEST(row_fraction_and_split_of_two_sources) {
     device_fixture_t f;
     gantry_runtime_options_t split_option = {.struct_size = sizeof split_option,
                                              .logical_devices = "GPU:0=1M,1M"};
@@ -270,8 +264,7 @@ static void row_fraction_and_split_of_two_sources(void **state) {
     device_fixture_close(&f);
 }
 
-static void row_limits_of_one_part(void **state) {
-    (void)state;
+TEST(row_limits_of_one_part) {
     device_fixture_t f;
     /* 4.3 no entry / one empty entry: one device, default limit, priority 0 */
     device_fixture_open(&f, NULL, NULL);
@@ -288,8 +281,7 @@ static void row_limits_of_one_part(void **state) {
     device_fixture_close(&f);
 }
 
-static void row_priorities(void **state) {
-    (void)state;
+TEST(row_priorities) {
     device_fixture_t f;
     part_t parts[2] = {{.memory_limit_bytes = 12 * MIB, .has_priority = true, .priority = 0},
                        {.memory_limit_bytes = 45 * MIB, .has_priority = true, .priority = -1}};
@@ -322,8 +314,7 @@ static void row_priorities(void **state) {
     device_fixture_close(&f);
 }
 
-static void row_ordinals(void **state) {
-    (void)state;
+TEST(row_ordinals) {
     device_fixture_t f;
     part_t with[2] = {{.memory_limit_bytes = MIB, .has_ordinal = true, .ordinal = 2},
                       {.memory_limit_bytes = 2 * MIB, .has_ordinal = true, .ordinal = 1}};
@@ -364,8 +355,7 @@ static void row_ordinals(void **state) {
                    "Device ordinals must be set for all virtual devices or none.");
 }
 
-static void row_fraction_above_one(void **state) {
-    (void)state;
+TEST(row_fraction_above_one) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     /* 4.3 fraction 1.2, capability 6: limit = total * 1.2. Gantry: oversubscription is refused */
@@ -396,8 +386,7 @@ static void row_fraction_above_one(void **state) {
     device_fixture_close(&f);
 }
 
-static void row_sum_of_limits(void **state) {
-    (void)state;
+TEST(row_sum_of_limits) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     part_t open[3] = {{.memory_limit_bytes = cpu(&f)->info.total_bytes}, {0}, {0}};
@@ -417,8 +406,7 @@ static void row_sum_of_limits(void **state) {
 
 /* ---- Gantry's own ---- */
 
-static void limit_and_split_fit_each_other(void **state) {
-    (void)state;
+TEST(limit_and_split_fit_each_other) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
@@ -456,8 +444,7 @@ static void limit_and_split_fit_each_other(void **state) {
         "set by GANTRY_LOGICAL_DEVICES, add up to 10485760 bytes; its limit, set by GANTRY_MEMORY_LIMIT");
 }
 
-static void limit_and_fraction_bound_together(void **state) {
-    (void)state;
+TEST(limit_and_fraction_bound_together) {
     device_fixture_t f;
     /* within one source the smaller limit holds */
     device_fixture_open(&f, NULL, NULL);
@@ -479,8 +466,7 @@ static void limit_and_fraction_bound_together(void **state) {
     device_fixture_close(&f);
 }
 
-static void imitation_may_not_exceed_the_device(void **state) {
-    (void)state;
+TEST(imitation_may_not_exceed_the_device) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     static const struct {
@@ -503,8 +489,7 @@ static void imitation_may_not_exceed_the_device(void **state) {
     device_fixture_close(&f);
 }
 
-static void refused_and_failed_calls_change_nothing(void **state) {
-    (void)state;
+TEST(refused_and_failed_calls_change_nothing) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
@@ -542,8 +527,7 @@ static void *set_again_and_again(void *user) {
     return NULL;
 }
 
-static void setters_of_many_threads_leave_one_whole_value(void **state) {
-    (void)state;
+TEST(setters_of_many_threads_leave_one_whole_value) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     pthread_t threads[4];
@@ -561,27 +545,4 @@ static void setters_of_many_threads_leave_one_whole_value(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(rule_set_visible_devices),
-        TEST(rule_set_memory_growth),
-        TEST(rule_set_logical_device_configuration),
-        TEST(rule_set_logical_cpu_devices),
-        TEST(rule_last_value_before_initialisation_wins),
-        TEST(row_fraction_and_any_split),
-        TEST(row_fraction_and_split_of_two_sources),
-        TEST(row_limits_of_one_part),
-        TEST(row_priorities),
-        TEST(row_ordinals),
-        TEST(row_fraction_above_one),
-        TEST(row_sum_of_limits),
-        TEST(limit_and_split_fit_each_other),
-        TEST(limit_and_fraction_bound_together),
-        TEST(imitation_may_not_exceed_the_device),
-        TEST(refused_and_failed_calls_change_nothing),
-        TEST(setters_of_many_threads_leave_one_whole_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

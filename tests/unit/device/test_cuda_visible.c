@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
+#include "test.h"
 
 #define WITH_CUDA FAKE_FOLDER("fake") ":" FAKE_FOLDER("cuda")
 
@@ -78,8 +79,7 @@ static void set_variable(const char *name, const char *value) {
 
 /* ---- CUDA is there ---- */
 
-static void what_cuda_shows_is_what_is_visible(void **state) {
-    (void)state;
+TEST(what_cuda_shows_is_what_is_visible) {
     static const struct {
         const char *text, *by_cuda, *by_other, *visible;
     } cases[] = {
@@ -111,8 +111,7 @@ static void what_cuda_shows_is_what_is_visible(void **state) {
     }
 }
 
-static void hidden_view_is_told_and_reached_by_no_name(void **state) {
-    (void)state;
+TEST(hidden_view_is_told_and_reached_by_no_name) {
     device_fixture_t f;
     gantry_status_t status;
     set_variable("CUDA_VISIBLE_DEVICES", "1");
@@ -132,8 +131,7 @@ static void hidden_view_is_told_and_reached_by_no_name(void **state) {
     device_fixture_close(&f);
 }
 
-static void our_list_counts_physical_cards_and_overrules_the_order(void **state) {
-    (void)state;
+TEST(our_list_counts_physical_cards_and_overrules_the_order) {
     static const struct {
         const char *ours, *visible;
     } cases[] = {{"0,1,2", "02"}, {"2,0", "20"},   {"1", ""},
@@ -150,8 +148,7 @@ static void our_list_counts_physical_cards_and_overrules_the_order(void **state)
     }
 }
 
-static void cards_of_other_vendors_keep_their_places(void **state) {
-    (void)state;
+TEST(cards_of_other_vendors_keep_their_places) {
     device_fixture_t f;
     set_variable("CUDA_VISIBLE_DEVICES", "1,0");
     show(cuda, "20");
@@ -219,8 +216,7 @@ static const alone_t alone[] = {
     {"0,5", "0", "0", true, false}, /* one card: the list is wrong and ends */
 };
 
-static void list_is_applied_where_cuda_cannot_be_asked(void **state) {
-    (void)state;
+TEST(list_is_applied_where_cuda_cannot_be_asked) {
     for (size_t i = 0; i < sizeof alone / sizeof alone[0]; ++i) {
         const alone_t *it = &alone[i];
         device_fixture_t f;
@@ -240,8 +236,7 @@ static void list_is_applied_where_cuda_cannot_be_asked(void **state) {
     }
 }
 
-static void order_by_address_needs_no_caveat(void **state) {
-    (void)state;
+TEST(order_by_address_needs_no_caveat) {
     static const struct {
         const char *order;
         int warnings;
@@ -258,8 +253,7 @@ static void order_by_address_needs_no_caveat(void **state) {
     }
 }
 
-static void cuda_that_cannot_be_opened_cannot_be_asked(void **state) {
-    (void)state;
+TEST(cuda_that_cannot_be_opened_cannot_be_asked) {
     device_fixture_t f;
     set_variable("CUDA_VISIBLE_DEVICES", "GPU-bbbb");
     cuda->set_open_result(GANTRY_UNAVAILABLE, "the driver is too old");
@@ -271,8 +265,7 @@ static void cuda_that_cannot_be_opened_cannot_be_asked(void **state) {
     device_fixture_close(&f);
 }
 
-static void mig_device_is_shown_by_its_uuid(void **state) {
-    (void)state;
+TEST(mig_device_is_shown_by_its_uuid) {
     device_fixture_t f;
     static const char mig[] = "MIG-b8d5c1b2-1111-2222-3333-444444444444";
     fake->set_device_count(2);
@@ -292,8 +285,7 @@ static void mig_device_is_shown_by_its_uuid(void **state) {
     device_fixture_close(&f);
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     set_variable("CUDA_VISIBLE_DEVICES", "2,0");
     show(fake, "012");
@@ -310,19 +302,4 @@ static void memory_running_out_leaks_nothing(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(what_cuda_shows_is_what_is_visible),
-        TEST(hidden_view_is_told_and_reached_by_no_name),
-        TEST(our_list_counts_physical_cards_and_overrules_the_order),
-        TEST(cards_of_other_vendors_keep_their_places),
-        TEST(list_is_applied_where_cuda_cannot_be_asked),
-        TEST(order_by_address_needs_no_caveat),
-        TEST(cuda_that_cannot_be_opened_cannot_be_asked),
-        TEST(mig_device_is_shown_by_its_uuid),
-        TEST(memory_running_out_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

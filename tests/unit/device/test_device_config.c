@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "physical_names.h"
+#include "test.h"
 
 static int set_up(void **state) {
     (void)state;
@@ -29,8 +30,7 @@ static void expect_visible(const device_fixture_t *f, size_t count,
     for (size_t i = 0; i < count; ++i) assert_ptr_equal(f->table.visible[i], devices[i]);
 }
 
-static void visible_list_of_a_type_keeps_the_order_given(void **state) {
-    (void)state;
+TEST(visible_list_of_a_type_keeps_the_order_given) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t turned[] = {gpu(&f, 1), gpu(&f, 0)};
@@ -44,8 +44,7 @@ static void visible_list_of_a_type_keeps_the_order_given(void **state) {
     device_fixture_close(&f);
 }
 
-static void visible_list_without_type_replaces_all(void **state) {
-    (void)state;
+TEST(visible_list_without_type_replaces_all) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t only_cpu[] = {cpu(&f)};
@@ -61,8 +60,7 @@ static void visible_list_without_type_replaces_all(void **state) {
     device_fixture_close(&f);
 }
 
-static void visible_list_without_cpu_is_refused(void **state) {
-    (void)state;
+TEST(visible_list_without_cpu_is_refused) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t gpus[] = {gpu(&f, 0), gpu(&f, 1)};
@@ -77,8 +75,7 @@ static void visible_list_without_cpu_is_refused(void **state) {
     device_fixture_close(&f);
 }
 
-static void visible_list_of_wrong_devices_is_refused(void **state) {
-    (void)state;
+TEST(visible_list_of_wrong_devices_is_refused) {
     device_fixture_t f, g;
     fake->set_device_count(3);
     device_fixture_set_type(fake, 2, GANTRY_DEVICE_TYPE_CPU);
@@ -106,8 +103,7 @@ static void visible_list_of_wrong_devices_is_refused(void **state) {
     device_fixture_close(&f);
 }
 
-static void visible_list_is_frozen_by_initialisation(void **state) {
-    (void)state;
+TEST(visible_list_is_frozen_by_initialisation) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t only_cpu[] = {cpu(&f)}, gpus[] = {gpu(&f, 0), gpu(&f, 1)},
@@ -126,8 +122,7 @@ static void visible_list_is_frozen_by_initialisation(void **state) {
     device_fixture_close(&f);
 }
 
-static void visible_order_is_frozen_too(void **state) {
-    (void)state;
+TEST(visible_order_is_frozen_too) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     physical_device_t as_is[] = {gpu(&f, 0), gpu(&f, 1)}, turned[] = {gpu(&f, 1), gpu(&f, 0)};
@@ -140,8 +135,7 @@ static void visible_order_is_frozen_too(void **state) {
 
 /* ---- growth ---- */
 
-static void growth_is_on_by_default(void **state) {
-    (void)state;
+TEST(growth_is_on_by_default) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL); /* Gantry: TensorFlow's default is to take all memory */
     assert_true(gpu(&f, 0)->card->settings.growth);
@@ -149,8 +143,7 @@ static void growth_is_on_by_default(void **state) {
     device_fixture_close(&f);
 }
 
-static void growth_call_wins_over_option_and_environment(void **state) {
-    (void)state;
+TEST(growth_call_wins_over_option_and_environment) {
     static const struct {
         gantry_choice_t option;
         const char *gantry, *tensorflow;
@@ -180,8 +173,7 @@ static void growth_call_wins_over_option_and_environment(void **state) {
     }
 }
 
-static void growth_from_tensorflow_s_variable_is_strict(void **state) {
-    (void)state;
+TEST(growth_from_tensorflow_s_variable_is_strict) {
     device_fixture_t f;
     assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", "Truth", 1), 0);
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "0", 1), 0);
@@ -201,8 +193,7 @@ static void growth_from_tensorflow_s_variable_is_strict(void **state) {
         "GANTRY_MEMORY_GROWTH is \"2\": at column 1, \"2\" is not understood; accepted are 0, off");
 }
 
-static void growth_set_twice_before_initialisation_last_wins(void **state) {
-    (void)state;
+TEST(growth_set_twice_before_initialisation_last_wins) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
@@ -211,8 +202,7 @@ static void growth_set_twice_before_initialisation_last_wins(void **state) {
     device_fixture_close(&f);
 }
 
-static void growth_is_frozen_by_initialisation(void **state) {
-    (void)state;
+TEST(growth_is_frozen_by_initialisation) {
     device_fixture_t f, g;
     device_fixture_open(&f, NULL, NULL);
     device_fixture_open(&g, NULL, NULL);
@@ -229,8 +219,7 @@ static void growth_is_frozen_by_initialisation(void **state) {
     device_fixture_close(&f);
 }
 
-static void growth_may_differ_between_devices(void **state) {
-    (void)state;
+TEST(growth_may_differ_between_devices) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
@@ -245,8 +234,7 @@ static void growth_may_differ_between_devices(void **state) {
 
 /* ---- limits and logical devices ---- */
 
-static void limit_beyond_the_card_is_refused(void **state) {
-    (void)state;
+TEST(limit_beyond_the_card_is_refused) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     expect_failure(
@@ -258,8 +246,7 @@ static void limit_beyond_the_card_is_refused(void **state) {
     device_fixture_close(&f);
 }
 
-static void limit_is_frozen_by_initialisation(void **state) {
-    (void)state;
+TEST(limit_is_frozen_by_initialisation) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 1 << 20), GANTRY_OK);
@@ -272,8 +259,7 @@ static void limit_is_frozen_by_initialisation(void **state) {
     device_fixture_close(&f);
 }
 
-static void limit_of_all_devices_comes_from_option_or_environment(void **state) {
-    (void)state;
+TEST(limit_of_all_devices_comes_from_option_or_environment) {
     device_fixture_t f;
     gantry_runtime_options_t options = {.struct_size = sizeof options,
                                         .memory_limit_bytes = 3 << 20};
@@ -290,8 +276,7 @@ static void limit_of_all_devices_comes_from_option_or_environment(void **state) 
         "GANTRY_MEMORY_LIMIT is \"5 apples\": at column 1, \"5 apples\" is not understood; accepted is a number");
 }
 
-static void logical_configuration_of_one_sets_the_limit(void **state) {
-    (void)state;
+TEST(logical_configuration_of_one_sets_the_limit) {
     device_fixture_t f;
     gantry_logical_device_config_t one = {.memory_limit_bytes = 10 << 20},
                                    other_one = {.memory_limit_bytes = 20 << 20};
@@ -311,8 +296,7 @@ static void logical_configuration_of_one_sets_the_limit(void **state) {
     device_fixture_close(&f);
 }
 
-static void logical_configuration_is_checked_at_once(void **state) {
-    (void)state;
+TEST(logical_configuration_is_checked_at_once) {
     device_fixture_t f;
     gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = 10 << 20},
                                              {.memory_limit_bytes = 10 << 20}},
@@ -332,8 +316,7 @@ static void logical_configuration_is_checked_at_once(void **state) {
     device_fixture_close(&f);
 }
 
-static void growth_and_limit_may_be_combined(void **state) {
-    (void)state;
+TEST(growth_and_limit_may_be_combined) {
     device_fixture_t f;
     gantry_logical_device_config_t one = {.memory_limit_bytes = 10 << 20};
     device_fixture_open(&f, NULL, NULL);
@@ -347,28 +330,4 @@ static void growth_and_limit_may_be_combined(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(visible_list_of_a_type_keeps_the_order_given),
-        TEST(visible_list_without_type_replaces_all),
-        TEST(visible_list_without_cpu_is_refused),
-        TEST(visible_list_of_wrong_devices_is_refused),
-        TEST(visible_list_is_frozen_by_initialisation),
-        TEST(visible_order_is_frozen_too),
-        TEST(growth_is_on_by_default),
-        TEST(growth_call_wins_over_option_and_environment),
-        TEST(growth_from_tensorflow_s_variable_is_strict),
-        TEST(growth_set_twice_before_initialisation_last_wins),
-        TEST(growth_is_frozen_by_initialisation),
-        TEST(growth_may_differ_between_devices),
-        TEST(limit_beyond_the_card_is_refused),
-        TEST(limit_is_frozen_by_initialisation),
-        TEST(limit_of_all_devices_comes_from_option_or_environment),
-        TEST(logical_configuration_of_one_sets_the_limit),
-        TEST(logical_configuration_is_checked_at_once),
-        TEST(growth_and_limit_may_be_combined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

@@ -5,6 +5,7 @@
 
 #include "device/physical_device.h"
 #include "physical_names.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -21,8 +22,7 @@ static void set_variable(const char *name, const char *value) {
 
 /* ---- the named device ---- */
 
-static void limit_takes_one_value_or_a_list(void **state) {
-    (void)state;
+TEST(limit_takes_one_value_or_a_list) {
     static const struct {
         const char *text;
         uint64_t mebibytes[3]; /* limits of GPU 0, 1, 2; 0: none */
@@ -65,8 +65,7 @@ static void limit_takes_one_value_or_a_list(void **state) {
     }
 }
 
-static void fraction_and_growth_take_lists_too(void **state) {
-    (void)state;
+TEST(fraction_and_growth_take_lists_too) {
     device_fixture_t f;
     set_variable("GANTRY_MEMORY_FRACTION", "GPU:0=0.25,GPU:2=50%");
     set_variable("GANTRY_MEMORY_GROWTH", "GPU:0=off,*=on");
@@ -80,8 +79,7 @@ static void fraction_and_growth_take_lists_too(void **state) {
     device_fixture_close(&f);
 }
 
-static void option_s_list_leaves_other_devices_to_the_environment(void **state) {
-    (void)state;
+TEST(option_s_list_leaves_other_devices_to_the_environment) {
     device_fixture_t f;
     static const char *const extra[] = {"GANTRY_MEMORY_LIMIT=GPU:0=1M", NULL};
     gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = extra};
@@ -92,8 +90,7 @@ static void option_s_list_leaves_other_devices_to_the_environment(void **state) 
     device_fixture_close(&f);
 }
 
-static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
-    (void)state;
+TEST(device_that_is_not_there_is_warned_of_or_refused) {
     static const char *const texts[] = {"GPU:9=1M,GPU:0=2M",
                                         "GPU-cccc=1M,GPU:0=2M",
                                         "0000:01:00.0=1M,GPU:0=2M",
@@ -120,8 +117,7 @@ static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
     }
 }
 
-static void device_of_an_unused_backend_is_missed_with_the_reason(void **state) {
-    (void)state;
+TEST(device_of_an_unused_backend_is_missed_with_the_reason) {
     static const char ignored[] =
         "opencl:0 is not on this machine; its value is ignored. Backend opencl is not used: ";
     static const char refused[] = "opencl:0 is not on this machine. Backend opencl is not used: ";
@@ -137,8 +133,7 @@ static void device_of_an_unused_backend_is_missed_with_the_reason(void **state) 
                    refused);
 }
 
-static void unlisted_view_cannot_be_split(void **state) {
-    (void)state;
+TEST(unlisted_view_cannot_be_split) {
     device_fixture_t f;
     device_fixture_set_type(fake, 2, GANTRY_DEVICE_TYPE_CPU);
     gantry_runtime_options_t options = {.struct_size = sizeof options,
@@ -163,8 +158,7 @@ static void unlisted_view_cannot_be_split(void **state) {
 
 /* ---- splits ---- */
 
-static void splits_are_read_with_all_their_keys(void **state) {
-    (void)state;
+TEST(splits_are_read_with_all_their_keys) {
     device_fixture_t f;
     set_variable(
         "GANTRY_LOGICAL_DEVICES",
@@ -188,8 +182,7 @@ static void splits_are_read_with_all_their_keys(void **state) {
     device_fixture_close(&f);
 }
 
-static void texts_of_splits_read_back(void **state) {
-    (void)state;
+TEST(texts_of_splits_read_back) {
     static const char *const texts[] = {
         "16M",       "16M,8M",
         ",",         "1G/priority=-1/ordinal=3/work_group=64/local=16K/allocation=512M,2M",
@@ -289,8 +282,7 @@ static const struct {
      "GANTRY_OOM_FALLBACK is \"gpu\"; accepted are off (0, false, no), cpu"},
 };
 
-static void bad_text_is_named_with_its_place(void **state) {
-    (void)state;
+TEST(bad_text_is_named_with_its_place) {
     for (size_t i = 0; i < sizeof bad_texts / sizeof bad_texts[0]; ++i) {
         device_fixture_t f;
         set_variable(bad_texts[i].variable, bad_texts[i].text);
@@ -305,8 +297,7 @@ static void bad_text_is_named_with_its_place(void **state) {
     }
 }
 
-static void bad_text_is_refused_though_an_option_overrules_it(void **state) {
-    (void)state;
+TEST(bad_text_is_refused_though_an_option_overrules_it) {
     device_fixture_t f;
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .memory_limit_bytes = MIB, .memory_step_bytes = MIB};
@@ -330,8 +321,7 @@ static uint32_t next_random(uint32_t below) {
 
 /* Pieces of the grammar and random bytes in any order: the status is OK or InvalidArgument, and
  * nothing leaks (the fixture checks). */
-static void random_texts_do_no_harm(void **state) {
-    (void)state;
+TEST(random_texts_do_no_harm) {
     static const char *const variables[] = {"GANTRY_MEMORY_LIMIT",  "GANTRY_MEMORY_FRACTION",
                                             "GANTRY_MEMORY_GROWTH", "GANTRY_LOGICAL_DEVICES",
                                             "GANTRY_OOM_RETRY_MS",  "GANTRY_MEMORY_STEP"};
@@ -393,8 +383,7 @@ static void random_texts_do_no_harm(void **state) {
     assert_true(good > 100 && bad > 1000);
 }
 
-static void memory_running_out_leaves_no_half_table(void **state) {
-    (void)state;
+TEST(memory_running_out_leaves_no_half_table) {
     set_variable("GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;GPU:1=1M,2M;CPU:0=,");
     set_variable("GANTRY_MEMORY_LIMIT", "GPU:0=16M,*=32M");
     for (long at = 0;; ++at) {
@@ -412,8 +401,7 @@ static void memory_running_out_leaves_no_half_table(void **state) {
 
 /* ---- the policy ---- */
 
-static void policy_is_read_from_environment_and_option(void **state) {
-    (void)state;
+TEST(policy_is_read_from_environment_and_option) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     const gantry__memory_policy_t *policy = &f.table.policy;
@@ -457,8 +445,7 @@ static void policy_is_read_from_environment_and_option(void **state) {
     device_fixture_close(&f);
 }
 
-static void tensorflow_s_variables_hold_below_ours(void **state) {
-    (void)state;
+TEST(tensorflow_s_variables_hold_below_ours) {
     device_fixture_t f;
     set_variable("TF_ENABLE_GPU_GARBAGE_COLLECTION", "false");
     set_variable("TF_GPU_HOST_MEM_LIMIT_IN_MB", "64");
@@ -484,8 +471,7 @@ static void tensorflow_s_variables_hold_below_ours(void **state) {
     device_fixture_close(&f);
 }
 
-static void forced_growth_is_for_gpus_and_beats_our_variable(void **state) {
-    (void)state;
+TEST(forced_growth_is_for_gpus_and_beats_our_variable) {
     device_fixture_t f;
     set_variable("TF_FORCE_GPU_ALLOW_GROWTH", "true");
     set_variable("GANTRY_MEMORY_GROWTH", "GPU:1=1,*=0");
@@ -526,25 +512,4 @@ static void forced_growth_is_for_gpus_and_beats_our_variable(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(limit_takes_one_value_or_a_list),
-        TEST(fraction_and_growth_take_lists_too),
-        TEST(option_s_list_leaves_other_devices_to_the_environment),
-        TEST(device_that_is_not_there_is_warned_of_or_refused),
-        TEST(device_of_an_unused_backend_is_missed_with_the_reason),
-        TEST(unlisted_view_cannot_be_split),
-        TEST(splits_are_read_with_all_their_keys),
-        TEST(texts_of_splits_read_back),
-        TEST(bad_text_is_named_with_its_place),
-        TEST(bad_text_is_refused_though_an_option_overrules_it),
-        TEST(random_texts_do_no_harm),
-        TEST(memory_running_out_leaves_no_half_table),
-        TEST(policy_is_read_from_environment_and_option),
-        TEST(tensorflow_s_variables_hold_below_ours),
-        TEST(forced_growth_is_for_gpus_and_beats_our_variable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

@@ -9,6 +9,7 @@
 #include "device/loss.h"
 #include "device/transfer.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define ALL_STREAMS 7u
 #define GPU0_LOST \
@@ -40,8 +41,7 @@ static void expect_lost_refusal(const gantry_placement_record_t *record) {
 
 /* ---- existing objects ---- */
 
-static void pending_work_and_results_fail_with_the_cause(void **state) {
-    (void)state;
+TEST(pending_work_and_results_fail_with_the_cause) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -74,8 +74,7 @@ static void pending_work_and_results_fail_with_the_cause(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void loss_is_logged_once(void **state) {
-    (void)state;
+TEST(loss_is_logged_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -90,8 +89,7 @@ static void loss_is_logged_once(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void variables_of_a_lost_device_fail_with_the_cause(void **state) {
-    (void)state;
+TEST(variables_of_a_lost_device_fail_with_the_cause) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -119,8 +117,7 @@ static void variables_of_a_lost_device_fail_with_the_cause(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void books_still_tell_and_everything_goes_back(void **state) {
-    (void)state;
+TEST(books_still_tell_and_everything_goes_back) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -141,8 +138,7 @@ static void books_still_tell_and_everything_goes_back(void **state) {
 
 /* ---- placement after a loss ---- */
 
-static void placement_without_a_wish_passes_over_a_lost_device(void **state) {
-    (void)state;
+TEST(placement_without_a_wish_passes_over_a_lost_device) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL),
@@ -169,8 +165,7 @@ static void placement_without_a_wish_passes_over_a_lost_device(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void wish_for_a_lost_device_falls_back_softly_or_is_refused(void **state) {
-    (void)state;
+TEST(wish_for_a_lost_device_falls_back_softly_or_is_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -236,8 +231,7 @@ static void leave_work(gantry_logical_device_t *device) {
 
 /* Each slot in turn returns Unavailable from its first call on. The core calls a second slot to
  * confirm the loss. */
-static void every_slot_can_tell_of_the_loss(void **state) {
-    (void)state;
+TEST(every_slot_can_tell_of_the_loss) {
     static const char *const slots[] = {
         "region_alloc", "host_alloc",   "to_device",         "to_host",           "fill",
         "event_create", "event_record", "stream_wait_event", "stream_synchronize"};
@@ -262,8 +256,7 @@ static void every_slot_can_tell_of_the_loss(void **state) {
     }
 }
 
-static void kernel_that_finds_its_device_gone_loses_it(void **state) {
-    (void)state;
+TEST(kernel_that_finds_its_device_gone_loses_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -275,8 +268,7 @@ static void kernel_that_finds_its_device_gone_loses_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void milder_failures_lose_nothing(void **state) {
-    (void)state;
+TEST(milder_failures_lose_nothing) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(use_device(f.runtime), GANTRY_OK);
@@ -297,8 +289,7 @@ static gantry_logical_device_t *open_device(device_fixture_t *f, const char *nam
     return device;
 }
 
-static void sibling_on_the_same_card_is_lost_with_it(void **state) {
-    (void)state;
+TEST(sibling_on_the_same_card_is_lost_with_it) {
     device_fixture_t f;
     unsigned char bytes[256] = {1};
     gantry__point_t ready;
@@ -343,8 +334,7 @@ static void sibling_on_the_same_card_is_lost_with_it(void **state) {
 
 /* A wait for another device's event reports that device's error once. The waiting device must not
  * count as lost. */
-static void device_that_waited_for_a_lost_one_lives(void **state) {
-    (void)state;
+TEST(device_that_waited_for_a_lost_one_lives) {
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_open(&f, NULL, NULL);
@@ -388,8 +378,7 @@ static void device_that_waited_for_a_lost_one_lives(void **state) {
 
 /* The waiting device reports the error. The failed device's driver then forgets it, and Gantry
  * keeps it for that device. */
-static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
-    (void)state;
+TEST(failure_met_elsewhere_spoils_no_later_work_at_home) {
     device_fixture_t f;
     unsigned char bytes[64] = {1, 2, 3};
     gantry__point_t ready;
@@ -421,8 +410,7 @@ static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
 }
 
 /* Either card may be lost when the slot that copies from card to card fails. */
-static void copy_between_cards_loses_the_one_that_is_gone(void **state) {
-    (void)state;
+TEST(copy_between_cards_loses_the_one_that_is_gone) {
     for (uint32_t gone = 0; gone < 2; ++gone) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 2);
@@ -482,8 +470,7 @@ static void *keep_uploading(void *data) {
     return NULL;
 }
 
-static void threads_at_work_on_a_device_hear_of_its_loss(void **state) {
-    (void)state;
+TEST(threads_at_work_on_a_device_hear_of_its_loss) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     atomic_bool stop = false;
@@ -512,23 +499,5 @@ static void threads_at_work_on_a_device_hear_of_its_loss(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(pending_work_and_results_fail_with_the_cause),
-        TEST(loss_is_logged_once),
-        TEST(variables_of_a_lost_device_fail_with_the_cause),
-        TEST(books_still_tell_and_everything_goes_back),
-        TEST(placement_without_a_wish_passes_over_a_lost_device),
-        TEST(wish_for_a_lost_device_falls_back_softly_or_is_refused),
-        TEST(every_slot_can_tell_of_the_loss),
-        TEST(kernel_that_finds_its_device_gone_loses_it),
-        TEST(milder_failures_lose_nothing),
-        TEST(sibling_on_the_same_card_is_lost_with_it),
-        TEST(device_that_waited_for_a_lost_one_lives),
-        TEST(failure_met_elsewhere_spoils_no_later_work_at_home),
-        TEST(copy_between_cards_loses_the_one_that_is_gone),
-        TEST(threads_at_work_on_a_device_hear_of_its_loss),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

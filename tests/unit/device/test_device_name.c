@@ -2,6 +2,7 @@
 /* Promise: Device names parse as in the case tables of TensorFlow's parsers; "deviation" marks
  * Gantry's differences. */
 #include "device_name_case.h"
+#include "test.h"
 
 static void assert_empty(const gantry__device_name_t *name) {
     gantry__device_name_t empty = {0};
@@ -21,8 +22,7 @@ static void assert_malformed(gantry_status_t status, const char *text, const cha
 
 /* ---- The full grammar. */
 
-static void full_name_well_formed_gives_canonical_form(void **state) {
-    (void)state;
+TEST(full_name_well_formed_gives_canonical_form) {
     static const struct {
         const char *text, *canonical;
     } rows[] = {
@@ -58,8 +58,7 @@ static void full_name_well_formed_gives_canonical_form(void **state) {
     }
 }
 
-static void full_name_malformed_is_refused_with_column(void **state) {
-    (void)state;
+TEST(full_name_malformed_is_refused_with_column) {
     static const struct {
         const char *text, *what;
         int column;
@@ -114,8 +113,7 @@ static void full_name_malformed_is_refused_with_column(void **state) {
     }
 }
 
-static void full_name_of_null_is_refused(void **state) {
-    (void)state;
+TEST(full_name_of_null_is_refused) {
     gantry__device_name_t name;
     gantry__device_reference_t reference;
     assert_int_equal(gantry__device_name_parse_full(NULL, &name), GANTRY_INVALID_ARGUMENT);
@@ -126,8 +124,7 @@ static void full_name_of_null_is_refused(void **state) {
     assert_false(gantry__device_reference_try(NULL, NULL, 0, &reference));
 }
 
-static void full_name_of_longest_words_passes_and_longer_is_refused(void **state) {
-    (void)state;
+TEST(full_name_of_longest_words_passes_and_longer_is_refused) {
     char text[300], word[80];
     memset(word, 'a', sizeof word);
     gantry__device_name_t name;
@@ -147,8 +144,7 @@ static void full_name_of_longest_words_passes_and_longer_is_refused(void **state
                      39);
 }
 
-static void malformed_long_text_is_cut_in_the_message(void **state) {
-    (void)state;
+TEST(malformed_long_text_is_cut_in_the_message) {
     char text[5000];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -160,8 +156,7 @@ static void malformed_long_text_is_cut_in_the_message(void **state) {
     assert_non_null(strstr(gantry__message(), "opencl:0, GPU:0@opencl"));
 }
 
-static void full_name_every_subset_of_parts_round_trips(void **state) {
-    (void)state;
+TEST(full_name_every_subset_of_parts_round_trips) {
     static const struct {
         const char *device, *canonical;
     } devices[] = {
@@ -192,8 +187,7 @@ static void full_name_every_subset_of_parts_round_trips(void **state) {
     }
 }
 
-static void format_into_a_short_buffer_cuts_and_counts(void **state) {
-    (void)state;
+TEST(format_into_a_short_buffer_cuts_and_counts) {
     gantry__device_name_t name = full("/job:localhost/replica:0/task:0/device:GPU:12");
     const char *whole = "/job:localhost/replica:0/task:0/device:GPU:12";
     line_t text;
@@ -209,8 +203,7 @@ static void format_into_a_short_buffer_cuts_and_counts(void **state) {
     assert_int_equal(gantry__device_name_format(&name, NULL, 0), strlen(whole));
 }
 
-static void local_name_of_unusual_parts_formats(void **state) {
-    (void)state;
+TEST(local_name_of_unusual_parts_formats) {
     gantry__device_name_t name = {.has_job = true,
                                   .has_replica = true,
                                   .has_task = true,
@@ -226,8 +219,7 @@ static void local_name_of_unusual_parts_formats(void **state) {
 
 /* ---- A user's text. */
 
-static void user_name_well_formed_gives_canonical_form(void **state) {
-    (void)state;
+TEST(user_name_well_formed_gives_canonical_form) {
     static const struct {
         const char *text, *canonical;
     } rows[] = {
@@ -278,8 +270,7 @@ static void user_name_well_formed_gives_canonical_form(void **state) {
     }
 }
 
-static void user_alias_is_classified(void **state) {
-    (void)state;
+TEST(user_alias_is_classified) {
     static const struct {
         const char *text;
         gantry__device_reference_kind_t kind;
@@ -327,8 +318,7 @@ static void user_alias_is_classified(void **state) {
     assert_false(any.name.has_index);
 }
 
-static void user_name_malformed_is_refused_with_column(void **state) {
-    (void)state;
+TEST(user_name_malformed_is_refused_with_column) {
     static const struct {
         const char *text, *what;
         int column;
@@ -391,8 +381,7 @@ static void user_name_malformed_is_refused_with_column(void **state) {
     }
 }
 
-static void user_alias_of_unknown_backend_is_refused(void **state) {
-    (void)state;
+TEST(user_alias_of_unknown_backend_is_refused) {
     gantry__device_reference_t reference;
     assert_true(gantry__device_reference_try("fake:0", backends, COUNT(backends), &reference));
     assert_false(gantry__device_reference_try("fake:0", backends, 3, &reference));
@@ -400,8 +389,7 @@ static void user_alias_of_unknown_backend_is_refused(void **state) {
     assert_false(gantry__device_reference_try("GPU:0@cpu", NULL, 0, &reference));
 }
 
-static void user_backend_named_like_a_word_of_the_grammar_does_not_take_it(void **state) {
-    (void)state;
+TEST(user_backend_named_like_a_word_of_the_grammar_does_not_take_it) {
     static const char *const rude[] = {"job", "GPU", "uuid"};
     gantry__device_reference_t reference;
     assert_true(gantry__device_reference_try("/job:foo", rude, COUNT(rude), &reference));
@@ -412,8 +400,7 @@ static void user_backend_named_like_a_word_of_the_grammar_does_not_take_it(void 
     assert_int_equal(reference.kind, GANTRY__DEVICE_UUID_PREFIX);
 }
 
-static void user_uuid_longer_than_the_room_is_refused(void **state) {
-    (void)state;
+TEST(user_uuid_longer_than_the_room_is_refused) {
     char text[GANTRY__DEVICE_ID_BYTES + 8] = "UUID:";
     memset(text + 5, 'a', GANTRY__DEVICE_ID_BYTES - 1);
     gantry__device_reference_t reference;
@@ -423,8 +410,7 @@ static void user_uuid_longer_than_the_room_is_refused(void **state) {
                      "a UUID that is too long", 6);
 }
 
-static void uuid_prefix_matches_without_regard_to_case_and_tag(void **state) {
-    (void)state;
+TEST(uuid_prefix_matches_without_regard_to_case_and_tag) {
     const char *uuid = "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6";
     assert_true(gantry__uuid_has_prefix(uuid, "GPU-8932"));
     assert_true(gantry__uuid_has_prefix(uuid, "gpu-8932F"));
@@ -445,8 +431,7 @@ static void uuid_prefix_matches_without_regard_to_case_and_tag(void **state) {
     assert_false(gantry__uuid_has_prefix(uuid, NULL));
 }
 
-static void pci_address_table(void **state) {
-    (void)state;
+TEST(pci_address_table) {
     static const struct {
         const char *text, *normal; /* "": refused */
     } rows[] = {
@@ -543,8 +528,7 @@ static void random_text(uint32_t *seed, char *text, size_t text_bytes) {
     }
 }
 
-static void random_texts_round_trip_and_never_crash(void **state) {
-    (void)state;
+TEST(random_texts_round_trip_and_never_crash) {
     uint32_t seed = 20240607;
     unsigned accepted_full = 0, accepted_user = 0;
     for (int i = 0; i < 200000; ++i) {
@@ -573,8 +557,7 @@ static void random_texts_round_trip_and_never_crash(void **state) {
     assert_true(accepted_user > accepted_full);
 }
 
-static void random_names_full_grammar_is_part_of_the_user_grammar(void **state) {
-    (void)state;
+TEST(random_names_full_grammar_is_part_of_the_user_grammar) {
     uint32_t seed = 7;
     for (int i = 0; i < 50000; ++i) {
         char text[128];
@@ -589,26 +572,4 @@ static void random_names_full_grammar_is_part_of_the_user_grammar(void **state) 
     }
 }
 
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_name_well_formed_gives_canonical_form),
-        cmocka_unit_test(full_name_malformed_is_refused_with_column),
-        cmocka_unit_test(full_name_of_null_is_refused),
-        cmocka_unit_test(full_name_of_longest_words_passes_and_longer_is_refused),
-        cmocka_unit_test(malformed_long_text_is_cut_in_the_message),
-        cmocka_unit_test(full_name_every_subset_of_parts_round_trips),
-        cmocka_unit_test(format_into_a_short_buffer_cuts_and_counts),
-        cmocka_unit_test(local_name_of_unusual_parts_formats),
-        cmocka_unit_test(user_name_well_formed_gives_canonical_form),
-        cmocka_unit_test(user_alias_is_classified),
-        cmocka_unit_test(user_name_malformed_is_refused_with_column),
-        cmocka_unit_test(user_alias_of_unknown_backend_is_refused),
-        cmocka_unit_test(user_backend_named_like_a_word_of_the_grammar_does_not_take_it),
-        cmocka_unit_test(user_uuid_longer_than_the_room_is_refused),
-        cmocka_unit_test(uuid_prefix_matches_without_regard_to_case_and_tag),
-        cmocka_unit_test(pci_address_table),
-        cmocka_unit_test(random_texts_round_trip_and_never_crash),
-        cmocka_unit_test(random_names_full_grammar_is_part_of_the_user_grammar),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -2,6 +2,7 @@
 /* Promise: Device names are compared and merged as in TensorFlow's case tables; "deviation" marks
  * Gantry's differences. */
 #include "device_name_case.h"
+#include "test.h"
 
 /* ---- Relations. */
 
@@ -11,8 +12,7 @@ static int compare(const char *a, const char *b) {
     return (order > 0) - (order < 0);
 }
 
-static void compare_sorts_in_the_order_of_the_table(void **state) {
-    (void)state;
+TEST(compare_sorts_in_the_order_of_the_table) {
     static const char *const ascending[] = {
         "",
         /* numbers compare by value */
@@ -43,8 +43,7 @@ static void compare_sorts_in_the_order_of_the_table(void **state) {
         compare("/job:foo/replica:0/task:0/cpu:0", "/task:0/replica:0/job:foo/device:CPU:0"), 0);
 }
 
-static void every_registered_spelling_is_one_device(void **state) {
-    (void)state;
+TEST(every_registered_spelling_is_one_device) {
     /* TensorFlow registers each device under several texts; Gantry's parser gives all of them one
      * meaning. */
     gantry__device_name_t device = full("/job:foo/replica:10/task:0/device:GPU:1");
@@ -141,8 +140,7 @@ static void assert_merge(gantry_status_t status, const gantry__device_name_t *me
     assert_name(merged, "/job:untouched", expected);
 }
 
-static void merge_table(void **state) {
-    (void)state;
+TEST(merge_table) {
     for (size_t i = 0; i < COUNT(merge_rows); ++i) {
         gantry__device_name_t a = full(merge_rows[i].a), b = full(merge_rows[i].b),
                               out = full("/job:untouched");
@@ -160,8 +158,7 @@ static void merge_table(void **state) {
     }
 }
 
-static void merge_unset_table(void **state) {
-    (void)state;
+TEST(merge_unset_table) {
     for (size_t i = 0; i < COUNT(merge_rows); ++i) {
         gantry__device_name_t a = full(merge_rows[i].a), b = full(merge_rows[i].b),
                               out = full("/job:untouched");
@@ -174,8 +171,7 @@ static void merge_unset_table(void **state) {
 
 /* ---- Nested scopes. */
 
-static void scope_merge_table(void **state) {
-    (void)state;
+TEST(scope_merge_table) {
     static const struct {
         const char *outer, *inner, *result;
     } rows[] = {
@@ -228,8 +224,7 @@ static void scope_merge_table(void **state) {
     }
 }
 
-static void scope_merge_of_alias_keeps_the_task_part_for_the_resolver(void **state) {
-    (void)state;
+TEST(scope_merge_of_alias_keeps_the_task_part_for_the_resolver) {
     gantry__device_reference_t outer = user("/job:worker/GPU:1"), alias = user("opencl:1");
     gantry__device_reference_t inner = user("/task:3"), out;
     gantry__device_reference_merge_scope(&outer, &alias, &out);
@@ -243,14 +238,4 @@ static void scope_merge_of_alias_keeps_the_task_part_for_the_resolver(void **sta
     assert_string_equal(out.name.backend, "opencl");
 }
 
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compare_sorts_in_the_order_of_the_table),
-        cmocka_unit_test(every_registered_spelling_is_one_device),
-        cmocka_unit_test(merge_table),
-        cmocka_unit_test(merge_unset_table),
-        cmocka_unit_test(scope_merge_table),
-        cmocka_unit_test(scope_merge_of_alias_keeps_the_task_part_for_the_resolver),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

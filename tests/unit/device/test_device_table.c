@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
+#include "test.h"
 
 #include "base/text.h"
 
@@ -21,8 +22,7 @@ static void freeze(device_fixture_t *f) {
 
 /* ---- order and names ---- */
 
-static void devices_are_ordered_discrete_then_integrated_by_address(void **state) {
-    (void)state;
+TEST(devices_are_ordered_discrete_then_integrated_by_address) {
     device_fixture_t f;
     fake->set_device_count(6);
     device_fixture_set_gpu(fake, 0, "0000:00:02.0", "", GANTRY_DEVICE_INTEGRATED);
@@ -47,8 +47,7 @@ static void devices_are_ordered_discrete_then_integrated_by_address(void **state
     device_fixture_close(&f);
 }
 
-static void accelerators_have_their_own_numbers(void **state) {
-    (void)state;
+TEST(accelerators_have_their_own_numbers) {
     device_fixture_t f;
     fake->set_device_count(3);
     device_fixture_set_type(fake, 0, GANTRY_DEVICE_TYPE_ACCELERATOR);
@@ -60,8 +59,7 @@ static void accelerators_have_their_own_numbers(void **state) {
     device_fixture_close(&f);
 }
 
-static void machine_without_gpu_has_its_cpu(void **state) {
-    (void)state;
+TEST(machine_without_gpu_has_its_cpu) {
     device_fixture_t f;
     fake->set_device_count(0);
     device_fixture_open(&f, NULL, NULL);
@@ -73,8 +71,7 @@ static void machine_without_gpu_has_its_cpu(void **state) {
     device_fixture_close(&f);
 }
 
-static void device_that_does_not_answer_is_left_out(void **state) {
-    (void)state;
+TEST(device_that_does_not_answer_is_left_out) {
     device_fixture_t f;
     gantry_fake_device_t settings;
     fake->set_device_count(3);
@@ -94,8 +91,7 @@ static void device_that_does_not_answer_is_left_out(void **state) {
 
 /* ---- one card, two views ---- */
 
-static void card_seen_by_two_backends_is_one_device(void **state) {
-    (void)state;
+TEST(card_seen_by_two_backends_is_one_device) {
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_set_gpu(fake, 0, "0000:AF:00.0", "", 0);
@@ -114,8 +110,7 @@ static void card_seen_by_two_backends_is_one_device(void **state) {
     device_fixture_close(&f);
 }
 
-static void rank_decides_who_serves(void **state) {
-    (void)state;
+TEST(rank_decides_who_serves) {
     device_fixture_t f;
     device_fixture_set_gpu(fake, 0, "0000:af:00.0", "", 0);
     device_fixture_set_gpu(other, 0, "0000:af:00.0", "", 0);
@@ -126,8 +121,7 @@ static void rank_decides_who_serves(void **state) {
     device_fixture_close(&f);
 }
 
-static void views_are_joined_by_uuid_when_an_address_is_missing(void **state) {
-    (void)state;
+TEST(views_are_joined_by_uuid_when_an_address_is_missing) {
     device_fixture_t f;
     static const char uuid[] = "GPU-11111111-2222-3333-4444-555555555555";
     device_fixture_set_gpu(fake, 0, "", uuid, 0);
@@ -142,8 +136,7 @@ static void views_are_joined_by_uuid_when_an_address_is_missing(void **state) {
     device_fixture_close(&f);
 }
 
-static void different_cards_are_not_joined(void **state) {
-    (void)state;
+TEST(different_cards_are_not_joined) {
     static const char *const addresses[][2] = {
         /* another function: a part of a card is a device of its own */
         {"0000:af:00.0", "0000:af:00.1"},
@@ -162,8 +155,7 @@ static void different_cards_are_not_joined(void **state) {
     }
 }
 
-static void two_devices_of_one_backend_are_never_joined(void **state) {
-    (void)state;
+TEST(two_devices_of_one_backend_are_never_joined) {
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_set_gpu(fake, 0, "0000:af:00.0", "GPU-1", 0);
@@ -174,8 +166,7 @@ static void two_devices_of_one_backend_are_never_joined(void **state) {
     device_fixture_close(&f);
 }
 
-static void two_drivers_of_one_backend_show_one_card(void **state) {
-    (void)state;
+TEST(two_drivers_of_one_backend_show_one_card) {
     for (int made = 0; made < 3; ++made) {
         device_fixture_t f;
         fake->set_device_count(3);
@@ -257,8 +248,7 @@ static uint32_t set_views(const gantry_fake_control_t *control, const char *cons
     return count;
 }
 
-static void views_are_matched_one_to_one(void **state) {
-    (void)state;
+TEST(views_are_matched_one_to_one) {
     for (size_t i = 0; i < sizeof match_cases / sizeof match_cases[0]; ++i) {
         device_fixture_t f;
         char joined[32] = "";
@@ -279,8 +269,7 @@ static void views_are_matched_one_to_one(void **state) {
     }
 }
 
-static void equal_ranks_leave_the_card_to_the_first(void **state) {
-    (void)state;
+TEST(equal_ranks_leave_the_card_to_the_first) {
     device_fixture_t f;
     device_fixture_set_gpu(fake, 0, A, "", 0);
     device_fixture_set_gpu(other, 0, A, "", 0);
@@ -294,8 +283,7 @@ static void equal_ranks_leave_the_card_to_the_first(void **state) {
 
 /* The view in the middle has an address and a UUID, the outer two have one each. All three are one
  * card, which cuda:0 serves. */
-static void third_view_is_joined_through_another(void **state) {
-    (void)state;
+TEST(third_view_is_joined_through_another) {
     device_fixture_t f;
     const gantry_fake_control_t *cuda = fake_module_control(FAKE_FILE("cuda", "cuda"));
     cuda->reset();
@@ -320,8 +308,7 @@ static void third_view_is_joined_through_another(void **state) {
 
 /* ---- CPUs of other backends ---- */
 
-static void cpu_of_another_backend_is_not_listed(void **state) {
-    (void)state;
+TEST(cpu_of_another_backend_is_not_listed) {
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_set_type(fake, 0, GANTRY_DEVICE_TYPE_CPU);
@@ -342,8 +329,7 @@ static void cpu_of_another_backend_is_not_listed(void **state) {
     device_fixture_close(&f);
 }
 
-static void cpu_is_a_gpu_by_option_or_environment(void **state) {
-    (void)state;
+TEST(cpu_is_a_gpu_by_option_or_environment) {
     static const struct {
         gantry_choice_t option;
         const char *environment;
@@ -380,8 +366,7 @@ static void cpu_is_a_gpu_by_option_or_environment(void **state) {
     }
 }
 
-static void malformed_opt_in_is_refused(void **state) {
-    (void)state;
+TEST(malformed_opt_in_is_refused) {
     device_fixture_t f;
     assert_int_equal(setenv("GANTRY_OPENCL_CPU", "yes please", 1), 0);
     expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
@@ -390,8 +375,7 @@ static void malformed_opt_in_is_refused(void **state) {
 
 /* ---- identities ---- */
 
-static void device_without_uuid_gets_a_stable_one(void **state) {
-    (void)state;
+TEST(device_without_uuid_gets_a_stable_one) {
     char first[2][64];
     for (int round = 0; round < 2; ++round) {
         device_fixture_t f;
@@ -416,8 +400,7 @@ static void device_without_uuid_gets_a_stable_one(void **state) {
     }
 }
 
-static void given_uuid_is_kept(void **state) {
-    (void)state;
+TEST(given_uuid_is_kept) {
     device_fixture_t f;
     device_fixture_set_gpu(fake, 0, "", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 0);
     device_fixture_open(&f, NULL, NULL);
@@ -438,8 +421,7 @@ static void open_three_views(device_fixture_t *f) {
     freeze(f);
 }
 
-static void every_spelling_finds_its_device(void **state) {
-    (void)state;
+TEST(every_spelling_finds_its_device) {
     static const char *const cases[][2] = {
         {"GPU:0", "other:0"},
         {"/gpu:0", "other:0"},
@@ -476,8 +458,7 @@ static void every_spelling_finds_its_device(void **state) {
     device_fixture_close(&f);
 }
 
-static void look_up_of_nothing_or_several_fails(void **state) {
-    (void)state;
+TEST(look_up_of_nothing_or_several_fails) {
     static const struct {
         const char *text;
         gantry_status_t status;
@@ -517,8 +498,7 @@ static void look_up_of_nothing_or_several_fails(void **state) {
     device_fixture_close(&f);
 }
 
-static void names_in_a_message_are_cut_to_fit(void **state) {
-    (void)state;
+TEST(names_in_a_message_are_cut_to_fit) {
     device_fixture_t f;
     fake->set_device_count(8);
     device_fixture_open(&f, NULL, NULL);
@@ -534,8 +514,7 @@ static void names_in_a_message_are_cut_to_fit(void **state) {
 
 /* ---- details ---- */
 
-static void details_tell_what_the_backend_said(void **state) {
-    (void)state;
+TEST(details_tell_what_the_backend_said) {
     device_fixture_t f;
     gantry_fake_device_t settings;
     device_fixture_set_gpu(fake, 0, "PCI:af:00.0", "", 0);
@@ -574,8 +553,7 @@ static void details_tell_what_the_backend_said(void **state) {
 
 /* ---- freeze ---- */
 
-static void freeze_makes_logical_devices_once(void **state) {
-    (void)state;
+TEST(freeze_makes_logical_devices_once) {
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_open(&f, NULL, NULL);
@@ -595,8 +573,7 @@ static void freeze_makes_logical_devices_once(void **state) {
 }
 
 /* A backend opens its libraries to report their names. */
-static void freeze_asks_for_libraries_only_when_somebody_reads_them(void **state) {
-    (void)state;
+TEST(freeze_asks_for_libraries_only_when_somebody_reads_them) {
     for (int is_read = 0; is_read < 2; ++is_read) {
         device_fixture_t f;
         device_fixture_open(&f, NULL, NULL);
@@ -608,8 +585,7 @@ static void freeze_asks_for_libraries_only_when_somebody_reads_them(void **state
     }
 }
 
-static void freeze_tells_once_what_was_found(void **state) {
-    (void)state;
+TEST(freeze_tells_once_what_was_found) {
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_open(&f, BOTH, NULL);
@@ -627,8 +603,7 @@ static void freeze_tells_once_what_was_found(void **state) {
 
 /* ---- host memory runs out ---- */
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     long at = 0;
     for (; status != GANTRY_OK; ++at) {
@@ -654,37 +629,4 @@ static void memory_running_out_leaks_nothing(void **state) {
     assert_true(at > 20);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(devices_are_ordered_discrete_then_integrated_by_address),
-        TEST(accelerators_have_their_own_numbers),
-        TEST(machine_without_gpu_has_its_cpu),
-        TEST(device_that_does_not_answer_is_left_out),
-        TEST(card_seen_by_two_backends_is_one_device),
-        TEST(rank_decides_who_serves),
-        TEST(views_are_joined_by_uuid_when_an_address_is_missing),
-        TEST(different_cards_are_not_joined),
-        TEST(two_devices_of_one_backend_are_never_joined),
-        TEST(two_drivers_of_one_backend_show_one_card),
-        TEST(views_are_matched_one_to_one),
-        TEST(equal_ranks_leave_the_card_to_the_first),
-        TEST(third_view_is_joined_through_another),
-        TEST(cpu_of_another_backend_is_not_listed),
-        TEST(cpu_is_a_gpu_by_option_or_environment),
-        TEST(malformed_opt_in_is_refused),
-        TEST(device_without_uuid_gets_a_stable_one),
-        TEST(given_uuid_is_kept),
-        TEST(every_spelling_finds_its_device),
-        TEST(look_up_of_nothing_or_several_fails),
-        TEST(names_in_a_message_are_cut_to_fit),
-        TEST(details_tell_what_the_backend_said),
-        TEST(freeze_makes_logical_devices_once),
-        TEST(freeze_asks_for_libraries_only_when_somebody_reads_them),
-        TEST(freeze_tells_once_what_was_found),
-        TEST(memory_running_out_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(device_fixture_set_up, device_fixture_tear_down); }

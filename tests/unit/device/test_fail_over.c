@@ -8,6 +8,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "device/driver_memory.h"
 #include "device/fail_over.h"
@@ -86,8 +87,7 @@ static void expect_served_by(runtime_fixture_t *f, const char *alias, const char
 
 /* ---- the serving view ---- */
 
-static void view_that_works_serves(void **state) {
-    (void)state;
+TEST(view_that_works_serves) {
     runtime_fixture_t f;
     open_both(&f);
     /* the device is not needed before */
@@ -107,8 +107,7 @@ static void view_that_works_serves(void **state) {
     close_both(&f);
 }
 
-static void lone_card_is_not_probed(void **state) {
-    (void)state;
+TEST(lone_card_is_not_probed) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     expect_adds(&f);
@@ -135,8 +134,7 @@ static const failure_t failures[] = {
     {"work", GANTRY_UNAVAILABLE, "an illegal instruction"},
 };
 
-static void other_view_takes_over_with_the_reason(void **state) {
-    (void)state;
+TEST(other_view_takes_over_with_the_reason) {
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; ++i) {
         runtime_fixture_t f;
         const failure_t *it = &failures[i];
@@ -166,8 +164,7 @@ static void other_view_takes_over_with_the_reason(void **state) {
     }
 }
 
-static void view_that_computes_wrongly_does_not_serve(void **state) {
-    (void)state;
+TEST(view_that_computes_wrongly_does_not_serve) {
     runtime_fixture_t f;
     other->set_wrong(0, 1);
     open_both(&f);
@@ -176,8 +173,7 @@ static void view_that_computes_wrongly_does_not_serve(void **state) {
     close_both(&f);
 }
 
-static void view_that_builds_no_programs_does_not_serve(void **state) {
-    (void)state;
+TEST(view_that_builds_no_programs_does_not_serve) {
     runtime_fixture_t f;
     gantry_fake_device_t settings;
     set_card(other, 0);
@@ -198,8 +194,7 @@ static void view_that_builds_no_programs_does_not_serve(void **state) {
     close_both(&f);
 }
 
-static void names_follow_who_serves(void **state) {
-    (void)state;
+TEST(names_follow_who_serves) {
     runtime_fixture_t f;
     const gantry_logical_device_t *device;
     open_both(&f);
@@ -225,8 +220,7 @@ static void names_follow_who_serves(void **state) {
     close_both(&f);
 }
 
-static void whoever_held_the_other_view_keeps_it(void **state) {
-    (void)state;
+TEST(whoever_held_the_other_view_keeps_it) {
     runtime_fixture_t f;
     open_both(&f);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "fake:0");
@@ -246,8 +240,7 @@ static void whoever_held_the_other_view_keeps_it(void **state) {
 
 /* ---- settings that move to the other view ---- */
 
-static void settings_hold_for_the_view_that_serves(void **state) {
-    (void)state;
+TEST(settings_hold_for_the_view_that_serves) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = both(&f);
     static const char *const extra[] = {"GANTRY_MEMORY_LIMIT=GPU:0=16M", NULL};
@@ -266,8 +259,7 @@ static void settings_hold_for_the_view_that_serves(void **state) {
     close_both(&f);
 }
 
-static void parts_go_over_together(void **state) {
-    (void)state;
+TEST(parts_go_over_together) {
     runtime_fixture_t f;
     gantry_fake_device_t settings;
     fake->get_device(0, &settings);
@@ -301,8 +293,7 @@ static void parts_go_over_together(void **state) {
     close_both(&f);
 }
 
-static void visible_list_goes_over(void **state) {
-    (void)state;
+TEST(visible_list_goes_over) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = both(&f);
     fake->set_device_count(2);
@@ -320,8 +311,7 @@ static void visible_list_goes_over(void **state) {
 
 /* ---- no view can take over ---- */
 
-static void both_views_failing_fail_with_both_reasons(void **state) {
-    (void)state;
+TEST(both_views_failing_fail_with_both_reasons) {
     runtime_fixture_t f;
     open_both(&f);
     assert_true(other->fail_calls("device_open", 1, 2, GANTRY_UNAVAILABLE, "too old"));
@@ -346,8 +336,7 @@ static void both_views_failing_fail_with_both_reasons(void **state) {
     close_both(&f);
 }
 
-static void view_that_is_no_better_does_not_take_over(void **state) {
-    (void)state;
+TEST(view_that_is_no_better_does_not_take_over) {
     runtime_fixture_t f;
     set_card(other, 0); /* it builds no programs, but has kernels of its own */
     open_both(&f);
@@ -359,8 +348,7 @@ static void view_that_is_no_better_does_not_take_over(void **state) {
     close_both(&f);
 }
 
-static void short_memory_is_no_reason_to_change(void **state) {
-    (void)state;
+TEST(short_memory_is_no_reason_to_change) {
     runtime_fixture_t f;
     open_both(&f);
     assert_true(
@@ -372,8 +360,7 @@ static void short_memory_is_no_reason_to_change(void **state) {
     close_both(&f);
 }
 
-static void lost_later_is_lost(void **state) {
-    (void)state;
+TEST(lost_later_is_lost) {
     runtime_fixture_t f;
     open_both(&f);
     expect_adds(&f);
@@ -390,8 +377,7 @@ static void lost_later_is_lost(void **state) {
 
 /* ---- plans, threads, memory ---- */
 
-static void plans_made_before_do_not_hold(void **state) {
-    (void)state;
+TEST(plans_made_before_do_not_hold) {
     runtime_fixture_t f;
     open_both(&f);
     bool has = false;
@@ -422,8 +408,7 @@ static void *add_in_a_thread(void *user) {
     return NULL;
 }
 
-static void threads_meet_at_the_first_opening(void **state) {
-    (void)state;
+TEST(threads_meet_at_the_first_opening) {
     for (int round = 0; round < 10; ++round) {
         runtime_fixture_t f;
         pthread_t threads[4];
@@ -446,8 +431,7 @@ static void threads_meet_at_the_first_opening(void **state) {
     }
 }
 
-static void free_memory_is_asked_of_the_other_view(void **state) {
-    (void)state;
+TEST(free_memory_is_asked_of_the_other_view) {
     runtime_fixture_t f;
     open_both(&f);
     assert_true(fake->fail_calls("memory_info", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "not told"));
@@ -466,8 +450,7 @@ static void free_memory_is_asked_of_the_other_view(void **state) {
     close_both(&f);
 }
 
-static void fraction_counts_from_the_total_not_from_what_is_free(void **state) {
-    (void)state;
+TEST(fraction_counts_from_the_total_not_from_what_is_free) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = both(&f);
     options.memory_fraction = 0.25;
@@ -480,8 +463,7 @@ static void fraction_counts_from_the_total_not_from_what_is_free(void **state) {
     close_both(&f);
 }
 
-static void memory_running_out_changes_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_changes_nothing) {
     bool is_done = false;
     for (long at = 0; !is_done && at < 400; ++at) {
         runtime_fixture_t f;
@@ -500,29 +482,4 @@ static void memory_running_out_changes_nothing(void **state) {
     assert_true(is_done);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(view_that_works_serves),
-        TEST(lone_card_is_not_probed),
-        TEST(other_view_takes_over_with_the_reason),
-        TEST(view_that_computes_wrongly_does_not_serve),
-        TEST(view_that_builds_no_programs_does_not_serve),
-        TEST(names_follow_who_serves),
-        TEST(whoever_held_the_other_view_keeps_it),
-        TEST(settings_hold_for_the_view_that_serves),
-        TEST(parts_go_over_together),
-        TEST(visible_list_goes_over),
-        TEST(both_views_failing_fail_with_both_reasons),
-        TEST(view_that_is_no_better_does_not_take_over),
-        TEST(short_memory_is_no_reason_to_change),
-        TEST(lost_later_is_lost),
-        TEST(plans_made_before_do_not_hold),
-        TEST(threads_meet_at_the_first_opening),
-        TEST(free_memory_is_asked_of_the_other_view),
-        TEST(fraction_counts_from_the_total_not_from_what_is_free),
-        TEST(memory_running_out_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, runtime_fixture_tear_down); }

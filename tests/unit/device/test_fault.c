@@ -5,6 +5,7 @@
 
 #include "device/fault.h"
 #include "device_fixture.h"
+#include "test.h"
 
 #include "device/buffer.h"
 #include "device/transfer.h"
@@ -30,8 +31,7 @@ static gantry__fault_t *run_kernel(gantry_logical_device_t *device, const slot_t
     return fault;
 }
 
-static void good_work_settles_well(void **state) {
-    (void)state;
+TEST(good_work_settles_well) {
     device_fixture_t f;
     gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), NULL);
     for (int i = 0; i < 3; ++i) assert_int_equal(gantry__fault_settle(fault), GANTRY_OK);
@@ -41,8 +41,7 @@ static void good_work_settles_well(void **state) {
     device_fixture_close(&f);
 }
 
-static void bad_data_is_told_with_op_and_position(void **state) {
-    (void)state;
+TEST(bad_data_is_told_with_op_and_position) {
     static const struct {
         slot_t slot;
         const char *text;
@@ -77,8 +76,7 @@ static void set_words(gantry__fault_t *fault, gantry_fault_words_t words) {
     gantry__fault_set_words(fault, &words);
 }
 
-static void kernels_words_take_the_place_and_the_accepted(void **state) {
-    (void)state;
+TEST(kernels_words_take_the_place_and_the_accepted) {
     static const struct {
         gantry_fault_words_t words;
         int64_t position;
@@ -112,8 +110,7 @@ static void kernels_words_take_the_place_and_the_accepted(void **state) {
     }
 }
 
-static void longest_words_are_cut(void **state) {
-    (void)state;
+TEST(longest_words_are_cut) {
     char text[1000];
     device_fixture_t f;
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, INT64_MAX};
@@ -130,8 +127,7 @@ static void longest_words_are_cut(void **state) {
     device_fixture_close(&f);
 }
 
-static void words_beyond_their_bounds_are_not_taken(void **state) {
-    (void)state;
+TEST(words_beyond_their_bounds_are_not_taken) {
     const gantry_fault_words_t bad[] = {
         {.struct_size = sizeof bad[0], .text = "x@", .place_rank = 9},
         {.struct_size = sizeof bad[0], .text = "x@", .place_rank = -1},
@@ -149,8 +145,7 @@ static void words_beyond_their_bounds_are_not_taken(void **state) {
     device_fixture_close(&f);
 }
 
-static void settling_waits_for_the_launch(void **state) {
-    (void)state;
+TEST(settling_waits_for_the_launch) {
     device_fixture_t f;
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
@@ -161,8 +156,7 @@ static void settling_waits_for_the_launch(void **state) {
     device_fixture_close(&f);
 }
 
-static void released_slot_is_clean_for_the_next(void **state) {
-    (void)state;
+TEST(released_slot_is_clean_for_the_next) {
     device_fixture_t f;
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
@@ -178,8 +172,7 @@ static void released_slot_is_clean_for_the_next(void **state) {
     device_fixture_close(&f);
 }
 
-static void faults_are_counted(void **state) {
-    (void)state;
+TEST(faults_are_counted) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__fault_t *fault = run_kernel(device, NULL);
@@ -212,8 +205,7 @@ static void expect_told(gantry_logical_device_t *device, const char *text) {
     gantry__fault_release(first);
 }
 
-static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
-    (void)state;
+TEST(what_nobody_read_is_told_once_and_first_things_first) {
     device_fixture_t f;
     const slot_t seventh = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 7},
                  ninth = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 9};
@@ -239,8 +231,7 @@ static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
     device_fixture_close(&f);
 }
 
-static void any_number_of_submitted_results_may_be_unread(void **state) {
-    (void)state;
+TEST(any_number_of_submitted_results_may_be_unread) {
     device_fixture_t f;
     static gantry__fault_t *held[3 * GANTRY__FAULT_SLOTS];
     const slot_t bad = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
@@ -263,8 +254,7 @@ static void any_number_of_submitted_results_may_be_unread(void **state) {
     device_fixture_close(&f);
 }
 
-static void first_of_many_positions_is_told(void **state) {
-    (void)state;
+TEST(first_of_many_positions_is_told) {
     static const struct {
         uint32_t block, left;
         const char *text;
@@ -294,8 +284,7 @@ static void first_of_many_positions_is_told(void **state) {
     }
 }
 
-static void too_many_unread_results_are_refused(void **state) {
-    (void)state;
+TEST(too_many_unread_results_are_refused) {
     device_fixture_t f;
     static gantry__fault_t *faults[GANTRY__FAULT_SLOTS];
     gantry__fault_t *refused = NULL;
@@ -311,8 +300,7 @@ static void too_many_unread_results_are_refused(void **state) {
 }
 
 /* The slots' memory may belong to a former owner whose work is still in flight. */
-static void slots_wait_for_the_former_use_of_their_memory(void **state) {
-    (void)state;
+TEST(slots_wait_for_the_former_use_of_their_memory) {
     device_fixture_t f;
     gantry__buffer_t *buffer;
     gantry__point_t ready;
@@ -331,8 +319,7 @@ static void slots_wait_for_the_former_use_of_their_memory(void **state) {
     device_fixture_close(&f);
 }
 
-static void failing_steps_leave_nothing(void **state) {
-    (void)state;
+TEST(failing_steps_leave_nothing) {
     static const char *const slots[] = {"region_alloc", "fill"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         device_fixture_t f;
@@ -351,8 +338,7 @@ static void failing_steps_leave_nothing(void **state) {
 
 /* A failed settle gives no answer; the next one may. Nothing may write to its memory after it has
  * returned. */
-static void failing_read_is_not_an_answer(void **state) {
-    (void)state;
+TEST(failing_read_is_not_an_answer) {
     static const char *const slots[] = {"stream_wait_event", "to_host", "event_create",
                                         "event_record", "event_synchronize"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
@@ -385,8 +371,7 @@ static void *settle(void *user) {
     return NULL;
 }
 
-static void threads_are_told_the_same(void **state) {
-    (void)state;
+TEST(threads_are_told_the_same) {
     device_fixture_t f;
     slot_t slot = {GANTRY_FAULT_DIVISION_BY_ZERO, 0, 1};
     reader_t readers[4];
@@ -406,27 +391,4 @@ static void threads_are_told_the_same(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(good_work_settles_well),
-        TEST(bad_data_is_told_with_op_and_position),
-        TEST(kernels_words_take_the_place_and_the_accepted),
-        TEST(longest_words_are_cut),
-        TEST(words_beyond_their_bounds_are_not_taken),
-        TEST(settling_waits_for_the_launch),
-        TEST(released_slot_is_clean_for_the_next),
-        TEST(faults_are_counted),
-        TEST(what_nobody_read_is_told_once_and_first_things_first),
-        TEST(any_number_of_submitted_results_may_be_unread),
-        TEST(first_of_many_positions_is_told),
-        TEST(too_many_unread_results_are_refused),
-        TEST(slots_wait_for_the_former_use_of_their_memory),
-        TEST(failing_steps_leave_nothing),
-        TEST(failing_read_is_not_an_answer),
-        TEST(threads_are_told_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(device_fixture_set_up, device_fixture_tear_down); }

@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -45,8 +46,7 @@ static void change_first(uint32_t flags, uint64_t largest, uint64_t alignment) {
 
 /* ---- opening ---- */
 
-static void device_is_opened_on_first_need_only(void **state) {
-    (void)state;
+TEST(device_is_opened_on_first_need_only) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
@@ -64,8 +64,7 @@ static void device_is_opened_on_first_need_only(void **state) {
     assert_int_equal(fake->calls("device_close"), 1);
 }
 
-static void failing_step_of_opening_leaves_nothing(void **state) {
-    (void)state;
+TEST(failing_step_of_opening_leaves_nothing) {
     static const struct {
         const char *slot;
         uint64_t call;
@@ -90,8 +89,7 @@ static void failing_step_of_opening_leaves_nothing(void **state) {
 }
 
 /* Each of these slots fails without a text, after another failure. */
-static void failure_without_a_text_does_not_show_another(void **state) {
-    (void)state;
+TEST(failure_without_a_text_does_not_show_another) {
     static const char *const slots[] = {"device_open", "stream_create"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         device_fixture_t f;
@@ -105,8 +103,7 @@ static void failure_without_a_text_does_not_show_another(void **state) {
     }
 }
 
-static void host_memory_running_out_while_opening_leaves_nothing(void **state) {
-    (void)state;
+TEST(host_memory_running_out_while_opening_leaves_nothing) {
     for (long at = 0; at < 8; ++at) {
         device_fixture_t f;
         gantry_logical_device_t *device = open_table(&f);
@@ -123,8 +120,7 @@ static void host_memory_running_out_while_opening_leaves_nothing(void **state) {
     }
 }
 
-static void threads_open_a_device_once(void **state) {
-    (void)state;
+TEST(threads_open_a_device_once) {
     device_fixture_t f;
     gantry_logical_device_t *device = open_table(&f);
     device_fixture_open_at_once(&device, 1);
@@ -132,8 +128,7 @@ static void threads_open_a_device_once(void **state) {
     device_fixture_close(&f);
 }
 
-static void unlisted_view_works_by_alias(void **state) {
-    (void)state;
+TEST(unlisted_view_works_by_alias) {
     device_fixture_t f;
     device_fixture_set_type(fake, 1, GANTRY_DEVICE_TYPE_CPU);
     (void)open_table(&f);
@@ -146,8 +141,7 @@ static void unlisted_view_works_by_alias(void **state) {
 
 /* ---- regions ---- */
 
-static void regions_come_from_the_driver_and_go_back(void **state) {
-    (void)state;
+TEST(regions_come_from_the_driver_and_go_back) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__bfc_chunk_t *chunk = get(device, 1000);
@@ -158,8 +152,7 @@ static void regions_come_from_the_driver_and_go_back(void **state) {
     device_fixture_close(&f);
 }
 
-static void pool_is_bounded_by_the_card(void **state) {
-    (void)state;
+TEST(pool_is_bounded_by_the_card) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__bfc_chunk_t *chunk;
@@ -171,8 +164,7 @@ static void pool_is_bounded_by_the_card(void **state) {
     device_fixture_close(&f);
 }
 
-static void driver_with_less_than_it_said_is_tried_smaller(void **state) {
-    (void)state;
+TEST(driver_with_less_than_it_said_is_tried_smaller) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->set_capacity(0, 3 * MIB / 2); /* another process uses the rest */
@@ -181,8 +173,7 @@ static void driver_with_less_than_it_said_is_tried_smaller(void **state) {
     device_fixture_close(&f);
 }
 
-static void largest_allocation_is_respected(void **state) {
-    (void)state;
+TEST(largest_allocation_is_respected) {
     device_fixture_t f;
     change_first(0, 3 * MIB, 256);
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
@@ -194,8 +185,7 @@ static void largest_allocation_is_respected(void **state) {
     device_fixture_close(&f); /* a larger region would have been a violation */
 }
 
-static void alignment_of_the_device_is_kept(void **state) {
-    (void)state;
+TEST(alignment_of_the_device_is_kept) {
     device_fixture_t f;
     change_first(0, 0, 4096);
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
@@ -208,8 +198,7 @@ static void alignment_of_the_device_is_kept(void **state) {
     device_fixture_close(&f);
 }
 
-static void lazy_memory_is_touched_before_it_counts(void **state) {
-    (void)state;
+TEST(lazy_memory_is_touched_before_it_counts) {
     device_fixture_t f;
     change_first(GANTRY_DEVICE_LAZY_COMMIT, 0, 256);
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
@@ -220,8 +209,7 @@ static void lazy_memory_is_touched_before_it_counts(void **state) {
     device_fixture_close(&f);
 }
 
-static void failing_touch_is_a_lack_of_memory(void **state) {
-    (void)state;
+TEST(failing_touch_is_a_lack_of_memory) {
     static const char *const slots[] = {"fill", "work", "event_synchronize", "event_record"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         device_fixture_t f;
@@ -242,8 +230,7 @@ static void failing_touch_is_a_lack_of_memory(void **state) {
     }
 }
 
-static void host_backed_memory_asks_the_machine_first(void **state) {
-    (void)state;
+TEST(host_backed_memory_asks_the_machine_first) {
     device_fixture_t f;
     gantry__bfc_chunk_t *chunk;
     change_first(GANTRY_DEVICE_HOST_BACKED, 0, 256);
@@ -262,8 +249,7 @@ static void host_backed_memory_asks_the_machine_first(void **state) {
 
 /* ---- synchronisation and loss ---- */
 
-static void synchronize_tells_the_first_failure(void **state) {
-    (void)state;
+TEST(synchronize_tells_the_first_failure) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     assert_int_equal(gantry__logical_device_synchronize(device), GANTRY_OK);
@@ -274,8 +260,7 @@ static void synchronize_tells_the_first_failure(void **state) {
     device_fixture_close(&f); /* a lost device is closed like any other */
 }
 
-static void synchronize_asks_for_outstanding_work_only(void **state) {
-    (void)state;
+TEST(synchronize_asks_for_outstanding_work_only) {
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_open(&f, NULL, NULL);
@@ -305,26 +290,4 @@ static void synchronize_asks_for_outstanding_work_only(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(device_is_opened_on_first_need_only),
-        TEST(failing_step_of_opening_leaves_nothing),
-        TEST(failure_without_a_text_does_not_show_another),
-        TEST(host_memory_running_out_while_opening_leaves_nothing),
-        TEST(threads_open_a_device_once),
-        TEST(unlisted_view_works_by_alias),
-        TEST(regions_come_from_the_driver_and_go_back),
-        TEST(pool_is_bounded_by_the_card),
-        TEST(driver_with_less_than_it_said_is_tried_smaller),
-        TEST(largest_allocation_is_respected),
-        TEST(alignment_of_the_device_is_kept),
-        TEST(lazy_memory_is_touched_before_it_counts),
-        TEST(failing_touch_is_a_lack_of_memory),
-        TEST(host_backed_memory_asks_the_machine_first),
-        TEST(synchronize_tells_the_first_failure),
-        TEST(synchronize_asks_for_outstanding_work_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

@@ -5,6 +5,7 @@
 
 #include "device_fixture.h"
 #include "split_card.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define PART(mib) \
@@ -49,8 +50,7 @@ static void expect_part(device_fixture_t *f, const char *name, const char *alias
 
 /* ---- numbers and names ---- */
 
-static void parts_are_numbered_card_by_card(void **state) {
-    (void)state;
+TEST(parts_are_numbered_card_by_card) {
     device_fixture_t f;
     fake->set_device_count(3);
     device_fixture_open(&f, NULL, NULL);
@@ -71,8 +71,7 @@ static void parts_are_numbered_card_by_card(void **state) {
     device_fixture_close(&f);
 }
 
-static void ordinals_number_parts_across_cards(void **state) {
-    (void)state;
+TEST(ordinals_number_parts_across_cards) {
     device_fixture_t f;
     fake->set_device_count(3);
     device_fixture_open(&f, NULL, NULL);
@@ -89,8 +88,7 @@ static void ordinals_number_parts_across_cards(void **state) {
     device_fixture_close(&f);
 }
 
-static void one_part_is_the_card_with_its_settings(void **state) {
-    (void)state;
+TEST(one_part_is_the_card_with_its_settings) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(1), PART(12));
@@ -102,8 +100,7 @@ static void one_part_is_the_card_with_its_settings(void **state) {
     device_fixture_close(&f);
 }
 
-static void hidden_card_has_no_parts(void **state) {
-    (void)state;
+TEST(hidden_card_has_no_parts) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), PART(8), PART(8));
@@ -116,8 +113,7 @@ static void hidden_card_has_no_parts(void **state) {
     device_fixture_close(&f);
 }
 
-static void cards_names_match_all_their_parts(void **state) {
-    (void)state;
+TEST(cards_names_match_all_their_parts) {
     device_fixture_t f;
     static const char *const names[] = {"fake:0", "/physical_device:GPU:0", "GPU-11111111",
                                         "0000:17:00.0"};
@@ -141,8 +137,7 @@ static void cards_names_match_all_their_parts(void **state) {
     device_fixture_close(&f);
 }
 
-static void other_view_of_a_card_answers_to_all_its_numbers(void **state) {
-    (void)state;
+TEST(other_view_of_a_card_answers_to_all_its_numbers) {
     device_fixture_t f;
     fake->set_device_count(1);
     other->set_device_count(2);
@@ -162,8 +157,7 @@ static void other_view_of_a_card_answers_to_all_its_numbers(void **state) {
 
 /* ---- the options of a part ---- */
 
-static void parts_share_the_card_and_nothing_else(void **state) {
-    (void)state;
+TEST(parts_share_the_card_and_nothing_else) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), PART(8), PART(24));
@@ -190,8 +184,7 @@ static void parts_share_the_card_and_nothing_else(void **state) {
     assert_int_equal(fake->calls("device_close"), 1);
 }
 
-static void parts_without_a_limit_share_what_is_left(void **state) {
-    (void)state;
+TEST(parts_without_a_limit_share_what_is_left) {
     static const struct {
         uint64_t limit, parts[3], expected[3]; /* MiB */
     } cases[] = {
@@ -218,8 +211,7 @@ static void parts_without_a_limit_share_what_is_left(void **state) {
     }
 }
 
-static void priority_reaches_the_streams(void **state) {
-    (void)state;
+TEST(priority_reaches_the_streams) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), {.memory_limit_bytes = MIB, .has_priority = true, .priority = -1},
@@ -238,8 +230,7 @@ static void priority_reaches_the_streams(void **state) {
     device_fixture_close(&f);
 }
 
-static void priority_on_a_backend_without_the_slot_is_no_error(void **state) {
-    (void)state;
+TEST(priority_on_a_backend_without_the_slot_is_no_error) {
     device_fixture_t f;
     const gantry_fake_control_t *previous = fake_module_control(FAKE_FILE("previous", "fake"));
     previous->reset();
@@ -253,8 +244,7 @@ static void priority_on_a_backend_without_the_slot_is_no_error(void **state) {
     fake_expect_nothing_lives(previous);
 }
 
-static void failing_stream_with_priority_leaves_the_part_closed(void **state) {
-    (void)state;
+TEST(failing_stream_with_priority_leaves_the_part_closed) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), {.has_priority = true, .priority = 0});
@@ -268,8 +258,7 @@ static void failing_stream_with_priority_leaves_the_part_closed(void **state) {
     device_fixture_close(&f);
 }
 
-static void part_imitates_less_and_never_more(void **state) {
-    (void)state;
+TEST(part_imitates_less_and_never_more) {
     device_fixture_t f;
     /* 256 work-items, 32 KiB of local memory, no bound on an allocation */
     device_fixture_open(&f, NULL, NULL);
@@ -291,8 +280,7 @@ static void part_imitates_less_and_never_more(void **state) {
     device_fixture_close(&f);
 }
 
-static void imitated_largest_allocation_bounds_regions(void **state) {
-    (void)state;
+TEST(imitated_largest_allocation_bounds_regions) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), {.memory_limit_bytes = 16 * MIB, .largest_allocation_bytes = MIB},
@@ -311,8 +299,7 @@ static void imitated_largest_allocation_bounds_regions(void **state) {
 
 /* ---- the default limit ---- */
 
-static void take_all_leaves_a_reserve_of_what_is_free(void **state) {
-    (void)state;
+TEST(take_all_leaves_a_reserve_of_what_is_free) {
     static const struct {
         uint32_t flags;
         uint64_t total, free, expected; /* MiB */
@@ -342,8 +329,7 @@ static void take_all_leaves_a_reserve_of_what_is_free(void **state) {
     }
 }
 
-static void take_all_on_the_cpu_leaves_the_machine_room(void **state) {
-    (void)state;
+TEST(take_all_on_the_cpu_leaves_the_machine_room) {
     device_fixture_t f;
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
     device_fixture_open(&f, NULL, &options);
@@ -355,8 +341,7 @@ static void take_all_on_the_cpu_leaves_the_machine_room(void **state) {
 
 /* This driver uses the machine's memory and does not report what is free: the CPU backend
  * answers. */
-static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **state) {
-    (void)state;
+TEST(host_backed_card_of_a_silent_driver_is_held_to_the_machine) {
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
     for (int is_growing = 0; is_growing < 2; ++is_growing) {
         device_fixture_t f;
@@ -387,8 +372,7 @@ static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **st
 
 /* ---- concurrent opening ---- */
 
-static void threads_open_parts_of_one_card(void **state) {
-    (void)state;
+TEST(threads_open_parts_of_one_card) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), PART(8), PART(8), PART(8), PART(8));
@@ -399,8 +383,7 @@ static void threads_open_parts_of_one_card(void **state) {
     device_fixture_close(&f);
 }
 
-static void failed_opening_of_one_part_leaves_the_other_at_work(void **state) {
-    (void)state;
+TEST(failed_opening_of_one_part_leaves_the_other_at_work) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), PART(8), PART(8));
@@ -415,8 +398,7 @@ static void failed_opening_of_one_part_leaves_the_other_at_work(void **state) {
     device_fixture_close(&f);
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     for (long at = 0; status != GANTRY_OK; ++at) {
         device_fixture_t f;
@@ -433,29 +415,4 @@ static void memory_running_out_leaks_nothing(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(parts_are_numbered_card_by_card),
-        TEST(ordinals_number_parts_across_cards),
-        TEST(one_part_is_the_card_with_its_settings),
-        TEST(hidden_card_has_no_parts),
-        TEST(cards_names_match_all_their_parts),
-        TEST(other_view_of_a_card_answers_to_all_its_numbers),
-        TEST(parts_share_the_card_and_nothing_else),
-        TEST(parts_without_a_limit_share_what_is_left),
-        TEST(priority_reaches_the_streams),
-        TEST(priority_on_a_backend_without_the_slot_is_no_error),
-        TEST(failing_stream_with_priority_leaves_the_part_closed),
-        TEST(part_imitates_less_and_never_more),
-        TEST(imitated_largest_allocation_bounds_regions),
-        TEST(take_all_leaves_a_reserve_of_what_is_free),
-        TEST(take_all_on_the_cpu_leaves_the_machine_room),
-        TEST(host_backed_card_of_a_silent_driver_is_held_to_the_machine),
-        TEST(threads_open_parts_of_one_card),
-        TEST(failed_opening_of_one_part_leaves_the_other_at_work),
-        TEST(memory_running_out_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

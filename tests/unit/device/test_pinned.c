@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -24,8 +25,7 @@ static void expect_refused(const runtime_fixture_t *f, const char *device, size_
         fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), words);
 }
 
-static void memory_comes_from_the_backend_and_goes_back(void **state) {
-    (void)state;
+TEST(memory_comes_from_the_backend_and_goes_back) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     /* this call opens the device */
@@ -39,8 +39,7 @@ static void memory_comes_from_the_backend_and_goes_back(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void tensors_are_made_from_it_and_read_into_it(void **state) {
-    (void)state;
+TEST(tensors_are_made_from_it_and_read_into_it) {
     static const char *const devices[] = {"GPU:0", "CPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -59,8 +58,7 @@ static void tensors_are_made_from_it_and_read_into_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void more_than_the_bound_is_refused_with_the_numbers(void **state) {
-    (void)state;
+TEST(more_than_the_bound_is_refused_with_the_numbers) {
     runtime_fixture_t f;
     fake->set_device_count(2);
     gantry_runtime_options_t options = runtime_fixture_options(&f);
@@ -78,8 +76,7 @@ static void more_than_the_bound_is_refused_with_the_numbers(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     runtime_fixture_t f;
     int mine = 0;
     runtime_fixture_open(&f, 1);
@@ -94,8 +91,7 @@ static void wrong_calls_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void what_is_left_ends_with_the_runtime(void **state) {
-    (void)state;
+TEST(what_is_left_ends_with_the_runtime) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     (void)pinned(&f, "GPU:0", MIB);
@@ -105,8 +101,7 @@ static void what_is_left_ends_with_the_runtime(void **state) {
 }
 
 /* A failed host or driver allocation changes nothing: the next call succeeds. */
-static void running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(running_out_leaks_nothing) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_pinned_free(f.runtime, pinned(&f, "GPU:0", MIB)), GANTRY_OK);
@@ -119,16 +114,4 @@ static void running_out_leaks_nothing(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(memory_comes_from_the_backend_and_goes_back),
-        TEST(tensors_are_made_from_it_and_read_into_it),
-        TEST(more_than_the_bound_is_refused_with_the_numbers),
-        TEST(wrong_calls_are_refused),
-        TEST(what_is_left_ends_with_the_runtime),
-        TEST(running_out_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Every spelling of a device in docs/environment.md is accepted. */
 #include "device_name_case.h"
+#include "test.h"
 
 /* Words that are a part of a name alone. */
 static bool is_part(const char *text) {
     return strcmp(text, "*") == 0 || strcmp(text, "localhost") == 0;
 }
 
-static void spellings_of_the_table_are_accepted(void **state) {
-    (void)state;
+TEST(spellings_of_the_table_are_accepted) {
     static char page[1 << 16];
     int count = 0;
     FILE *file = fopen(GANTRY_TEST_SOURCE_DIR "/docs/environment.md", "r");
@@ -35,9 +35,4 @@ static void spellings_of_the_table_are_accepted(void **state) {
     assert_true(count > 30);
 }
 
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spellings_of_the_table_are_accepted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

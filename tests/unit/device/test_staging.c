@@ -6,10 +6,10 @@
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"
+#include "test.h"
 #include "transfer_fixture.h"
 
-static void staging_blocks_are_used_again(void **state) {
-    (void)state;
+TEST(staging_blocks_are_used_again) {
     fixture_t t;
     gantry__point_t ready;
     open_all(&t);
@@ -25,8 +25,7 @@ static void staging_blocks_are_used_again(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void staging_is_bounded_and_waits_for_the_oldest(void **state) {
-    (void)state;
+TEST(staging_is_bounded_and_waits_for_the_oldest) {
     fixture_t t;
     gantry__point_t ready;
     pthread_t opener;
@@ -53,8 +52,7 @@ static void staging_is_bounded_and_waits_for_the_oldest(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void staging_without_pinned_memory_uses_what_it_has(void **state) {
-    (void)state;
+TEST(staging_without_pinned_memory_uses_what_it_has) {
     fixture_t t;
     gantry__point_t ready;
     open_all(&t);
@@ -119,8 +117,7 @@ static void copy_held_ones(gantry__buffer_t *buffer, int count) {
     assert_int_equal(values[0], count - 1);
 }
 
-static void staging_takes_a_small_part_of_a_small_device(void **state) {
-    (void)state;
+TEST(staging_takes_a_small_part_of_a_small_device) {
     static const struct {
         uint64_t limit_kib;
         uint64_t blocks;
@@ -141,8 +138,7 @@ static void staging_takes_a_small_part_of_a_small_device(void **state) {
     }
 }
 
-static void pinned_memory_of_all_devices_has_one_bound(void **state) {
-    (void)state;
+TEST(pinned_memory_of_all_devices_has_one_bound) {
     fixture_t t;
     open_all(&t);
     t.f.table.policy.pinned_limit_bytes = 3 * GANTRY__STAGING_BLOCK_BYTES;
@@ -159,8 +155,7 @@ static void pinned_memory_of_all_devices_has_one_bound(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void idle_staging_is_given_back_and_made_again(void **state) {
-    (void)state;
+TEST(idle_staging_is_given_back_and_made_again) {
     fixture_t t;
     gantry__point_t ready;
     uint32_t values[SMALL / 4] = {7};
@@ -191,8 +186,7 @@ static void idle_staging_is_given_back_and_made_again(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void take_all_leaves_staging_its_part(void **state) {
-    (void)state;
+TEST(take_all_leaves_staging_its_part) {
     fixture_t t;
     gantry__point_t ready;
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
@@ -213,17 +207,4 @@ static void take_all_leaves_staging_its_part(void **state) {
     device_fixture_close(&t.f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(staging_blocks_are_used_again),
-        TEST(staging_is_bounded_and_waits_for_the_oldest),
-        TEST(staging_without_pinned_memory_uses_what_it_has),
-        TEST(staging_takes_a_small_part_of_a_small_device),
-        TEST(pinned_memory_of_all_devices_has_one_bound),
-        TEST(idle_staging_is_given_back_and_made_again),
-        TEST(take_all_leaves_staging_its_part),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

@@ -11,10 +11,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
+
+#include "test.h"
 
 static char root[64], warning[2048];
 
@@ -105,10 +101,9 @@ static int remove_root(void **state) {
     return system(line);
 }
 
-static void file_is_whole_and_goes_with_the_runtime(void **state) {
+TEST(file_is_whole_and_goes_with_the_runtime) {
     char path[512], text[1024] = "";
     struct stat info;
-    (void)state;
     const mode_t mask = umask(022);
     gantry_runtime_t *runtime = open_runtime(in_root("a/b"));
     take_memory(runtime);
@@ -126,11 +121,10 @@ static void file_is_whole_and_goes_with_the_runtime(void **state) {
     (void)umask(mask);
 }
 
-static void failed_write_leaves_the_old_file(void **state) {
+TEST(failed_write_leaves_the_old_file) {
     char path[512];
     struct stat before, after;
     struct rlimit limit;
-    (void)state;
     gantry_runtime_t *runtime = open_runtime(in_root("short"));
     take_memory(runtime);
     assert_int_equal(count_names(in_root("short"), ".json", path), 1);
@@ -151,8 +145,7 @@ static void failed_write_leaves_the_old_file(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void files_of_killed_writers_are_removed(void **state) {
-    (void)state;
+TEST(files_of_killed_writers_are_removed) {
     assert_int_equal(mkdir(in_root("left"), 0700), 0);
     make_file(in_root("left/12-ab.json.00000000.tmp"), "{");
     make_file(in_root("left/mine.npy.00000000.tmp"), "{");
@@ -169,8 +162,7 @@ static void expect_refused(const char *folder, const char *why) {
     gantry_runtime_release(runtime);
 }
 
-static void folder_that_others_may_replace_is_refused(void **state) {
-    (void)state;
+TEST(folder_that_others_may_replace_is_refused) {
     assert_int_equal(mkdir(in_root("open"), 0700), 0);
     assert_int_equal(chmod(in_root("open"), 0777), 0);
     expect_refused(in_root("open"), "no status file is written: others may write '/tmp/");
@@ -190,10 +182,9 @@ static void folder_that_others_may_replace_is_refused(void **state) {
     expect_refused(in_root("his/below"), "belongs to user 65534");
 }
 
-static void links_are_not_followed(void **state) {
+TEST(links_are_not_followed) {
     char path[512];
     struct stat info;
-    (void)state;
     gantry_runtime_t *runtime = open_runtime(in_root("links"));
     take_memory(runtime);
     assert_int_equal(count_names(in_root("links"), ".json", path), 1);
@@ -216,9 +207,8 @@ static void links_are_not_followed(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void child_of_fork_leaves_the_file(void **state) {
+TEST(child_of_fork_leaves_the_file) {
     int end = 0;
-    (void)state;
     gantry_runtime_t *runtime = open_runtime(in_root("fork"));
     take_memory(runtime);
     let_its_time_come();
@@ -233,14 +223,4 @@ static void child_of_fork_leaves_the_file(void **state) {
     assert_int_equal(count_names(in_root("fork"), "", NULL), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(file_is_whole_and_goes_with_the_runtime),
-        cmocka_unit_test(failed_write_leaves_the_old_file),
-        cmocka_unit_test(files_of_killed_writers_are_removed),
-        cmocka_unit_test(folder_that_others_may_replace_is_refused),
-        cmocka_unit_test(links_are_not_followed),
-        cmocka_unit_test(child_of_fork_leaves_the_file),
-    };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+int main(void) { return test_main_with(make_root, remove_root, NULL, NULL); }

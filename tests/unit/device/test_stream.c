@@ -5,19 +5,14 @@
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "device/stream.h"
 #include "fake_host.h"
+#include "test.h"
 
 #define COMPUTE GANTRY_STREAM_COMPUTE
 #define TO_DEVICE GANTRY_STREAM_TO_DEVICE
@@ -116,8 +111,7 @@ static void *open_later(void *user) {
 
 /* ---- points ---- */
 
-static void point_of_nothing_is_past(void **state) {
-    (void)state;
+TEST(point_of_nothing_is_past) {
     fixture_t f;
     open_all(&f, 0);
     assert_true(gantry__point_is_past((gantry__point_t){NULL, 7}));
@@ -127,8 +121,7 @@ static void point_of_nothing_is_past(void **state) {
     close_all(&f);
 }
 
-static void submissions_are_counted_per_stream(void **state) {
-    (void)state;
+TEST(submissions_are_counted_per_stream) {
     fixture_t f;
     open_all(&f, 0);
     for (uint64_t i = 1; i <= 3; ++i) assert_int_equal(fill(&f, 0, COMPUTE, 1).count, i);
@@ -137,8 +130,7 @@ static void submissions_are_counted_per_stream(void **state) {
     close_all(&f);
 }
 
-static void point_passes_when_its_work_ends(void **state) {
-    (void)state;
+TEST(point_passes_when_its_work_ends) {
     fixture_t f;
     open_all(&f, 0);
     fake->close_gate(0, 7);
@@ -154,8 +146,7 @@ static void point_passes_when_its_work_ends(void **state) {
     close_all(&f);
 }
 
-static void waiting_twice_asks_the_driver_once(void **state) {
-    (void)state;
+TEST(waiting_twice_asks_the_driver_once) {
     fixture_t f;
     open_all(&f, 0);
     gantry__point_t first = fill(&f, 0, COMPUTE, 1), second = fill(&f, 0, COMPUTE, 2);
@@ -168,8 +159,7 @@ static void waiting_twice_asks_the_driver_once(void **state) {
     close_all(&f);
 }
 
-static void synchronize_passes_all_points(void **state) {
-    (void)state;
+TEST(synchronize_passes_all_points) {
     fixture_t f;
     open_all(&f, 0);
     fake->set_delay(0, 2);
@@ -183,8 +173,7 @@ static void synchronize_passes_all_points(void **state) {
 
 /* ---- streams that wait for streams ---- */
 
-static void sibling_waits_on_the_device(void **state) {
-    (void)state;
+TEST(sibling_waits_on_the_device) {
     fixture_t f;
     uint32_t values[BYTES / 4];
     open_all(&f, 0);
@@ -201,8 +190,7 @@ static void sibling_waits_on_the_device(void **state) {
     close_all(&f);
 }
 
-static void missing_wait_is_found_out(void **state) {
-    (void)state;
+TEST(missing_wait_is_found_out) {
     fixture_t f;
     uint32_t values[BYTES / 4];
     gantry_span_t span;
@@ -223,8 +211,7 @@ static void missing_wait_is_found_out(void **state) {
     close_all(&f);
 }
 
-static void sibling_that_waited_does_not_wait_again(void **state) {
-    (void)state;
+TEST(sibling_that_waited_does_not_wait_again) {
     fixture_t f;
     open_all(&f, 0);
     fake->close_gate(0, 7);
@@ -246,8 +233,7 @@ static void sibling_that_waited_does_not_wait_again(void **state) {
     close_all(&f);
 }
 
-static void wait_for_itself_or_the_past_costs_nothing(void **state) {
-    (void)state;
+TEST(wait_for_itself_or_the_past_costs_nothing) {
     fixture_t f;
     open_all(&f, 0);
     gantry__point_t points[3] = {fill(&f, 0, COMPUTE, 1), {NULL, 9}, fill(&f, 1, COMPUTE, 1)};
@@ -259,8 +245,7 @@ static void wait_for_itself_or_the_past_costs_nothing(void **state) {
     close_all(&f);
 }
 
-static void stream_waits_for_another_device(void **state) {
-    (void)state;
+TEST(stream_waits_for_another_device) {
     fixture_t f;
     uint32_t values[BYTES / 4];
     open_all(&f, 0);
@@ -282,8 +267,7 @@ static void stream_waits_for_another_device(void **state) {
     close_all(&f);
 }
 
-static void stream_of_another_backend_makes_the_thread_wait(void **state) {
-    (void)state;
+TEST(stream_of_another_backend_makes_the_thread_wait) {
     fixture_t f;
     gantry__stream_t foreign;
     open_all(&f, 0);
@@ -304,8 +288,7 @@ static void stream_of_another_backend_makes_the_thread_wait(void **state) {
 
 /* ---- synchronous devices ---- */
 
-static void synchronous_stream_needs_no_events(void **state) {
-    (void)state;
+TEST(synchronous_stream_needs_no_events) {
     fixture_t f;
     uint32_t values[BYTES / 4];
     open_all(&f, GANTRY_DEVICE_SYNCHRONOUS);
@@ -319,8 +302,7 @@ static void synchronous_stream_needs_no_events(void **state) {
     close_all(&f);
 }
 
-static void synchronous_stream_waits_on_the_thread(void **state) {
-    (void)state;
+TEST(synchronous_stream_waits_on_the_thread) {
     fixture_t f;
     gantry__stream_t at_once;
     open_all(&f, 0);
@@ -338,8 +320,7 @@ static void synchronous_stream_waits_on_the_thread(void **state) {
 
 /* ---- reuse of events ---- */
 
-static void events_are_reused(void **state) {
-    (void)state;
+TEST(events_are_reused) {
     fixture_t f;
     open_all(&f, 0);
     for (uint32_t i = 0; i < 200; ++i) {
@@ -353,8 +334,7 @@ static void events_are_reused(void **state) {
     close_all(&f);
 }
 
-static void many_waits_in_flight_reuse_events(void **state) {
-    (void)state;
+TEST(many_waits_in_flight_reuse_events) {
     fixture_t f;
     uint32_t values[BYTES / 4];
     open_all(&f, 0);
@@ -376,8 +356,7 @@ static void many_waits_in_flight_reuse_events(void **state) {
 
 /* ---- failures ---- */
 
-static void stream_that_cannot_be_made_leaves_nothing(void **state) {
-    (void)state;
+TEST(stream_that_cannot_be_made_leaves_nothing) {
     fixture_t f;
     gantry__stream_t stream;
     open_all(&f, 0);
@@ -391,8 +370,7 @@ static void stream_that_cannot_be_made_leaves_nothing(void **state) {
 }
 
 /* Without an event, the thread waits for the whole stream: after a wait, no work is in flight. */
-static void failing_event_slots_leave_no_work_behind(void **state) {
-    (void)state;
+TEST(failing_event_slots_leave_no_work_behind) {
     static const struct {
         const char *slot;
         gantry_status_t waited, passed;
@@ -419,8 +397,7 @@ static void failing_event_slots_leave_no_work_behind(void **state) {
     }
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST(memory_running_out_leaks_nothing) {
     for (long at = 0; at < 6; ++at) {
         fixture_t f;
         open_all(&f, 0);
@@ -437,8 +414,7 @@ static void memory_running_out_leaks_nothing(void **state) {
     }
 }
 
-static void failed_work_is_told_to_who_waits(void **state) {
-    (void)state;
+TEST(failed_work_is_told_to_who_waits) {
     fixture_t f;
     open_all(&f, 0);
     assert_true(fake->fail_calls("work", 2, 1, GANTRY_INTERNAL, "the kernel died"));
@@ -451,8 +427,7 @@ static void failed_work_is_told_to_who_waits(void **state) {
     close_all(&f);
 }
 
-static void failed_work_is_told_to_every_reader(void **state) {
-    (void)state;
+TEST(failed_work_is_told_to_every_reader) {
     fixture_t f;
     uint32_t values[BYTES / 4];
     open_all(&f, 0);
@@ -486,8 +461,7 @@ static void fail_some(fixture_t *f, gantry__point_t *points, uint32_t count, uin
     }
 }
 
-static void results_between_two_failures_stay_good(void **state) {
-    (void)state;
+TEST(results_between_two_failures_stay_good) {
     fixture_t f;
     gantry__point_t points[3 * GANTRY__FAILED_RANGES];
     open_all(&f, 0);
@@ -501,8 +475,7 @@ static void results_between_two_failures_stay_good(void **state) {
     close_all(&f);
 }
 
-static void more_failures_than_are_kept_apart_join_the_nearest(void **state) {
-    (void)state;
+TEST(more_failures_than_are_kept_apart_join_the_nearest) {
     fixture_t f;
     enum { APART = 3, FIRST = 3 * GANTRY__FAILED_RANGES };
     gantry__point_t points[FIRST], near[4];
@@ -524,8 +497,7 @@ static void more_failures_than_are_kept_apart_join_the_nearest(void **state) {
     close_all(&f);
 }
 
-static void failed_work_is_told_across_streams(void **state) {
-    (void)state;
+TEST(failed_work_is_told_across_streams) {
     fixture_t f;
     uint32_t values[BYTES / 4];
     open_all(&f, 0);
@@ -541,8 +513,7 @@ static void failed_work_is_told_across_streams(void **state) {
     close_all(&f);
 }
 
-static void lost_device_ends_its_work_and_no_other(void **state) {
-    (void)state;
+TEST(lost_device_ends_its_work_and_no_other) {
     fixture_t f;
     open_all(&f, 0);
     fake->close_gate(0, 7);
@@ -559,8 +530,7 @@ static void lost_device_ends_its_work_and_no_other(void **state) {
 
 /* ---- end ---- */
 
-static void deinit_waits_for_pending_work(void **state) {
-    (void)state;
+TEST(deinit_waits_for_pending_work) {
     fixture_t f;
     open_all(&f, 0);
     fake->set_delay(0, 5);
@@ -602,8 +572,7 @@ static void *work_in_turns(void *user) {
     return NULL;
 }
 
-static void many_threads_share_the_streams(void **state) {
-    (void)state;
+TEST(many_threads_share_the_streams) {
     fixture_t f;
     open_all(&f, 0);
     pthread_t threads[4];
@@ -621,34 +590,6 @@ static void many_threads_share_the_streams(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(point_of_nothing_is_past),
-        cmocka_unit_test(submissions_are_counted_per_stream),
-        cmocka_unit_test(point_passes_when_its_work_ends),
-        cmocka_unit_test(waiting_twice_asks_the_driver_once),
-        cmocka_unit_test(synchronize_passes_all_points),
-        cmocka_unit_test(sibling_waits_on_the_device),
-        cmocka_unit_test(missing_wait_is_found_out),
-        cmocka_unit_test(sibling_that_waited_does_not_wait_again),
-        cmocka_unit_test(wait_for_itself_or_the_past_costs_nothing),
-        cmocka_unit_test(stream_waits_for_another_device),
-        cmocka_unit_test(stream_of_another_backend_makes_the_thread_wait),
-        cmocka_unit_test(synchronous_stream_needs_no_events),
-        cmocka_unit_test(synchronous_stream_waits_on_the_thread),
-        cmocka_unit_test(events_are_reused),
-        cmocka_unit_test(many_waits_in_flight_reuse_events),
-        cmocka_unit_test(stream_that_cannot_be_made_leaves_nothing),
-        cmocka_unit_test(failing_event_slots_leave_no_work_behind),
-        cmocka_unit_test(memory_running_out_leaks_nothing),
-        cmocka_unit_test(failed_work_is_told_to_who_waits),
-        cmocka_unit_test(failed_work_is_told_to_every_reader),
-        cmocka_unit_test(results_between_two_failures_stay_good),
-        cmocka_unit_test(more_failures_than_are_kept_apart_join_the_nearest),
-        cmocka_unit_test(failed_work_is_told_across_streams),
-        cmocka_unit_test(lost_device_ends_its_work_and_no_other),
-        cmocka_unit_test(deinit_waits_for_pending_work),
-        cmocka_unit_test(many_threads_share_the_streams),
-    };
     fake = gantry_fake_control();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

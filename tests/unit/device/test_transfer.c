@@ -3,12 +3,12 @@
  * copy leaves usable devices. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "transfer_fixture.h"
 
 /* ---- host to device and back ---- */
 
-static void small_copy_is_not_waited_for(void **state) {
-    (void)state;
+TEST(small_copy_is_not_waited_for) {
     fixture_t t;
     gantry__point_t ready;
     open_all(&t);
@@ -26,8 +26,7 @@ static void small_copy_is_not_waited_for(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void large_copy_is_waited_for(void **state) {
-    (void)state;
+TEST(large_copy_is_waited_for) {
     fixture_t t;
     gantry__point_t ready;
     open_all(&t);
@@ -46,8 +45,7 @@ static void large_copy_is_waited_for(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void part_of_a_buffer_is_read(void **state) {
-    (void)state;
+TEST(part_of_a_buffer_is_read) {
     fixture_t t;
     gantry__point_t ready;
     uint32_t part[8];
@@ -65,8 +63,7 @@ static void part_of_a_buffer_is_read(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void nothing_is_copied_for_no_bytes(void **state) {
-    (void)state;
+TEST(nothing_is_copied_for_no_bytes) {
     fixture_t t;
     gantry__point_t ready = {NULL, 77};
     open_all(&t);
@@ -104,8 +101,7 @@ static void *copy_many(void *user) {
     return NULL;
 }
 
-static void threads_copy_at_the_same_time(void **state) {
-    (void)state;
+TEST(threads_copy_at_the_same_time) {
     fixture_t t;
     copier_t copiers[4];
     open_all(&t);
@@ -123,8 +119,7 @@ static void threads_copy_at_the_same_time(void **state) {
 
 /* ---- device to device ---- */
 
-static void every_pair_of_devices_is_copied_between(void **state) {
-    (void)state;
+TEST(every_pair_of_devices_is_copied_between) {
     static const uint32_t sizes[] = {4, SMALL, LARGE};
     fixture_t t;
     open_all(&t);
@@ -154,8 +149,7 @@ static void every_pair_of_devices_is_copied_between(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void copy_across_waits_for_its_source(void **state) {
-    (void)state;
+TEST(copy_across_waits_for_its_source) {
     fixture_t t;
     gantry__point_t ready, copied;
     pthread_t opener;
@@ -178,8 +172,7 @@ static void copy_across_waits_for_its_source(void **state) {
 
 /* ---- failures ---- */
 
-static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
-    (void)state;
+TEST(failing_slots_are_reported_and_leave_no_work_behind) {
     static const char *const slots[] = {"to_device", "event_create", "event_record",
                                         "event_synchronize", "work"};
     for (size_t i = 0; i < 2 * sizeof slots / sizeof slots[0]; ++i) {
@@ -210,8 +203,7 @@ static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
     }
 }
 
-static void failing_read_leaves_no_work_behind(void **state) {
-    (void)state;
+TEST(failing_read_leaves_no_work_behind) {
     static const char *const slots[] = {"to_host",      "stream_wait_event", "event_create",
                                         "event_record", "event_synchronize", "work"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
@@ -237,8 +229,7 @@ static void failing_read_leaves_no_work_behind(void **state) {
     }
 }
 
-static void lost_device_fails_its_copies_only(void **state) {
-    (void)state;
+TEST(lost_device_fails_its_copies_only) {
     fixture_t t;
     gantry__point_t ready;
     open_all(&t);
@@ -255,20 +246,4 @@ static void lost_device_fails_its_copies_only(void **state) {
     device_fixture_close(&t.f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(small_copy_is_not_waited_for),
-        TEST(large_copy_is_waited_for),
-        TEST(part_of_a_buffer_is_read),
-        TEST(nothing_is_copied_for_no_bytes),
-        TEST(threads_copy_at_the_same_time),
-        TEST(every_pair_of_devices_is_copied_between),
-        TEST(copy_across_waits_for_its_source),
-        TEST(failing_slots_are_reported_and_leave_no_work_behind),
-        TEST(failing_read_leaves_no_work_behind),
-        TEST(lost_device_fails_its_copies_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 
+#include "test.h"
 #include "transfer_fixture.h"
 
 #define PATIENCE_MS 100000 /* longer than any machine needs */
@@ -65,29 +66,17 @@ static uint64_t asked_meanwhile(uint32_t flags, bool is_upload) {
     return asked;
 }
 
-static void read_is_asked_for_when_its_data_is_ready(void **state) {
-    (void)state;
+TEST(read_is_asked_for_when_its_data_is_ready) {
     assert_int_equal(asked_meanwhile(GANTRY_DEVICE_WAITS_FOR_PAGEABLE, false), 0);
 }
 
-static void large_upload_is_asked_for_when_its_memory_is_free(void **state) {
-    (void)state;
+TEST(large_upload_is_asked_for_when_its_memory_is_free) {
     assert_int_equal(asked_meanwhile(GANTRY_DEVICE_WAITS_FOR_PAGEABLE, true), 0);
 }
 
-static void other_cards_are_asked_at_once(void **state) {
-    (void)state;
+TEST(other_cards_are_asked_at_once) {
     assert_int_equal(asked_meanwhile(0, false), 1);
     assert_int_equal(asked_meanwhile(0, true), 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(read_is_asked_for_when_its_data_is_ready),
-        TEST(large_upload_is_asked_for_when_its_memory_is_free),
-        TEST(other_cards_are_asked_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

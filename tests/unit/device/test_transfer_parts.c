@@ -5,6 +5,7 @@
  * Devices 0 and 1 are parts of the first fake card, 2 is the second card. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "transfer_fixture.h"
 
 typedef struct parts_t {
@@ -64,8 +65,7 @@ static void expect_filled(gantry__buffer_t *buffer, gantry__point_t ready, uint3
 
 /* All streams of both cards are held. The copy is still submitted, uses no host memory, and follows
  * the source's writer. */
-static void copies_on_the_device_wait_for_nobody(void **state) {
-    (void)state;
+TEST(copies_on_the_device_wait_for_nobody) {
     for (int to = 1; to < 3; ++to) {
         parts_t t;
         gantry__point_t copied;
@@ -89,8 +89,7 @@ static void copies_on_the_device_wait_for_nobody(void **state) {
 
 /* The source is released during the held copy. Its memory passes to another buffer, which the
  * device writes at once. */
-static void source_of_a_copy_is_reused_behind_it(void **state) {
-    (void)state;
+TEST(source_of_a_copy_is_reused_behind_it) {
     for (int to = 1; to < 3; ++to) {
         for (uint32_t by = COMPUTE; by <= TO_DEVICE; ++by) {
             parts_t t;
@@ -115,8 +114,7 @@ static void source_of_a_copy_is_reused_behind_it(void **state) {
 }
 
 /* The target is released during the held copy into it. */
-static void target_of_a_copy_is_reused_behind_it(void **state) {
-    (void)state;
+TEST(target_of_a_copy_is_reused_behind_it) {
     for (int to = 1; to < 3; ++to) {
         parts_t t;
         gantry__point_t copied;
@@ -139,8 +137,7 @@ static void target_of_a_copy_is_reused_behind_it(void **state) {
 }
 
 /* The target's memory has pending work of another buffer, or of its own earlier use. */
-static void target_of_a_copy_is_free_of_former_uses(void **state) {
-    (void)state;
+TEST(target_of_a_copy_is_free_of_former_uses) {
     for (int to = 1; to < 3; ++to) {
         for (int is_own = 0; is_own < 2; ++is_own) {
             parts_t t;
@@ -163,8 +160,7 @@ static void target_of_a_copy_is_free_of_former_uses(void **state) {
     }
 }
 
-static void missing_way_between_cards_is_found_out_once(void **state) {
-    (void)state;
+TEST(missing_way_between_cards_is_found_out_once) {
     parts_t t;
     gantry__point_t copied;
     open_copy(&t, 2);
@@ -189,8 +185,7 @@ static void missing_way_between_cards_is_found_out_once(void **state) {
     close_copy(&t);
 }
 
-static void failing_copy_on_the_device_leaves_no_work_behind(void **state) {
-    (void)state;
+TEST(failing_copy_on_the_device_leaves_no_work_behind) {
     static const char *const slots[] = {"copy", "stream_wait_event", "event_create", "event_record",
                                         "work"};
     for (size_t i = 0; i < 2 * sizeof slots / sizeof slots[0]; ++i) {
@@ -228,8 +223,7 @@ static void failing_copy_on_the_device_leaves_no_work_behind(void **state) {
     }
 }
 
-static void poisoned_source_is_not_copied(void **state) {
-    (void)state;
+TEST(poisoned_source_is_not_copied) {
     parts_t t;
     gantry__point_t copied;
     open_copy(&t, 1);
@@ -242,8 +236,7 @@ static void poisoned_source_is_not_copied(void **state) {
     close_copy(&t);
 }
 
-static void parts_of_a_synchronous_card_copy_at_once(void **state) {
-    (void)state;
+TEST(parts_of_a_synchronous_card_copy_at_once) {
     parts_t t;
     gantry__point_t copied;
     device_fixture_set_gpu(fake, 0, "", "", GANTRY_DEVICE_SYNCHRONOUS);
@@ -256,18 +249,4 @@ static void parts_of_a_synchronous_card_copy_at_once(void **state) {
     close_copy(&t);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(copies_on_the_device_wait_for_nobody),
-        TEST(source_of_a_copy_is_reused_behind_it),
-        TEST(target_of_a_copy_is_reused_behind_it),
-        TEST(target_of_a_copy_is_free_of_former_uses),
-        TEST(missing_way_between_cards_is_found_out_once),
-        TEST(failing_copy_on_the_device_leaves_no_work_behind),
-        TEST(poisoned_source_is_not_copied),
-        TEST(parts_of_a_synchronous_card_copy_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

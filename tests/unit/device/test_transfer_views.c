@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device/staging.h"
+#include "test.h"
 #include "transfer_fixture.h"
 
 #define BLOCK (4u << 20) /* the pair of blocks of a copy through the host */
@@ -24,8 +25,7 @@ static void open_views(fixture_t *t) {
         assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
 }
 
-static void two_views_of_a_card_copy_through_the_host_in_blocks(void **state) {
-    (void)state;
+TEST(two_views_of_a_card_copy_through_the_host_in_blocks) {
     static const uint32_t sizes[] = {4,     SMALL,     65536,     65540,
                                      BLOCK, BLOCK + 4, 2 * BLOCK, THREE_BLOCKS};
     fixture_t t;
@@ -92,8 +92,7 @@ static void end_crossing(crossing_t *it) {
     gantry__buffer_release(it->source);
 }
 
-static void large_copy_pins_two_blocks_and_keeps_them(void **state) {
-    (void)state;
+TEST(large_copy_pins_two_blocks_and_keeps_them) {
     fixture_t t;
     open_views(&t);
     crossing_t it = make_crossing(&t, 3);
@@ -117,8 +116,7 @@ static void large_copy_pins_two_blocks_and_keeps_them(void **state) {
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
 }
 
-static void large_copy_without_pinned_memory_takes_what_there_is(void **state) {
-    (void)state;
+TEST(large_copy_without_pinned_memory_takes_what_there_is) {
     fixture_t t;
     open_views(&t);
     crossing_t it = make_crossing(&t, 5);
@@ -140,8 +138,7 @@ static void large_copy_without_pinned_memory_takes_what_there_is(void **state) {
 }
 
 /* The first copy is held and owns the pair of blocks; no other copy may use or free it. */
-static void pair_belongs_to_one_copy_at_a_time(void **state) {
-    (void)state;
+TEST(pair_belongs_to_one_copy_at_a_time) {
     fixture_t t;
     pthread_t first, second;
     open_views(&t);
@@ -165,8 +162,7 @@ static void pair_belongs_to_one_copy_at_a_time(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void small_copy_passes_through_staging_and_is_not_waited_for(void **state) {
-    (void)state;
+TEST(small_copy_passes_through_staging_and_is_not_waited_for) {
     fixture_t t;
     gantry__point_t ready;
     open_views(&t);
@@ -192,8 +188,7 @@ static void small_copy_passes_through_staging_and_is_not_waited_for(void **state
 
 /* The first block's write is held, and the second block is read meanwhile. The third must wait: it
  * needs the first one's memory. */
-static void next_block_is_read_while_the_last_one_is_written(void **state) {
-    (void)state;
+TEST(next_block_is_read_while_the_last_one_is_written) {
     fixture_t t;
     pthread_t thread;
     open_views(&t);
@@ -219,8 +214,7 @@ static void next_block_is_read_while_the_last_one_is_written(void **state) {
     device_fixture_close(&t.f);
 }
 
-static void failure_between_backends_ends_the_copy_and_frees_its_blocks(void **state) {
-    (void)state;
+TEST(failure_between_backends_ends_the_copy_and_frees_its_blocks) {
     static const struct {
         bool at_source;
         const char *slot;
@@ -251,8 +245,7 @@ static void failure_between_backends_ends_the_copy_and_frees_its_blocks(void **s
     }
 }
 
-static void copy_between_backends_without_host_memory_is_refused(void **state) {
-    (void)state;
+TEST(copy_between_backends_without_host_memory_is_refused) {
     fixture_t t;
     open_views(&t);
     crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS),
@@ -268,18 +261,4 @@ static void copy_between_backends_without_host_memory_is_refused(void **state) {
     device_fixture_close(&t.f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(two_views_of_a_card_copy_through_the_host_in_blocks),
-        TEST(large_copy_pins_two_blocks_and_keeps_them),
-        TEST(large_copy_without_pinned_memory_takes_what_there_is),
-        TEST(pair_belongs_to_one_copy_at_a_time),
-        TEST(small_copy_passes_through_staging_and_is_not_waited_for),
-        TEST(next_block_is_read_while_the_last_one_is_written),
-        TEST(failure_between_backends_ends_the_copy_and_frees_its_blocks),
-        TEST(copy_between_backends_without_host_memory_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

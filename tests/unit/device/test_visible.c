@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
+#include "test.h"
 
 static int set_up(void **state) {
     (void)state;
@@ -40,8 +41,7 @@ static void set_variable(const char *name, const char *value) {
     }
 }
 
-static void variable_selects_and_orders(void **state) {
-    (void)state;
+TEST(variable_selects_and_orders) {
     static const struct {
         const char *text, *cards;
         int warnings;
@@ -82,8 +82,7 @@ static void variable_selects_and_orders(void **state) {
     }
 }
 
-static void option_wins_over_the_variable(void **state) {
-    (void)state;
+TEST(option_wins_over_the_variable) {
     device_fixture_t f;
     gantry_runtime_options_t options = {.struct_size = sizeof options, .visible_devices = "1"};
     set_variable("GANTRY_VISIBLE_DEVICES", "2");
@@ -99,8 +98,7 @@ static void option_wins_over_the_variable(void **state) {
                    "option visible_devices names device");
 }
 
-static void call_wins_over_the_variable(void **state) {
-    (void)state;
+TEST(call_wins_over_the_variable) {
     device_fixture_t f;
     set_variable("GANTRY_VISIBLE_DEVICES", "2");
     device_fixture_open(&f, NULL, NULL);
@@ -111,8 +109,7 @@ static void call_wins_over_the_variable(void **state) {
     device_fixture_close(&f);
 }
 
-static void logical_numbers_follow_the_list(void **state) {
-    (void)state;
+TEST(logical_numbers_follow_the_list) {
     device_fixture_t f;
     set_variable("GANTRY_VISIBLE_DEVICES", "2,1");
     device_fixture_open(&f, NULL, NULL);
@@ -131,8 +128,7 @@ static void logical_numbers_follow_the_list(void **state) {
     device_fixture_close(&f);
 }
 
-static void hidden_card_is_hidden_under_every_name(void **state) {
-    (void)state;
+TEST(hidden_card_is_hidden_under_every_name) {
     device_fixture_t f;
     gantry_status_t status;
     /* it serves the card of fake:1, too */
@@ -150,8 +146,7 @@ static void hidden_card_is_hidden_under_every_name(void **state) {
 }
 
 /* A card is visible, whichever backend serves it. */
-static void card_is_named_by_any_of_its_views(void **state) {
-    (void)state;
+TEST(card_is_named_by_any_of_its_views) {
     static const char *const texts[] = {"fake:1", "other:0", "0000:65:00.0", "1"};
     device_fixture_set_gpu(other, 0, "0000:65:00.0", "", 0);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
@@ -164,8 +159,7 @@ static void card_is_named_by_any_of_its_views(void **state) {
     }
 }
 
-static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
-    (void)state;
+TEST(cuda_s_variable_hides_the_vendor_s_cards_only) {
     static const struct {
         const char *text, *cards;
     } cases[] = {{NULL, "0 1 2"},
@@ -199,8 +193,7 @@ static const char *hidden_by(device_fixture_t *f, const char *alias) {
 }
 
 /* hidden_by names the one cause of four that applies. */
-static void hidden_card_tells_what_hides_it(void **state) {
-    (void)state;
+TEST(hidden_card_tells_what_hides_it) {
     static const struct {
         const char *ours, *cuda_s, *option, *extra, *by;
     } cases[] = {{NULL, NULL, NULL, NULL, ""},
@@ -231,18 +224,4 @@ static void hidden_card_tells_what_hides_it(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(variable_selects_and_orders),
-        TEST(option_wins_over_the_variable),
-        TEST(call_wins_over_the_variable),
-        TEST(logical_numbers_follow_the_list),
-        TEST(hidden_card_is_hidden_under_every_name),
-        TEST(card_is_named_by_any_of_its_views),
-        TEST(cuda_s_variable_hides_the_vendor_s_cards_only),
-        TEST(hidden_card_tells_what_hides_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

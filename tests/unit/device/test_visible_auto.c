@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
+#include "test.h"
 
 #include <unistd.h>
 
@@ -52,8 +53,7 @@ static void expect_message(const char *text) {
     if (!strstr(gantry__message(), text)) fail_msg("\"%s\" is not in %s", text, gantry__message());
 }
 
-static void auto_takes_a_card_that_nobody_claims(void **state) {
-    (void)state;
+TEST(auto_takes_a_card_that_nobody_claims) {
     device_fixture_t f;
     gantry__claim_t rival, judge;
     char name[GANTRY__CLAIM_NAME_BYTES];
@@ -73,8 +73,7 @@ static void auto_takes_a_card_that_nobody_claims(void **state) {
     gantry__claim_close(&rival);
 }
 
-static void auto_takes_as_many_as_it_says_or_none(void **state) {
-    (void)state;
+TEST(auto_takes_as_many_as_it_says_or_none) {
     device_fixture_t f;
     gantry__claim_t rival;
     open_with(&f, "auto:2,^fake:1");
@@ -98,8 +97,7 @@ static void auto_takes_as_many_as_it_says_or_none(void **state) {
     gantry__claim_close(&rival);
 }
 
-static void auto_does_not_overtake_who_waits(void **state) {
-    (void)state;
+TEST(auto_does_not_overtake_who_waits) {
     device_fixture_t f;
     gantry__claim_t waiter;
     assert_int_equal(gantry__claim_open(claims_folder, "waits", &waiter), GANTRY_OK);
@@ -113,8 +111,7 @@ static void auto_does_not_overtake_who_waits(void **state) {
     device_fixture_close(&f);
 }
 
-static void a_call_that_sets_the_list_claims_nothing(void **state) {
-    (void)state;
+TEST(a_call_that_sets_the_list_claims_nothing) {
     device_fixture_t f;
     open_with(&f, "auto");
     physical_device_t wanted[] = {device_fixture_physical(&f, "fake:2")};
@@ -125,8 +122,7 @@ static void a_call_that_sets_the_list_claims_nothing(void **state) {
     device_fixture_close(&f);
 }
 
-static void an_unusable_folder_fails_and_no_gpu_does_not(void **state) {
-    (void)state;
+TEST(an_unusable_folder_fails_and_no_gpu_does_not) {
     device_fixture_t f;
     assert_int_equal(setenv("GANTRY_CLAIMS_DIR", "/proc/none", 1), 0);
     open_with(&f, "auto");
@@ -139,8 +135,7 @@ static void an_unusable_folder_fails_and_no_gpu_does_not(void **state) {
     device_fixture_close(&f);
 }
 
-static void out_of_memory_claims_nothing(void **state) {
-    (void)state;
+TEST(out_of_memory_claims_nothing) {
     device_fixture_t f;
     open_with(&f, "auto");
     f.heap.inner.fail_at = 0;
@@ -156,18 +151,8 @@ static int remove_folder(void **state) {
     return system(command) == 0 ? 0 : 1;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
 int main(void) {
     (void)snprintf(claims_folder, sizeof claims_folder, "/tmp/gantry_auto_XXXXXX");
     if (!mkdtemp(claims_folder)) return 1;
-    const struct CMUnitTest tests[] = {
-        TEST(auto_takes_a_card_that_nobody_claims),
-        TEST(auto_takes_as_many_as_it_says_or_none),
-        TEST(auto_does_not_overtake_who_waits),
-        TEST(a_call_that_sets_the_list_claims_nothing),
-        TEST(an_unusable_folder_fails_and_no_gpu_does_not),
-        TEST(out_of_memory_claims_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return test_main_with(NULL, remove_folder, set_up, device_fixture_tear_down);
 }

@@ -2,17 +2,12 @@
 /* Promise: CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES are parsed by their grammar, on a
  * machine with four devices.
  * Promise: GANTRY_VISIBLE_DEVICES takes every form of CUDA_VISIBLE_DEVICES. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/failure.h"
 #include "device/visible_list.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -126,8 +121,7 @@ static const row_t common_rows[] = {
     {"2,GPU-8932f,0000:b3:00.0", "201", ""},
 };
 
-static void visible_list_cuda_grammar_table(void **state) {
-    (void)state;
+TEST(visible_list_cuda_grammar_table) {
     assert_rows(&cuda_rules, common_rows, COUNT(common_rows));
     static const row_t rows[] = {
         /* Gantry's own entries have no meaning here */
@@ -142,8 +136,7 @@ static void visible_list_cuda_grammar_table(void **state) {
     assert_non_null(strstr(select_with(&cuda_rules, "7").reason, "CUDA_VISIBLE_DEVICES: "));
 }
 
-static void visible_list_gantry_grammar_table(void **state) {
-    (void)state;
+TEST(visible_list_gantry_grammar_table) {
     assert_rows(&gantry_rules, common_rows, COUNT(common_rows));
     static const row_t rows[] = {
         {"UUID:8932f", "0", ""},
@@ -194,8 +187,7 @@ static void visible_list_gantry_grammar_table(void **state) {
     assert_rows(&gantry_rules, rows, COUNT(rows));
 }
 
-static void visible_list_device_named_twice_is_refused(void **state) {
-    (void)state;
+TEST(visible_list_device_named_twice_is_refused) {
     static const struct {
         const char *text, *part;
     } rows[] = {
@@ -220,8 +212,7 @@ static void visible_list_device_named_twice_is_refused(void **state) {
     assert_non_null(strstr(gantry__message(), "CUDA_VISIBLE_DEVICES names device 0"));
 }
 
-static void visible_list_numbers_are_indices_not_positions(void **state) {
-    (void)state;
+TEST(visible_list_numbers_are_indices_not_positions) {
     /* the driver's own order differs from the array's */
     static const gantry__visible_device_t reversed[] = {{1, NULL, NULL, NULL},
                                                         {0, NULL, NULL, NULL}};
@@ -232,8 +223,7 @@ static void visible_list_numbers_are_indices_not_positions(void **state) {
     assert_int_equal(positions[0], 1);
 }
 
-static void visible_list_of_no_devices_is_empty(void **state) {
-    (void)state;
+TEST(visible_list_of_no_devices_is_empty) {
     static const char *const texts[] = {NULL, "", "0", "-1", "auto", "^0", "GPU-8932"};
     for (size_t i = 0; i < COUNT(texts); ++i) {
         gantry__visible_list_t list = {.positions = NULL, .count = 5};
@@ -243,8 +233,7 @@ static void visible_list_of_no_devices_is_empty(void **state) {
     }
 }
 
-static void visible_list_without_callback_knows_no_names(void **state) {
-    (void)state;
+TEST(visible_list_without_callback_knows_no_names) {
     gantry__visible_rules_t rules = {.variable = "GANTRY_VISIBLE_DEVICES", .allow_extras = true};
     outcome_t got = select_with(&rules, "0,opencl:1");
     assert_string_equal(got.digits, "0");
@@ -253,8 +242,7 @@ static void visible_list_without_callback_knows_no_names(void **state) {
         "it is no index, UUID prefix, PCI address, device name, all, auto, auto:N or ^entry"));
 }
 
-static void visible_list_asks_the_callback_for_names_only(void **state) {
-    (void)state;
+TEST(visible_list_asks_the_callback_for_names_only) {
     int calls = 0;
     gantry__visible_rules_t rules = gantry_rules;
     rules.user = &calls;
@@ -270,8 +258,7 @@ static void visible_list_asks_the_callback_for_names_only(void **state) {
     assert_int_equal(calls, 0);
 }
 
-static void visible_list_overlong_text_is_cut_in_the_remark(void **state) {
-    (void)state;
+TEST(visible_list_overlong_text_is_cut_in_the_remark) {
     static char text[5000];
     memset(text, '1', sizeof text - 1);
     outcome_t got = select_with(&gantry_rules, text);
@@ -288,8 +275,7 @@ static void visible_list_overlong_text_is_cut_in_the_remark(void **state) {
     assert_int_equal(strlen(got.reason), GANTRY__VISIBLE_REASON_BYTES - 1);
 }
 
-static void visible_list_random_texts_give_distinct_devices(void **state) {
-    (void)state;
+TEST(visible_list_random_texts_give_distinct_devices) {
     static const char *const pieces[] = {
         "0",    "1",      "2",  "3",    ",",    ",", ",",    " ",       "^",    "-1", "\"",  "'",
         "auto", "opencl", ":1", "GPU-", "8932", "f", "MIG-", "65:00.0", "PCI:", "9",  "\xff"};
@@ -315,17 +301,4 @@ static void visible_list_random_texts_give_distinct_devices(void **state) {
     if (refused <= 10) fail_msg("only %u refused, %u shown", refused, shown);
 }
 
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(visible_list_cuda_grammar_table),
-        cmocka_unit_test(visible_list_gantry_grammar_table),
-        cmocka_unit_test(visible_list_device_named_twice_is_refused),
-        cmocka_unit_test(visible_list_numbers_are_indices_not_positions),
-        cmocka_unit_test(visible_list_of_no_devices_is_empty),
-        cmocka_unit_test(visible_list_without_callback_knows_no_names),
-        cmocka_unit_test(visible_list_asks_the_callback_for_names_only),
-        cmocka_unit_test(visible_list_overlong_text_is_cut_in_the_remark),
-        cmocka_unit_test(visible_list_random_texts_give_distinct_devices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

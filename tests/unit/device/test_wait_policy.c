@@ -6,6 +6,7 @@
 #include "device/device_config.h"
 #include "device/physical_device.h"
 #include "physical_names.h"
+#include "test.h"
 
 static int set_up(void **state) {
     (void)state;
@@ -28,8 +29,7 @@ static void expect_policies(device_fixture_t *f, const char *text, const int32_t
     }
 }
 
-static void list_reaches_the_devices_that_it_names(void **state) {
-    (void)state;
+TEST(list_reaches_the_devices_that_it_names) {
     static const struct {
         const char *text;
         int32_t policies[3]; /* 0: the backend is not asked */
@@ -50,8 +50,7 @@ static void list_reaches_the_devices_that_it_names(void **state) {
     }
 }
 
-static void call_wins_over_option_and_environment(void **state) {
-    (void)state;
+TEST(call_wins_over_option_and_environment) {
     device_fixture_t f;
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .wait_policy = GANTRY_WAIT_BLOCK};
@@ -75,12 +74,4 @@ static void call_wins_over_option_and_environment(void **state) {
     assert_non_null(strstr(gantry_last_message(), "wait_policy is 6; 0 to 5 is accepted"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(list_reaches_the_devices_that_it_names),
-        TEST(call_wins_over_option_and_environment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, device_fixture_tear_down); }

@@ -3,6 +3,7 @@
  * out, and names a refused argument, a failed transfer and a missing library. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
+#include "test.h"
 
 #include "driver/driver_program.h"
 #include "driver/driver_record.h"
@@ -29,8 +30,7 @@ typedef struct program_t {
     int own;
 } program_t;
 
-static void program_and_kernel_are_made_and_given_back(void **state) {
-    (void)state;
+TEST(program_and_kernel_are_made_and_given_back) {
     fixture_t fixture;
     fixture_init(&fixture);
     program_t *program = gantry__program_make(&fixture.host, &errors, sizeof *program, NULL, "p");
@@ -49,8 +49,7 @@ static void program_and_kernel_are_made_and_given_back(void **state) {
     assert_int_equal(atomic_load(&fixture.bytes), 0);
 }
 
-static void program_without_memory_gives_all_back(void **state) {
-    (void)state;
+TEST(program_without_memory_gives_all_back) {
     for (int fail_at = 1; fail_at <= 2; ++fail_at) {
         fixture_t fixture;
         fixture_init(&fixture);
@@ -64,8 +63,7 @@ static void program_without_memory_gives_all_back(void **state) {
     }
 }
 
-static void program_arguments_are_refused_with_the_label(void **state) {
-    (void)state;
+TEST(program_arguments_are_refused_with_the_label) {
     const gantry_program_source_t source = {.struct_size = sizeof source,
                                             .kinds = GANTRY_PROGRAM_OPENCL_C,
                                             .label = "test/p",
@@ -95,8 +93,7 @@ static void program_arguments_are_refused_with_the_label(void **state) {
 
 /* ---- records ---- */
 
-static void record_writes_addresses_in_one_form(void **state) {
-    (void)state;
+TEST(record_writes_addresses_in_one_form) {
     static const unsigned char bytes[16] = {0x89, 0x32, 0xf9, 0x37, 0xd7, 0x2c, 0x41, 0x06,
                                             0xc1, 0x2f, 0x20, 0xbd, 0x9f, 0xae, 0xd9, 0xf6};
     gantry__record_texts_t texts = {.compute_capability = "9.0"};
@@ -111,8 +108,7 @@ static void record_writes_addresses_in_one_form(void **state) {
     assert_string_equal(info.compute_capability, "9.0");
 }
 
-static void record_hash_keeps_neighbouring_texts_apart(void **state) {
-    (void)state;
+TEST(record_hash_keeps_neighbouring_texts_apart) {
     gantry__record_texts_t a, b;
     gantry__record_set_hash(&a, (const char *const[]){"ab", "c"}, 2);
     gantry__record_set_hash(&b, (const char *const[]){"a", "bc"}, 2);
@@ -120,8 +116,7 @@ static void record_hash_keeps_neighbouring_texts_apart(void **state) {
     assert_int_equal(strlen(a.build_hash), 16);
 }
 
-static void record_index_beyond_the_devices_is_refused(void **state) {
-    (void)state;
+TEST(record_index_beyond_the_devices_is_refused) {
     fixture_t fixture;
     fixture_init(&fixture);
     assert_ok(gantry__record_check_index(&fixture.host, &errors, 1, 2));
@@ -132,8 +127,7 @@ static void record_index_beyond_the_devices_is_refused(void **state) {
 
 /* ---- texts ---- */
 
-static void span_of_a_failed_transfer_is_told(void **state) {
-    (void)state;
+TEST(span_of_a_failed_transfer_is_told) {
     const gantry_span_t span = {1, 64, 128};
     fixture_t fixture;
     fixture_init(&fixture);
@@ -144,8 +138,7 @@ static void span_of_a_failed_transfer_is_told(void **state) {
                         "writing 128 bytes at offset 64 on \"a card\": TEST_FULL (-5)");
 }
 
-static void library_line_says_what_is_found_and_what_is_missing(void **state) {
-    (void)state;
+TEST(library_line_says_what_is_found_and_what_is_missing) {
     char line[64] = "driver found";
     gantry__library_line_add(line, sizeof line, ", ", "BLAS", "BLAS 1.5", NULL);
     gantry__library_line_add(line, sizeof line, "; ", "FFT", NULL, "no file");
@@ -154,16 +147,4 @@ static void library_line_says_what_is_found_and_what_is_missing(void **state) {
     assert_int_equal(strlen(line), sizeof line - 1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(program_and_kernel_are_made_and_given_back),
-        cmocka_unit_test(program_without_memory_gives_all_back),
-        cmocka_unit_test(program_arguments_are_refused_with_the_label),
-        cmocka_unit_test(record_writes_addresses_in_one_form),
-        cmocka_unit_test(record_hash_keeps_neighbouring_texts_apart),
-        cmocka_unit_test(record_index_beyond_the_devices_is_refused),
-        cmocka_unit_test(span_of_a_failed_transfer_is_told),
-        cmocka_unit_test(library_line_says_what_is_found_and_what_is_missing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

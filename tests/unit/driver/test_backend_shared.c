@@ -3,6 +3,7 @@
  * that loads or gives each one's reason, and shows a compiler's first error. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
+#include "test.h"
 
 #include <sys/resource.h>
 
@@ -63,8 +64,7 @@ static int is_inherited_after_setting_it(void) {
     return is_inherited() + ask_in_child(is_inherited) * 2;
 }
 
-static void mark_is_inherited_by_children_alone(void **state) {
-    (void)state;
+TEST(mark_is_inherited_by_children_alone) {
     assert_int_equal(is_inherited(), 0);
     assert_int_equal(ask_in_child(is_inherited), 0);
     assert_int_equal(ask_in_child(is_inherited_after_setting_it), 2);
@@ -93,11 +93,10 @@ static int32_t choose(fixture_t *fixture, const char *value, int32_t *out_choice
     return gantry__host_choice(&fixture->host, "Test", "GANTRY_WAY", words, 3, out_choice);
 }
 
-static void choice_is_the_word_or_the_first(void **state) {
+TEST(choice_is_the_word_or_the_first) {
     fixture_t fixture;
     int32_t choice = -1;
 
-    (void)state;
     fixture_init(&fixture);
     assert_ok(choose(&fixture, "exact", &choice));
     assert_int_equal(choice, 2);
@@ -109,20 +108,18 @@ static void choice_is_the_word_or_the_first(void **state) {
     assert_int_equal(choice, 0);
 }
 
-static void choice_of_another_word_names_all_that_are_accepted(void **state) {
+TEST(choice_of_another_word_names_all_that_are_accepted) {
     fixture_t fixture;
     int32_t choice = -1;
 
-    (void)state;
     fixture_init(&fixture);
     assert_int_equal(choose(&fixture, "fas", &choice), GANTRY_INVALID_ARGUMENT);
     assert_string_equal(fixture_error, "GANTRY_WAY is \"fas\"; auto, fast and exact are accepted");
 }
 
-static void host_of_an_older_core_has_no_options_and_no_log(void **state) {
+TEST(host_of_an_older_core_has_no_options_and_no_log) {
     fixture_t fixture;
 
-    (void)state;
     fixture_init(&fixture);
     fixture_set(&fixture, "GANTRY_WAY", "fast");
     assert_string_equal(gantry__host_option(&fixture.host, "GANTRY_WAY"), "fast");
@@ -134,12 +131,11 @@ static void host_of_an_older_core_has_no_options_and_no_log(void **state) {
 
 /* ---- memory ---- */
 
-static void memory_is_zeroed_and_its_end_is_stated(void **state) {
+TEST(memory_is_zeroed_and_its_end_is_stated) {
     fixture_t fixture;
     unsigned char *bytes;
     char *text;
 
-    (void)state;
     fixture_init(&fixture);
     bytes = gantry__host_alloc(&fixture.host, "Test", 100);
     text = gantry__host_text(&fixture.host, "Test", "twelve bytes");
@@ -163,11 +159,10 @@ static const gantry__native_error_t known[] = {{-5, GANTRY_RESOURCE_EXHAUSTED, "
                                                {700, GANTRY_UNAVAILABLE, "TEST_LOST"}};
 static const gantry__native_errors_t errors = {"Test", "unknown Test error", known, 2};
 
-static void native_number_becomes_code_and_name(void **state) {
+TEST(native_number_becomes_code_and_name) {
     fixture_t fixture;
     char longer[2000];
 
-    (void)state;
     fixture_init(&fixture);
     assert_int_equal(gantry__native_check(&fixture.host, &errors, 0, "all is %s", "well"), 0);
     assert_string_equal(fixture_error, "");
@@ -191,7 +186,7 @@ typedef struct table_t {
     double (*none)(double);
 } table_t;
 
-static void library_is_the_first_that_opens(void **state) {
+TEST(library_is_the_first_that_opens) {
     static const char *const names[] = {"libnot-there.so.7", "libm.so.6"};
     static const gantry__library_symbol_t symbols[] = {
         {"cos", offsetof(table_t, cos)}, {"no_such_function", offsetof(table_t, none)}};
@@ -201,7 +196,6 @@ static void library_is_the_first_that_opens(void **state) {
     char reasons[512];
     void *library;
 
-    (void)state;
     fixture_init(&fixture);
     library = gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name,
                                    reasons, sizeof reasons);
@@ -213,13 +207,12 @@ static void library_is_the_first_that_opens(void **state) {
     assert_null(table.none);
 }
 
-static void library_that_is_missing_has_each_ones_reason(void **state) {
+TEST(library_that_is_missing_has_each_ones_reason) {
     static const char *const names[] = {"libnot-there.so.7", "libnot-there.so"};
     fixture_t fixture;
     char name[64];
     char reasons[512];
 
-    (void)state;
     fixture_init(&fixture);
     assert_null(gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name,
                                      reasons, sizeof reasons));
@@ -236,7 +229,7 @@ static void library_that_is_missing_has_each_ones_reason(void **state) {
 /* ---- a compiler's error ---- */
 
 /* The loader would map the file, and the process would crash. */
-static void library_whose_file_is_cut_is_refused(void **state) {
+TEST(library_whose_file_is_cut_is_refused) {
     static const char path[] = "/tmp/gantry_test_cut_library.so";
     fixture_t fixture;
     char name[64] = "";
@@ -246,7 +239,6 @@ static void library_whose_file_is_cut_is_refused(void **state) {
     FILE *whole = fopen("/proc/self/exe", "rb");
     FILE *cut = fopen(path, "wb");
 
-    (void)state;
     fixture_init(&fixture);
     assert_true(whole != NULL && cut != NULL);
     assert_int_equal(fread(bytes, 1, sizeof bytes, whole), sizeof bytes);
@@ -261,7 +253,7 @@ static void library_whose_file_is_cut_is_refused(void **state) {
     assert_int_equal(unlink(path), 0);
 }
 
-static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
+TEST(refusal_shows_a_long_log_from_its_first_error_on) {
     static const char middle[] = "\nline 7: error: nothing is known\nline 8\n";
     fixture_t fixture;
     gantry__build_failure_t failure = {.domain = "Test",
@@ -273,7 +265,6 @@ static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
                                        .hardware_name = "a card"};
     char log[4000];
 
-    (void)state;
     fixture_init(&fixture);
     memset(log, '.', sizeof log - 1);
     log[sizeof log - 1] = '\0';
@@ -291,7 +282,7 @@ static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
 }
 
 /* Messages of PoCL's, NVIDIA's and LLVM's compilers. */
-static void refusal_for_lack_of_memory_is_exhausted(void **state) {
+TEST(refusal_for_lack_of_memory_is_exhausted) {
     static const char *const logs[] = {
         "error: <built-in>:4:10: cannot open file 'opencl-c.h': Cannot allocate memory\nDevice p failed to build\n",
         "ptxas fatal   : Memory allocation failure\n", "LLVM ERROR: out of memory\n",
@@ -305,7 +296,6 @@ static void refusal_for_lack_of_memory_is_exhausted(void **state) {
                                        .options = "",
                                        .hardware_name = "a card"};
 
-    (void)state;
     fixture_init(&fixture);
     for (size_t i = 0; i < sizeof logs / sizeof logs[0]; ++i) {
         failure.log = logs[i];
@@ -316,12 +306,11 @@ static void refusal_for_lack_of_memory_is_exhausted(void **state) {
 
 /* ---- limits of the process ---- */
 
-static void limit_of_the_process_is_told_with_what_is_left(void **state) {
+TEST(limit_of_the_process_is_told_with_what_is_left) {
     struct rlimit before;
     struct rlimit set;
     char text[256] = "as it was";
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     if (before.rlim_cur != RLIM_INFINITY || HAS_THREAD_SANITIZER) {
         printf("skipped: the address space is limited already, or taken by ThreadSanitizer\n");
@@ -350,11 +339,10 @@ static void limit_of_the_process_is_told_with_what_is_left(void **state) {
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
-static void limit_of_files_is_told(void **state) {
+TEST(limit_of_files_is_told) {
     struct rlimit before;
     char text[256] = "as it was";
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, before.rlim_max}), 0);
     assert_true(gantry__process_may_write(1 << 20, text, sizeof text));
@@ -367,13 +355,12 @@ static void limit_of_files_is_told(void **state) {
 
 /* ---- kernels ---- */
 
-static void kernel_list_finds_by_name_and_gives_all_back(void **state) {
+TEST(kernel_list_finds_by_name_and_gives_all_back) {
     gantry__kernel_head_t heads[3] = {
         {.name = (char[]){"a"}}, {.name = (char[]){"ab"}}, {.name = (char[]){"ab"}}};
     gantry__kernel_list_t list;
     int taken = 0;
 
-    (void)state;
     assert_true(gantry__kernel_list_init(&list));
     assert_null(gantry__kernel_list_find(&list, "a"));
     for (int i = 0; i < 3; ++i) {
@@ -390,37 +377,16 @@ static void kernel_list_finds_by_name_and_gives_all_back(void **state) {
     gantry__kernel_list_deinit(&list);
 }
 
-static void kernel_info_of_an_older_caller_is_not_written_beyond(void **state) {
+TEST(kernel_info_of_an_older_caller_is_not_written_beyond) {
     gantry__kernel_head_t head = {
         .info = {.struct_size = sizeof head.info, .max_work_group_size = 64, .local_bytes = 9}};
     gantry_kernel_info_t info = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes),
                                  .local_bytes = 77};
 
-    (void)state;
     assert_int_equal(gantry__kernel_head_info(&head, &info), 0);
     assert_int_equal(info.struct_size, offsetof(gantry_kernel_info_t, local_bytes));
     assert_int_equal(info.max_work_group_size, 64);
     assert_int_equal(info.local_bytes, 77);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mark_is_inherited_by_children_alone),
-        cmocka_unit_test(choice_is_the_word_or_the_first),
-        cmocka_unit_test(choice_of_another_word_names_all_that_are_accepted),
-        cmocka_unit_test(host_of_an_older_core_has_no_options_and_no_log),
-        cmocka_unit_test(memory_is_zeroed_and_its_end_is_stated),
-        cmocka_unit_test(native_number_becomes_code_and_name),
-        cmocka_unit_test(library_is_the_first_that_opens),
-        cmocka_unit_test(library_that_is_missing_has_each_ones_reason),
-        cmocka_unit_test(library_whose_file_is_cut_is_refused),
-        cmocka_unit_test(refusal_shows_a_long_log_from_its_first_error_on),
-        cmocka_unit_test(refusal_for_lack_of_memory_is_exhausted),
-        cmocka_unit_test(limit_of_the_process_is_told_with_what_is_left),
-        cmocka_unit_test(limit_of_files_is_told),
-        cmocka_unit_test(kernel_list_finds_by_name_and_gives_all_back),
-        cmocka_unit_test(kernel_info_of_an_older_caller_is_not_written_beyond),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

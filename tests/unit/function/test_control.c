@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 
 typedef struct control_case_t {
     const char *device;
@@ -57,8 +58,7 @@ static void choosing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     outputs[0] = gantry_add(scope, outputs[0], inputs[0]);
 }
 
-static void predicate_chooses_the_body(void **state) {
-    (void)state;
+TEST(predicate_chooses_the_body) {
     const gantry_input_spec_t input = SPEC_F32(2);
     EACH_CASE(c) {
         runtime_fixture_t f;
@@ -82,8 +82,7 @@ static void switching(gantry_scope_t *scope, const gantry_tensor_t *const *input
     (void)gantry_case(scope, inputs[1], bodies, 3, user, inputs, 1, outputs, 1);
 }
 
-static void index_chooses_the_body(void **state) {
-    (void)state;
+TEST(index_chooses_the_body) {
     const gantry_input_spec_t inputs[] = {SPEC_F32(2), SPEC_I32(1)};
     EACH_CASE(c) {
         runtime_fixture_t f;
@@ -137,8 +136,7 @@ static void counting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     outputs[2] = gantry_variable_read(scope, outside->count);
 }
 
-static void loop_runs_until_its_condition_is_false(void **state) {
-    (void)state;
+TEST(loop_runs_until_its_condition_is_false) {
     const gantry_input_spec_t inputs[] = {SPEC_F32(2), SPEC_F32(2)};
     EACH_CASE(c) {
         runtime_fixture_t f;
@@ -201,8 +199,7 @@ static void expect_rows(const gantry_tensor_t *got, float factor, float otherwis
 }
 
 /* In place: beside the first value there is one other, which the first step copies. */
-static void loops_write_rows_in_place(void **state) {
-    (void)state;
+TEST(loops_write_rows_in_place) {
     const gantry_input_spec_t input = SPEC_F32(ROWS, COLUMNS);
     EACH_CASE(c) {
         runtime_fixture_t f;
@@ -264,8 +261,7 @@ static void doubling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
 
 /* Without early copies, a step takes an argument where it uses it: once for a kernel, and later for
  * a result or another device. */
-static void a_step_keeps_a_value_that_it_uses_again(void **state) {
-    (void)state;
+TEST(a_step_keeps_a_value_that_it_uses_again) {
     const gantry_input_spec_t inputs[] = {SPEC_F32(ROWS, COLUMNS), SPEC_F32(ROWS, COLUMNS)};
     const uint32_t early = GANTRY_PASS_EARLY_COPIES, in_place = GANTRY_PASS_IN_PLACE,
                    off[] = {0, early, in_place, GANTRY_PASS_ALL & ~in_place, GANTRY_PASS_ALL};
@@ -328,8 +324,7 @@ static void nesting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = results[1];
 }
 
-static void blocks_nest_and_capture_through_levels(void **state) {
-    (void)state;
+TEST(blocks_nest_and_capture_through_levels) {
     const gantry_input_spec_t inputs[] = {SPEC_F32(1), SPEC_F32(1)};
     EACH_CASE(c) {
         runtime_fixture_t f;
@@ -390,8 +385,7 @@ static gantry_status_t trace_and_call(runtime_fixture_t *f, const control_case_t
     return status;
 }
 
-static void loops_that_change_shapes_or_never_end_are_refused(void **state) {
-    (void)state;
+TEST(loops_that_change_shapes_or_never_end_are_refused) {
     EACH_CASE(c) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 1);
@@ -434,8 +428,7 @@ static void use_many(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
                       sum_outside, keep_it, user, inputs, 1, outputs, 1);
 }
 
-static void bodies_use_as_many_tensors_from_outside_as_they_like(void **state) {
-    (void)state;
+TEST(bodies_use_as_many_tensors_from_outside_as_they_like) {
     EACH_CASE(c) {
         runtime_fixture_t f;
         many_outside_t outside;
@@ -473,8 +466,7 @@ static void waiting(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                       keep_it, user, inputs, 1, outputs, 1);
 }
 
-static void bodies_wait_for_tensors_from_outside(void **state) {
-    (void)state;
+TEST(bodies_wait_for_tensors_from_outside) {
     EACH_CASE(c) {
         runtime_fixture_t f;
         many_outside_t outside;
@@ -496,8 +488,7 @@ static void bodies_wait_for_tensors_from_outside(void **state) {
 
 /* ---- memory that runs out ---- */
 
-static void nothing_leaks_when_memory_runs_out(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out) {
     const control_case_t both[] = {{"GPU:0", true}, {"GPU:0", false}};
     for (size_t k = 0; k < 2; ++k) {
         runtime_fixture_t f;
@@ -546,8 +537,7 @@ static void branching_to_dropping(gantry_scope_t *scope, const gantry_tensor_t *
                       outputs, 1);
 }
 
-static void a_body_may_drop_its_inputs(void **state) {
-    (void)state;
+TEST(a_body_may_drop_its_inputs) {
     const gantry_input_spec_t inputs[2] = {SPEC_F32(2), SPEC_F32(2)};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -565,20 +555,5 @@ static void a_body_may_drop_its_inputs(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(predicate_chooses_the_body),
-        TEST(index_chooses_the_body),
-        TEST(loop_runs_until_its_condition_is_false),
-        TEST(loops_write_rows_in_place),
-        TEST(a_step_keeps_a_value_that_it_uses_again),
-        TEST(blocks_nest_and_capture_through_levels),
-        TEST(loops_that_change_shapes_or_never_end_are_refused),
-        TEST(bodies_use_as_many_tensors_from_outside_as_they_like),
-        TEST(bodies_wait_for_tensors_from_outside),
-        TEST(a_body_may_drop_its_inputs),
-        TEST(nothing_leaks_when_memory_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

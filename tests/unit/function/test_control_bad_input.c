@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 
 static void widening(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                      const gantry_tensor_t **outputs, void *user) {
@@ -88,8 +89,7 @@ static void calling_branch(gantry_scope_t *scope, const gantry_tensor_t *const *
     assert_null(outputs[0]);
 }
 
-static void wrong_branches_are_refused(void **state) {
-    (void)state;
+TEST(wrong_branches_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -162,8 +162,7 @@ static void looping(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = made[0];
 }
 
-static void loops_keep_types_and_shapes(void **state) {
-    (void)state;
+TEST(loops_keep_types_and_shapes) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -194,8 +193,7 @@ static void branching_to_the_end(gantry_scope_t *scope, const gantry_tensor_t *c
 }
 
 /* In a trace, and where the body runs at once. */
-static void a_body_does_not_end_its_scope(void **state) {
-    (void)state;
+TEST(a_body_does_not_end_its_scope) {
     static const char *const text = "If: a body ends a scope that it did not begin";
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -210,14 +208,4 @@ static void a_body_does_not_end_its_scope(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(wrong_branches_are_refused, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(loops_keep_types_and_shapes, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_body_does_not_end_its_scope, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

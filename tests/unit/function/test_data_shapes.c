@@ -9,9 +9,9 @@
 
 #include "data_shapes.h"
 #include "function_fixture.h"
+#include "test.h"
 
-static void functions_give_the_eager_bits(void **state) {
-    (void)state;
+TEST(functions_give_the_eager_bits) {
     static const uint32_t passes[] = {0, GANTRY_PASS_ALL};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -40,8 +40,7 @@ static void emptying(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     outputs[1] = tiled;
 }
 
-static void kernels_without_elements_do_not_run(void **state) {
-    (void)state;
+TEST(kernels_without_elements_do_not_run) {
     static const uint32_t passes[] = {0, GANTRY_PASS_ALL};
     const gantry_input_spec_t input = SPEC_F32(2);
     const float zeros[6] = {0};
@@ -71,8 +70,7 @@ static void shuffling(gantry_scope_t *scope, const gantry_tensor_t *const *input
 }
 
 /* Each call takes the next part of the op's stream, as the op run by itself does. */
-static void random_shuffle_continues_its_stream(void **state) {
-    (void)state;
+TEST(random_shuffle_continues_its_stream) {
     int64_t seed = 5;
     const gantry_input_spec_t input = SPEC_I32(7);
     runtime_fixture_t f;
@@ -128,8 +126,7 @@ static void looking(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     assert_int_equal(gantry_tensor_elements(outputs[0]), 1);
 }
 
-static void bodies_see_the_sizes_that_are_known(void **state) {
-    (void)state;
+TEST(bodies_see_the_sizes_that_are_known) {
     const gantry_input_spec_t input = SPEC_F32(3);
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -161,8 +158,7 @@ static void bodies_see_the_sizes_that_are_known(void **state) {
 }
 
 /* The explanation has the open shapes, and the memory of what is known. */
-static void explanations_have_open_shapes(void **state) {
-    (void)state;
+TEST(explanations_have_open_shapes) {
     char text[8192];
     size_t count;
     gantry_function_memory_t memory[4] = {{.struct_size = sizeof memory[0]}};
@@ -245,8 +241,7 @@ static void growing_open(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = results[1];
 }
 
-static void branches_and_loops_take_open_sizes(void **state) {
-    (void)state;
+TEST(branches_and_loops_take_open_sizes) {
     const gantry_input_spec_t input = SPEC_F32(4);
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -294,8 +289,7 @@ static void crossing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     (void)gantry_scope_end(cpu);
 }
 
-static void values_of_open_sizes_cross_devices(void **state) {
-    (void)state;
+TEST(values_of_open_sizes_cross_devices) {
     const gantry_input_spec_t input = SPEC_F32(4);
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -372,8 +366,7 @@ static void reading(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                    "tensor BooleanMask is symbolic");
 }
 
-static void what_depends_on_data_too_much_is_refused(void **state) {
-    (void)state;
+TEST(what_depends_on_data_too_much_is_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -429,8 +422,7 @@ static gantry_status_t trace_and_call(gantry_runtime_t *runtime, const gantry_te
     return status;
 }
 
-static void nothing_leaks_when_memory_runs_out(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -452,14 +444,5 @@ static void nothing_leaks_when_memory_runs_out(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(functions_give_the_eager_bits),       TEST(kernels_without_elements_do_not_run),
-        TEST(random_shuffle_continues_its_stream), TEST(bodies_see_the_sizes_that_are_known),
-        TEST(explanations_have_open_shapes),       TEST(values_of_open_sizes_cross_devices),
-        TEST(branches_and_loops_take_open_sizes),  TEST(what_depends_on_data_too_much_is_refused),
-        TEST(nothing_leaks_when_memory_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -7,6 +7,7 @@
 
 #include "epilogue_case.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 static const gantry_tensor_t *leaky(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_leaky_relu(scope, x, 0.25F);
@@ -40,10 +41,9 @@ static void check_each(gantry_runtime_t *runtime, epilogue_case_t c) {
     }
 }
 
-static void products_of_each_shape_have_the_bits_of_ops(void **state) {
+TEST(products_of_each_shape_have_the_bits_of_ops) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
                                             GANTRY_BFLOAT16, GANTRY_INT32};
-    (void)state;
     for (uint32_t own = 0; own < 2; ++own) {
         runtime_fixture_t f;
         if (own) assert_int_equal(setenv("GANTRY_CPU_MATMUL", "own", 1), 0);
@@ -57,11 +57,10 @@ static void products_of_each_shape_have_the_bits_of_ops(void **state) {
     }
 }
 
-static void each_activation_is_taken(void **state) {
+TEST(each_activation_is_taken) {
     static const epilogue_fn activations[] = {gantry_relu, gantry_relu6,   gantry_elu, leaky,
                                               gantry_tanh, gantry_sigmoid, gelu,       gelu_tanh};
     runtime_fixture_t f;
-    (void)state;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; ++i) {
         for (uint32_t has_bias = 0; has_bias < 2; ++has_bias)
@@ -75,7 +74,7 @@ static void each_activation_is_taken(void **state) {
 
 /* ---- what a node becomes ---- */
 
-static void a_node_names_its_members_and_keeps_the_last_name(void **state) {
+TEST(a_node_names_its_members_and_keeps_the_last_name) {
     epilogue_case_t c = {.m = 8,
                          .k = 8,
                          .n = 8,
@@ -83,7 +82,6 @@ static void a_node_names_its_members_and_keeps_the_last_name(void **state) {
                          .has_bias = true,
                          .activation = gantry_relu};
     runtime_fixture_t f;
-    (void)state;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = epilogue_trace(f.runtime, &c, epilogue_body, 0);
     const gantry__node_t *node = epilogue_find(function, "_FusedMatMul");
@@ -161,8 +159,7 @@ static void apart_body(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     if (inner) (void)gantry_scope_end(inner);
 }
 
-static void what_has_another_use_shape_or_place_stays_apart(void **state) {
-    (void)state;
+TEST(what_has_another_use_shape_or_place_stays_apart) {
     for (apart = 0; apart < APART_COUNT; ++apart) {
         epilogue_case_t c = {.m = 8, .k = 8, .n = 8, .dtype = GANTRY_FLOAT32};
         runtime_fixture_t f;
@@ -190,11 +187,10 @@ static void two_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
         gantry_relu(scope, gantry_bias_add(scope, gantry_add(scope, first, second), inputs[2]));
 }
 
-static void the_later_of_two_products_takes_the_sum(void **state) {
+TEST(the_later_of_two_products_takes_the_sum) {
     epilogue_case_t c = {.m = 8, .k = 8, .n = 8, .dtype = GANTRY_FLOAT32};
     runtime_fixture_t f;
     size_t bytes;
-    (void)state;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     gantry_function_t *joined = epilogue_trace(f.runtime, &c, two_body, 0),
@@ -252,10 +248,9 @@ static void check_body(runtime_fixture_t *f, epilogue_case_t *c, gantry_function
     expect_ended_well(scope);
 }
 
-static void other_programs_have_the_bits_of_ops(void **state) {
+TEST(other_programs_have_the_bits_of_ops) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_BFLOAT16};
     runtime_fixture_t f;
-    (void)state;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i) {
         epilogue_case_t c = {
@@ -270,7 +265,7 @@ static void other_programs_have_the_bits_of_ops(void **state) {
 
 /* Convolutions in one kernel, by patches or a window of one element (a view of a product), and of
  * sequences (a view of a convolution). */
-static void convolutions_have_the_bits_of_ops(void **state) {
+TEST(convolutions_have_the_bits_of_ops) {
     epilogue_conv_t cases[] = {
         {GANTRY_SHAPE(2, 19, 17, 8), GANTRY_SHAPE(3, 3, 8, 32), {0}, false, GANTRY_FLOAT32},
         {GANTRY_SHAPE(2, 9, 70, 3), GANTRY_SHAPE(3, 5, 3, 3), {0}, false, GANTRY_FLOAT32},
@@ -283,7 +278,6 @@ static void convolutions_have_the_bits_of_ops(void **state) {
         {GANTRY_SHAPE(2, 9, 7, 5), GANTRY_SHAPE(3, 3, 5, 9), {0}, false, GANTRY_FLOAT16},
         {GANTRY_SHAPE(3, 50, 6), GANTRY_SHAPE(3, 6, 20), {0}, true, GANTRY_FLOAT32}};
     runtime_fixture_t f;
-    (void)state;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         if (!epilogue_check_convolution(f.runtime, "CPU:0", &cases[i], 0))
@@ -307,25 +301,12 @@ static gantry_status_t trace_layer(gantry_scope_t *scope) {
     return GANTRY_OK;
 }
 
-static void nothing_leaks_when_memory_runs_out_in_the_pass(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out_in_the_pass) {
     runtime_fixture_starve_each(0, NULL, trace_layer);
 }
 
 int main(int argc, char **argv) {
     /* an argument runs one test */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(products_of_each_shape_have_the_bits_of_ops),
-        TEST(each_activation_is_taken),
-        TEST(a_node_names_its_members_and_keeps_the_last_name),
-        TEST(what_has_another_use_shape_or_place_stays_apart),
-        TEST(the_later_of_two_products_takes_the_sum),
-        TEST(other_programs_have_the_bits_of_ops),
-        TEST(convolutions_have_the_bits_of_ops),
-        TEST(nothing_leaks_when_memory_runs_out_in_the_pass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The free blocks of a function's memory plan give the best fit, merge neighbours, and
  * agree with a plain list over long random sequences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "failing_heap.h"
-#include "function/free_blocks.h"
+#include "function/schedule/free_blocks.h"
+#include "test.h"
 
 #define UNIT 64
 #define MOST 512
@@ -61,8 +56,7 @@ static void plain_give(plain_t *list, uint64_t offset, uint64_t bytes) {
 
 /* ---- tests ---- */
 
-static void smallest_block_that_holds_is_taken(void **state) {
-    (void)state;
+TEST(smallest_block_that_holds_is_taken) {
     gantry__free_blocks_t blocks;
     bool is_found;
     uint64_t offset = 1;
@@ -94,8 +88,7 @@ typedef struct taken_t {
 } taken_t;
 
 /* As a planner does: takes, grows at the end, gives back in any order. */
-static void random_sequences_agree_with_a_plain_list(void **state) {
-    (void)state;
+TEST(random_sequences_agree_with_a_plain_list) {
     static plain_t plain;
     static taken_t taken[MOST];
     uint32_t seed = 1;
@@ -139,8 +132,7 @@ static void random_sequences_agree_with_a_plain_list(void **state) {
     }
 }
 
-static void memory_that_runs_out_is_reported_and_nothing_leaks(void **state) {
-    (void)state;
+TEST(memory_that_runs_out_is_reported_and_nothing_leaks) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     for (long n = 0; status != GANTRY_OK; ++n) {
         failing_heap_t failing;
@@ -157,11 +149,4 @@ static void memory_that_runs_out_is_reported_and_nothing_leaks(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smallest_block_that_holds_is_taken),
-        cmocka_unit_test(random_sequences_agree_with_a_plain_list),
-        cmocka_unit_test(memory_that_runs_out_is_reported_and_nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -11,7 +11,7 @@
  * ResourceExhausted and nothing leaks. */
 #define _XOPEN_SOURCE 700
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "function_fixture.h"
 
 /* ---- values ---- */

@@ -7,11 +7,11 @@
 
 #include "fork_child.h"
 #include "function_fixture.h"
+#include "test.h"
 
 /* ---- signatures and options ---- */
 
-static void impossible_signatures_are_refused(void **state) {
-    (void)state;
+TEST(impossible_signatures_are_refused) {
     static const struct {
         gantry_input_spec_t input;
         const char *text;
@@ -104,8 +104,7 @@ static void waiting_for_null(gantry_scope_t *scope, const gantry_tensor_t *const
                             "gantry_scope_begin_after: tensor 1 is NULL");
 }
 
-static void bodies_that_cannot_be_recorded_are_refused(void **state) {
-    (void)state;
+TEST(bodies_that_cannot_be_recorded_are_refused) {
     char long_name[80];
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = '\0';
@@ -216,8 +215,7 @@ static void ranging(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = gantry_range(scope, limit, limit, limit);
 }
 
-static void symbolic_tensors_stay_in_their_trace(void **state) {
-    (void)state;
+TEST(symbolic_tensors_stay_in_their_trace) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     symbols_t symbols = {.runtime = f.runtime};
@@ -267,8 +265,7 @@ static void reading_user(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_variable_read(scope, user);
 }
 
-static void other_runtimes_are_refused(void **state) {
-    (void)state;
+TEST(other_runtimes_are_refused) {
     const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, 2);
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
@@ -316,8 +313,7 @@ static void other_runtimes_are_refused(void **state) {
 
 /* ---- calls ---- */
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, -1, 2);
     gantry_function_t *function;
     runtime_fixture_t f;
@@ -371,8 +367,7 @@ static void gathering(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[0] = gantry_neg(scope, gantry_gather(scope, twice, inputs[1], 0));
 }
 
-static void failed_call_names_the_node_and_the_next_succeeds(void **state) {
-    (void)state;
+TEST(failed_call_names_the_node_and_the_next_succeeds) {
     const gantry_input_spec_t inputs[] = {SPEC(GANTRY_FLOAT32, 2), SPEC(GANTRY_INT32, 2)};
     gantry_function_t *function;
     const gantry_tensor_t *got;
@@ -413,8 +408,7 @@ static void joining(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = gantry_concat(scope, rows, 20, 1);
 }
 
-static void shapes_in_errors_are_those_of_the_call_and_bounded(void **state) {
-    (void)state;
+TEST(shapes_in_errors_are_those_of_the_call_and_bounded) {
     static const char beginning[] =
         "function f: node Concat (Concat) of float32[2,1], float32[3,1], float32[2,1], "
         "float32[3,1], float32[2,1], float32[3,1], float32[2,1], float32[3,1], float32[2,1], ... "
@@ -449,8 +443,7 @@ static void splitting(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[0] = gantry_reshape(scope, inputs[0], GANTRY_SHAPE(2, -1));
 }
 
-static void failed_trace_leaves_the_function_usable(void **state) {
-    (void)state;
+TEST(failed_trace_leaves_the_function_usable) {
     const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, -1);
     gantry_function_t *function;
     const gantry_tensor_t *got;
@@ -498,8 +491,7 @@ static void recurring(gantry_scope_t *scope, const gantry_tensor_t *const *input
     (void)gantry_scope_end(eager);
 }
 
-static void recursion_is_refused(void **state) {
-    (void)state;
+TEST(recursion_is_refused) {
     const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, -1);
     const gantry_function_options_t eager = {.struct_size = sizeof eager, .runs_eagerly = true};
     const gantry_function_options_t *const options[] = {NULL, &eager};
@@ -547,8 +539,7 @@ static void drawing_nowhere(gantry_scope_t *scope, const gantry_tensor_t *const 
     (void)gantry_scope_end(chosen);
 }
 
-static void draw_without_a_device_leaves_nothing(void **state) {
-    (void)state;
+TEST(draw_without_a_device_leaves_nothing) {
     runtime_fixture_t f;
     gantry_generator_t *generator;
     runtime_fixture_open(&f, 0);
@@ -569,8 +560,7 @@ static void releasing(gantry_scope_t *scope, const gantry_tensor_t *const *input
 }
 
 /* As a release in another thread may do. */
-static void running_call_outlives_its_function(void **state) {
-    (void)state;
+TEST(running_call_outlives_its_function) {
     const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, -1);
     const gantry_function_options_t eager = {.struct_size = sizeof eager, .runs_eagerly = true};
     const gantry_function_options_t *const options[] = {NULL, &eager};
@@ -599,8 +589,7 @@ static void doubling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     outputs[0] = gantry_add(scope, inputs[0], inputs[0]);
 }
 
-static void lost_device_is_named_and_others_go_on(void **state) {
-    (void)state;
+TEST(lost_device_is_named_and_others_go_on) {
     const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, 2);
     gantry_function_t *function;
     const gantry_tensor_t *got;
@@ -626,8 +615,7 @@ static void lost_device_is_named_and_others_go_on(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void child_of_fork_cannot_use_the_function(void **state) {
-    (void)state;
+TEST(child_of_fork_cannot_use_the_function) {
     const gantry_input_spec_t input = SPEC(GANTRY_FLOAT32, 2);
     gantry_function_t *function, *made;
     const gantry_tensor_t *got;
@@ -664,22 +652,5 @@ static void child_of_fork_cannot_use_the_function(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(impossible_signatures_are_refused),
-        TEST(bodies_that_cannot_be_recorded_are_refused),
-        TEST(symbolic_tensors_stay_in_their_trace),
-        TEST(other_runtimes_are_refused),
-        TEST(wrong_calls_are_refused),
-        TEST(failed_call_names_the_node_and_the_next_succeeds),
-        TEST(shapes_in_errors_are_those_of_the_call_and_bounded),
-        TEST(failed_trace_leaves_the_function_usable),
-        TEST(recursion_is_refused),
-        TEST(draw_without_a_device_leaves_nothing),
-        TEST(running_call_outlives_its_function),
-        TEST(lost_device_is_named_and_others_go_on),
-        TEST(child_of_fork_cannot_use_the_function),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -12,6 +12,7 @@
 #include "json_reader.h"
 #include "runtime_fixture.h"
 #include "planned.h"
+#include "test.h"
 
 #define SPEC_F32(name, ...) \
     (gantry_input_spec_t) { name, GANTRY_FLOAT32, GANTRY_SHAPE(__VA_ARGS__) }
@@ -77,8 +78,7 @@ static char *explain(gantry_function_t *function, gantry_explain_form_t form) {
     return text;
 }
 
-static void text_has_nodes_copies_and_memory(void **state) {
-    (void)state;
+TEST(text_has_nodes_copies_and_memory) {
     world_t w;
     open_world(&w);
     char *text = explain(w.function, GANTRY_EXPLAIN_TEXT);
@@ -108,8 +108,7 @@ static void text_has_nodes_copies_and_memory(void **state) {
     close_world(&w);
 }
 
-static void json_parses_and_has_the_same(void **state) {
-    (void)state;
+TEST(json_parses_and_has_the_same) {
     static const char *const expected[][2] = {
         {"function", "\"f \\\"1\\\"\""},
         {"copied_bytes", "160"},
@@ -151,8 +150,7 @@ static void json_parses_and_has_the_same(void **state) {
     close_world(&w);
 }
 
-static void drawing_has_colours_and_bold_copies(void **state) {
-    (void)state;
+TEST(drawing_has_colours_and_bold_copies) {
     static const char *const lines[] = {
         "digraph \"f \\\"1\\\"\" {\n",
         "label=\"CPU:0\\n0 bytes planned\"",
@@ -185,8 +183,7 @@ static bool expect_dot_accepts(const char *text, const char *label) {
     return true;
 }
 
-static void drawing_is_accepted_by_dot(void **state) {
-    (void)state;
+TEST(drawing_is_accepted_by_dot) {
     world_t w;
     open_world(&w);
     char *text = explain(w.function, GANTRY_EXPLAIN_GRAPHVIZ);
@@ -208,8 +205,7 @@ static void composed(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     outputs[0] = gantry_log_sum_exp(scope, product, NULL);
 }
 
-static void memory_is_told_before_a_call(void **state) {
-    (void)state;
+TEST(memory_is_told_before_a_call) {
     const gantry_input_spec_t input = SPEC_F32(NULL, 40);
     gantry_function_memory_t memory[4] = {{.struct_size = sizeof memory[0]}};
     gantry_function_t *function;
@@ -261,8 +257,7 @@ static void colocated(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[1] = anchor;
 }
 
-static void colocation_is_told(void **state) {
-    (void)state;
+TEST(colocation_is_told) {
     const gantry_input_spec_t input = SPEC_F32(NULL, 40);
     gantry_function_t *function;
     runtime_fixture_t f;
@@ -293,8 +288,7 @@ static void doubling(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
 }
 
 /* Names that differ behind the 127 bytes that are kept. */
-static void long_names_are_cut_and_differ(void **state) {
-    (void)state;
+TEST(long_names_are_cut_and_differ) {
     char first[200], second[200], expected[140];
     memset(first, 'n', sizeof first);
     first[sizeof first - 1] = '\0';
@@ -329,8 +323,7 @@ static void naming_alike(gantry_scope_t *scope, const gantry_tensor_t *const *in
 }
 
 /* TensorFlow's names for the same calls. */
-static void names_are_made_unique_as_in_tensorflow(void **state) {
-    (void)state;
+TEST(names_are_made_unique_as_in_tensorflow) {
     static const char *const expected[] = {"\"A\"",     "\"a_1\"",   "\"A_2\"",
                                            "\"a_1_1\"", "\"p/q/a\"", "\"P/q/A_1\""};
     const gantry_input_spec_t input = SPEC_F32("A", 2);
@@ -351,8 +344,7 @@ static void names_are_made_unique_as_in_tensorflow(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void names_of_any_bytes_are_written_safely(void **state) {
-    (void)state;
+TEST(names_of_any_bytes_are_written_safely) {
     const gantry_input_spec_t input = SPEC_F32("x", 1 << 20);
     const gantry_function_options_t options = {
         .struct_size = sizeof options, .inter_op_threads = 2, .passes_off = GANTRY_PASS_ALL};
@@ -392,8 +384,7 @@ static void chain(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = gantry_add(scope, first, inputs[0]);
 }
 
-static void fused_nodes_name_their_members(void **state) {
-    (void)state;
+TEST(fused_nodes_name_their_members) {
     const gantry_input_spec_t input = SPEC_F32("x", 4000);
     gantry_function_t *function;
     runtime_fixture_t f;
@@ -429,8 +420,7 @@ static void branching(gantry_scope_t *scope, const gantry_tensor_t *const *input
     (void)gantry_cond(scope, is_less, negating, chain, NULL, inputs, 1, outputs, 1);
 }
 
-static void bodies_are_explained(void **state) {
-    (void)state;
+TEST(bodies_are_explained) {
     const gantry_input_spec_t input = SPEC_F32("x", 40);
     gantry_function_t *function;
     runtime_fixture_t f;
@@ -461,8 +451,7 @@ static void bodies_are_explained(void **state) {
 
 /* ---- errors ---- */
 
-static void bad_calls_are_refused(void **state) {
-    (void)state;
+TEST(bad_calls_are_refused) {
     const gantry_input_spec_t input = SPEC_F32(NULL, -1);
     const gantry_function_options_t eager = {.struct_size = sizeof eager, .runs_eagerly = true};
     gantry_function_t *open, *eagerly;
@@ -502,8 +491,7 @@ static void bad_calls_are_refused(void **state) {
     close_world(&w);
 }
 
-static void nothing_leaks_when_memory_runs_out(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out) {
     static char text[8192];
     world_t w;
     open_world(&w);
@@ -526,16 +514,5 @@ static void nothing_leaks_when_memory_runs_out(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(text_has_nodes_copies_and_memory),       TEST(json_parses_and_has_the_same),
-        TEST(drawing_has_colours_and_bold_copies),    TEST(drawing_is_accepted_by_dot),
-        TEST(memory_is_told_before_a_call),           TEST(colocation_is_told),
-        TEST(fused_nodes_name_their_members),         TEST(bodies_are_explained),
-        TEST(names_of_any_bytes_are_written_safely),  TEST(bad_calls_are_refused),
-        TEST(nothing_leaks_when_memory_runs_out),     TEST(long_names_are_cut_and_differ),
-        TEST(names_are_made_unique_as_in_tensorflow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -7,6 +7,7 @@
 
 #include "device/fault.h"
 #include "function_fixture.h"
+#include "test.h"
 
 #define GATHER "(Gather) of float32[3], " TAKEN
 #define TAKEN "int32[2], int32[] on /device:GPU:0: "
@@ -64,8 +65,7 @@ static const gantry_tensor_t *call(gantry_scope_t *scope, gantry_function_t *fun
     return output;
 }
 
-static void errors_name_function_and_node(void **state) {
-    (void)state;
+TEST(errors_name_function_and_node) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -89,8 +89,7 @@ static void errors_name_function_and_node(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void errors_outlive_the_function(void **state) {
-    (void)state;
+TEST(errors_outlive_the_function) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -102,8 +101,7 @@ static void errors_outlive_the_function(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void synchronize_tells_the_earliest_call(void **state) {
-    (void)state;
+TEST(synchronize_tells_the_earliest_call) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -172,8 +170,7 @@ static void expect_call_fails(gantry_scope_t *scope, gantry_function_t *function
     gantry_scope_clear(scope);
 }
 
-static void nodes_in_branches_and_loops_are_named(void **state) {
-    (void)state;
+TEST(nodes_in_branches_and_loops_are_named) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -201,8 +198,7 @@ static void asking_and_picking(gantry_scope_t *scope, const gantry_tensor_t *con
     (void)gantry_cond(scope, predicate, picking, picking, user, inputs, 2, outputs, 1);
 }
 
-static void nodes_of_branches_are_named_after_the_call(void **state) {
-    (void)state;
+TEST(nodes_of_branches_are_named_after_the_call) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -224,8 +220,7 @@ static void calling_another(gantry_scope_t *scope, const gantry_tensor_t *const 
     (void)gantry_function_call(scope, user, inputs, 2, outputs, 1);
 }
 
-static void functions_inside_name_the_outer_one(void **state) {
-    (void)state;
+TEST(functions_inside_name_the_outer_one) {
     runtime_fixture_t f;
     gantry_function_t *outer;
     runtime_fixture_open(&f, 1);
@@ -252,8 +247,7 @@ static void picking_some(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_gather(scope, inputs[0], some, 0);
 }
 
-static void nodes_of_the_eager_path_are_named(void **state) {
-    (void)state;
+TEST(nodes_of_the_eager_path_are_named) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -267,8 +261,7 @@ static void nodes_of_the_eager_path_are_named(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void bodies_that_run_eagerly_name_their_function(void **state) {
-    (void)state;
+TEST(bodies_that_run_eagerly_name_their_function) {
     const gantry_function_options_t options = {.struct_size = sizeof options, .runs_eagerly = true};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -295,8 +288,7 @@ static void picking_on_two(gantry_scope_t *scope, const gantry_tensor_t *const *
     (void)gantry_scope_end(first);
 }
 
-static void nodes_of_several_devices_and_threads_are_named(void **state) {
-    (void)state;
+TEST(nodes_of_several_devices_and_threads_are_named) {
     static const int32_t threads[] = {-1, 2};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
@@ -332,8 +324,7 @@ static void asking(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = values[1];
 }
 
-static void an_argument_that_an_earlier_call_made_bad_is_told(void **state) {
-    (void)state;
+TEST(an_argument_that_an_earlier_call_made_bad_is_told) {
     runtime_fixture_t f;
     gantry_function_t *asker;
     const gantry_input_spec_t spec = SPEC_F32(2);
@@ -370,8 +361,7 @@ static void shaping(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     (void)gantry_op_call(scope, "Reshape", taken, 2, NULL, 0, outputs, &count);
 }
 
-static void what_a_bad_value_leads_to_is_told_by_its_cause(void **state) {
-    (void)state;
+TEST(what_a_bad_value_leads_to_is_told_by_its_cause) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -394,8 +384,7 @@ static void assigning(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[0] = gantry_identity(scope, inputs[0]);
 }
 
-static void variables_with_bad_values_name_the_node(void **state) {
-    (void)state;
+TEST(variables_with_bad_values_name_the_node) {
     runtime_fixture_t f;
     gantry_function_t *function;
     gantry_variable_t *variable;
@@ -450,9 +439,8 @@ static gantry_function_t *trace_captured(runtime_fixture_t *f, gantry_function_b
 }
 
 /* Whether the kernel has ended before the trace does not matter. */
-static void a_captured_tensor_with_bad_data_is_told(void **state) {
+TEST(a_captured_tensor_with_bad_data_is_told) {
     static const gantry_function_body_fn bodies[] = {adding_rows, adding_rows_in_a_branch};
-    (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -487,10 +475,9 @@ static void a_captured_tensor_with_bad_data_is_told(void **state) {
 /* ---- work that fails as a whole ---- */
 
 /* The driver tells it when something waits, and does not say which kernel it was. */
-static void failed_work_is_told_with_its_function(void **state) {
+TEST(failed_work_is_told_with_its_function) {
     static const char text[] = "the card coughed; not known to have ended: function f";
     runtime_fixture_t f;
-    (void)state;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     gantry_function_t *function = trace(&f, picking, NULL);
@@ -517,8 +504,7 @@ static void failed_work_is_told_with_its_function(void **state) {
 
 /* ---- long names ---- */
 
-static void long_names_are_cut(void **state) {
-    (void)state;
+TEST(long_names_are_cut) {
     char name[1000], beginning[120];
     runtime_fixture_t f;
     gantry_function_t *function;
@@ -541,24 +527,5 @@ static void long_names_are_cut(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(errors_name_function_and_node),
-        TEST(errors_outlive_the_function),
-        TEST(synchronize_tells_the_earliest_call),
-        TEST(nodes_in_branches_and_loops_are_named),
-        TEST(nodes_of_branches_are_named_after_the_call),
-        TEST(functions_inside_name_the_outer_one),
-        TEST(nodes_of_the_eager_path_are_named),
-        TEST(bodies_that_run_eagerly_name_their_function),
-        TEST(nodes_of_several_devices_and_threads_are_named),
-        TEST(an_argument_that_an_earlier_call_made_bad_is_told),
-        TEST(what_a_bad_value_leads_to_is_told_by_its_cause),
-        TEST(variables_with_bad_values_name_the_node),
-        TEST(a_captured_tensor_with_bad_data_is_told),
-        TEST(failed_work_is_told_with_its_function),
-        TEST(long_names_are_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -6,6 +6,7 @@
 #define _DEFAULT_SOURCE
 
 #include "function_fixture.h"
+#include "test.h"
 
 /* Leaves the output alone after an op of an inner scope has failed; user: whether that scope stays
  * open. */
@@ -32,8 +33,7 @@ static void branching_to_ignoring(gantry_scope_t *scope, const gantry_tensor_t *
     (void)gantry_cond(scope, truth(scope), ignoring, ignoring, user, inputs, 1, outputs, 1);
 }
 
-static void an_ignored_error_is_told_if_an_output_is_missing(void **state) {
-    (void)state;
+TEST(an_ignored_error_is_told_if_an_output_is_missing) {
     static const gantry_function_body_fn bodies[] = {ignoring, branching_to_ignoring};
     static char open_scope[1];
     runtime_fixture_t f;
@@ -57,8 +57,7 @@ static void ending_a_scope_around_it(gantry_scope_t *scope, const gantry_tensor_
     assert_int_equal(gantry_scope_end(*(gantry_scope_t **)user), GANTRY_FAILED_PRECONDITION);
 }
 
-static void a_body_does_not_end_a_scope_around_its_own(void **state) {
-    (void)state;
+TEST(a_body_does_not_end_a_scope_around_its_own) {
     static const char text[] = "a body ends a scope that it did not begin";
     const gantry_input_spec_t any = SPEC_F32(-1);
     runtime_fixture_t f;
@@ -87,12 +86,4 @@ static void a_body_does_not_end_a_scope_around_its_own(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(an_ignored_error_is_told_if_an_output_is_missing),
-        TEST(a_body_does_not_end_a_scope_around_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

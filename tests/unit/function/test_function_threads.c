@@ -8,6 +8,7 @@
 
 #include "function_fixture.h"
 #include "sanitized.h"
+#include "test.h"
 
 enum { CALLERS = 4, SIZES = 7, CALLS = FEWER_FOR_THREAD_SANITIZER(400, 60) };
 
@@ -80,8 +81,7 @@ static void check_many_sizes(uint32_t gpus, uint32_t most_traces, int32_t thread
     runtime_fixture_close(&f);
 }
 
-static void calls_of_more_shapes_than_traces_are_kept(void **state) {
-    (void)state;
+TEST(calls_of_more_shapes_than_traces_are_kept) {
     check_many_sizes(0, 1, 0);
     check_many_sizes(0, 3, 2);
     check_many_sizes(1, 2, 0);
@@ -117,8 +117,7 @@ static void *call_and_meet(void *argument) {
     return NULL;
 }
 
-static void a_release_ends_no_call_of_another_thread(void **state) {
-    (void)state;
+TEST(a_release_ends_no_call_of_another_thread) {
     const gantry_input_spec_t input = SPEC_F32(-1);
     for (int is_eager = 0; is_eager < 2; ++is_eager) {
         const gantry_function_options_t options = {.struct_size = sizeof options,
@@ -138,12 +137,4 @@ static void a_release_ends_no_call_of_another_thread(void **state) {
     }
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(calls_of_more_shapes_than_traces_are_kept),
-        TEST(a_release_ends_no_call_of_another_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "function_fixture.h"
+#include "test.h"
 
 enum { ELEMENTS = 8 };
 
@@ -129,17 +130,15 @@ static void of_wide_leaky(gantry_scope_t *scope, const gantry_tensor_t *const *i
     gradient_call(scope, user, &wide, 1, &alpha, outputs);
 }
 
-static void fused_alpha_is_rounded_as_elsewhere(void **state) {
+TEST(fused_alpha_is_rounded_as_elsewhere) {
     static const gradient_case_t leaky = {"LeakyRelu", of_wide_leaky, 0};
-    (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     expect_eager_bits(&f, &leaky, 0);
     runtime_fixture_close(&f);
 }
 
-static void functions_give_the_eager_bits_of_gradients(void **state) {
-    (void)state;
+TEST(functions_give_the_eager_bits_of_gradients) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -167,8 +166,7 @@ static void of_open_sizes(gantry_scope_t *scope, const gantry_tensor_t *const *i
     gradient_call(scope, "BroadcastGradientArgs", sizes, 2, NULL, outputs + 1);
 }
 
-static void gradients_of_open_sizes_are_recorded_whole(void **state) {
-    (void)state;
+TEST(gradients_of_open_sizes_are_recorded_whole) {
     const gantry_input_spec_t input = SPEC_F32(4);
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -197,8 +195,7 @@ static void stopping(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     gradient_call(scope, user, inputs, 1, NULL, outputs);
 }
 
-static void stop_gradient_is_a_node_of_its_name_and_an_alias(void **state) {
-    (void)state;
+TEST(stop_gradient_is_a_node_of_its_name_and_an_alias) {
     const gantry_input_spec_t input = SPEC_F32(2);
     const gantry_function_options_t as_written = {.struct_size = sizeof as_written,
                                                   .passes_off = GANTRY_PASS_ALL};
@@ -225,8 +222,7 @@ static void stop_gradient_is_a_node_of_its_name_and_an_alias(void **state) {
 
 /* ---- memory that runs out ---- */
 
-static void gradients_leak_nothing_when_memory_runs_out(void **state) {
-    (void)state;
+TEST(gradients_leak_nothing_when_memory_runs_out) {
     runtime_fixture_t f;
     size_t failed = 0;
     runtime_fixture_open(&f, 0);
@@ -255,14 +251,5 @@ static void gradients_leak_nothing_when_memory_runs_out(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(functions_give_the_eager_bits_of_gradients),
-        TEST(fused_alpha_is_rounded_as_elsewhere),
-        TEST(gradients_of_open_sizes_are_recorded_whole),
-        TEST(stop_gradient_is_a_node_of_its_name_and_an_alias),
-        TEST(gradients_leak_nothing_when_memory_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

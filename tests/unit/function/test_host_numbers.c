@@ -8,6 +8,7 @@
  * others near them. */
 #define _POSIX_C_SOURCE 200809L
 #include "function_fixture.h"
+#include "test.h"
 
 #include "golden_cases.h"
 #include "op/op_def.h"
@@ -316,8 +317,7 @@ static void check_file(const golden_file_t *file, void *user) {
     }
 }
 
-static void numbers_may_be_arguments_of_a_function(void **state) {
-    (void)state;
+TEST(numbers_may_be_arguments_of_a_function) {
     static numbers_t n; /* large */
     n.random = 5;
     runtime_fixture_open(&n.f, 0);
@@ -336,8 +336,7 @@ static void numbers_may_be_arguments_of_a_function(void **state) {
     }
 }
 
-static void single_numbers_may_be_constants(void **state) {
-    (void)state;
+TEST(single_numbers_may_be_constants) {
     static numbers_t n; /* large */
     n.random = 7;
     n.mixes = true;
@@ -411,13 +410,12 @@ static void sizing(gantry_scope_t *s, tensor *const *in, tensor **out, void *use
     expect_shape(out[9], -1, 3);
 }
 
-static void constants_among_the_numbers_give_known_sizes(void **state) {
+TEST(constants_among_the_numbers_give_known_sizes) {
     static const int64_t sizes[][2] = {{2, 3},  {2, 4}, {8, 15}, {2, 3}, {2, 3},
                                        {2, 10}, {2, 3}, {7, 8},  {2, 3}, {2, 3}};
     const gantry_input_spec_t specs[] = {SPEC_F32(4, 5), {NULL, GANTRY_INT32, {.rank = 0}}};
     runtime_fixture_t f;
     tensor *got[10];
-    (void)state;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function =
         function_fixture_trace(f.runtime, sizing, NULL, specs, 2, 10, NULL);
@@ -431,14 +429,4 @@ static void constants_among_the_numbers_give_known_sizes(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_may_be_arguments_of_a_function,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(single_numbers_may_be_constants, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(constants_among_the_numbers_give_known_sizes,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

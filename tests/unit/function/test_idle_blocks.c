@@ -16,6 +16,7 @@
 
 #include "function_fixture.h"
 #include "sanitized.h"
+#include "test.h"
 
 #define LIMIT (UINT64_C(4) << 20)
 
@@ -65,9 +66,8 @@ static void expect_call(runtime_fixture_t *f, const char *device, gantry_functio
         fail_msg("%s, length %d: %s", device, (int)length, gantry_last_message());
 }
 
-static void lengths_that_fit_one_at_a_time_fit_one_after_the_other(void **state) {
+TEST(lengths_that_fit_one_at_a_time_fit_one_after_the_other) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
-    (void)state;
     for (size_t i = 0; i < 2; ++i) {
         runtime_fixture_t f;
         open_limited(&f, 1, LIMIT);
@@ -85,8 +85,7 @@ static void lengths_that_fit_one_at_a_time_fit_one_after_the_other(void **state)
 }
 
 /* An op outside, too, takes what functions keep, and any function's. */
-static void an_op_takes_the_blocks_of_all_functions(void **state) {
-    (void)state;
+TEST(an_op_takes_the_blocks_of_all_functions) {
     runtime_fixture_t f;
     gantry_function_t *functions[4];
     open_limited(&f, 0, LIMIT);
@@ -108,8 +107,7 @@ static void an_op_takes_the_blocks_of_all_functions(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void what_is_of_no_use_stays(void **state) {
-    (void)state;
+TEST(what_is_of_no_use_stays) {
     runtime_fixture_t f;
     open_limited(&f, 1, LIMIT);
     gantry_function_t *function =
@@ -135,9 +133,8 @@ static void what_is_of_no_use_stays(void **state) {
 }
 
 /* The step is told where the report of a failure lists what was tried. */
-static void the_report_names_the_step(void **state) {
+TEST(the_report_names_the_step) {
     static char report[1 << 17];
-    (void)state;
     runtime_fixture_t f;
     open_limited(&f, 0, LIMIT);
     gantry_function_t *function =
@@ -188,8 +185,7 @@ static void *call_many_lengths(void *argument) {
     return NULL;
 }
 
-static void threads_that_run_out_at_a_time_go_on(void **state) {
-    (void)state;
+TEST(threads_that_run_out_at_a_time_go_on) {
     pthread_t threads[CALLERS];
     caller_t callers[CALLERS];
     runtime_fixture_t f;
@@ -211,8 +207,7 @@ static void threads_that_run_out_at_a_time_go_on(void **state) {
 
 /* ---- trim ---- */
 
-static void trim_reaches_functions_that_were_made_for_it(void **state) {
-    (void)state;
+TEST(trim_reaches_functions_that_were_made_for_it) {
     runtime_fixture_t f;
     gantry_runtime_t *elsewhere;
     gantry_function_t *chain[3] = {NULL}, *apart;
@@ -258,9 +253,8 @@ static void trim_reaches_functions_that_were_made_for_it(void **state) {
 
 /* Asked for is more than a region, which is half of the limit: with the value in it, the first one
  * is not given back for a longer one. */
-static void a_value_that_is_alive_is_not_moved(void **state) {
+TEST(a_value_that_is_alive_is_not_moved) {
     runtime_fixture_t f;
-    (void)state;
     open_limited(&f, 0, LIMIT);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     const gantry_shape_t eighth = GANTRY_SHAPE((int64_t)(LIMIT / 8 / sizeof(float)));
@@ -279,22 +273,4 @@ static void a_value_that_is_alive_is_not_moved(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lengths_that_fit_one_at_a_time_fit_one_after_the_other,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(an_op_takes_the_blocks_of_all_functions,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_of_no_use_stays, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_report_names_the_step, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(threads_that_run_out_at_a_time_go_on,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(trim_reaches_functions_that_were_made_for_it,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_value_that_is_alive_is_not_moved, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -32,8 +33,7 @@ static void computing(gantry_scope_t *s, tensor *const *inputs, tensor **outputs
     assert_true(gantry_shape_equal(gantry_tensor_shape(outputs[1]), &GANTRY_SHAPE(3, 2)));
 }
 
-static void constants_decide_shapes_while_traced(void **state) {
-    (void)state;
+TEST(constants_decide_shapes_while_traced) {
     const gantry_input_spec_t input = SPEC_F32(3, 2);
     const float x[] = {1, 2, 3, 4, 5, 6}, turned[] = {1, 4, 2, 5, 3, 6};
     runtime_fixture_t f;
@@ -93,8 +93,7 @@ static void mixing(gantry_scope_t *s, tensor *const *inputs, tensor **outputs, v
     assert_int_equal(gantry_tensor_elements(outputs[0]), -1);
 }
 
-static void branches_and_long_chains_are_followed(void **state) {
-    (void)state;
+TEST(branches_and_long_chains_are_followed) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     assert_int_equal(function_fixture_try(&f, branching, NULL), GANTRY_OK);
@@ -117,8 +116,7 @@ static gantry_status_t trace_filling(gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-static void nothing_leaks_when_memory_runs_out(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     bool has_failed = true;
@@ -140,8 +138,7 @@ static void taking(gantry_scope_t *s, tensor *const *inputs, tensor **outputs, v
     outputs[0] = gantry_reshape(s, gantry_tanh(s, taken), *(const gantry_shape_t *)user);
 }
 
-static void any_number_of_elements_reshapes(void **state) {
-    (void)state;
+TEST(any_number_of_elements_reshapes) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     for (int64_t n = 2; n < 70; ++n) {
@@ -170,13 +167,5 @@ static void any_number_of_elements_reshapes(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(constants_decide_shapes_while_traced),
-        TEST(branches_and_long_chains_are_followed),
-        TEST(nothing_leaks_when_memory_runs_out),
-        TEST(any_number_of_elements_reshapes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -5,9 +5,10 @@
 
 #include <pthread.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "runtime_fixture.h"
 #include "sanitized.h"
+#include "test.h"
 
 enum { WIDTH = 6, DEPTH = 20, ELEMENTS = 40000, CALLERS = 3 };
 enum { ROUNDS = FEWER_FOR_SANITIZERS(20, 2) };
@@ -93,8 +94,7 @@ static void check_weave(gantry_runtime_t *runtime, const char *const *devices, i
     gantry_function_release(eager);
 }
 
-static void chains_on_one_device_run_on_as_many_threads_as_asked(void **state) {
-    (void)state;
+TEST(chains_on_one_device_run_on_as_many_threads_as_asked) {
     static const char *const devices[] = {"CPU:0", "CPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -106,8 +106,7 @@ static void chains_on_one_device_run_on_as_many_threads_as_asked(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void parts_of_the_cpu_run_at_the_same_time_unasked(void **state) {
-    (void)state;
+TEST(parts_of_the_cpu_run_at_the_same_time_unasked) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -118,8 +117,7 @@ static void parts_of_the_cpu_run_at_the_same_time_unasked(void **state) {
 }
 
 /* Kernels of one part read the other's values where they lie. */
-static void parts_of_the_cpu_copy_nothing_for_each_other(void **state) {
-    (void)state;
+TEST(parts_of_the_cpu_copy_nothing_for_each_other) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -133,8 +131,7 @@ static void parts_of_the_cpu_copy_nothing_for_each_other(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void cpu_and_gpu_exchange_values_between_lanes(void **state) {
-    (void)state;
+TEST(cpu_and_gpu_exchange_values_between_lanes) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -236,13 +233,9 @@ static void check_updates(int32_t threads) {
     runtime_fixture_close(&f);
 }
 
-static void parts_update_their_variables_at_the_same_time(void **state) {
-    (void)state;
-    check_updates(0);
-}
+TEST(parts_update_their_variables_at_the_same_time) { check_updates(0); }
 
-static void lanes_on_request_keep_the_order_of_a_variables_uses(void **state) {
-    (void)state;
+TEST(lanes_on_request_keep_the_order_of_a_variables_uses) {
     check_updates(2);
     check_updates(5);
 }
@@ -272,8 +265,7 @@ static void *call_often(void *argument) {
     return NULL;
 }
 
-static void several_threads_call_one_function(void **state) {
-    (void)state;
+TEST(several_threads_call_one_function) {
     static const char *const devices[] = {"CPU:0", "CPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -308,8 +300,7 @@ static void gather_beside(gantry_scope_t *scope, const gantry_tensor_t *const *i
     outputs[1] = gantry_gather(scope, floats, index, 0);
 }
 
-static void first_failure_stops_all_lanes(void **state) {
-    (void)state;
+TEST(first_failure_stops_all_lanes) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -357,8 +348,7 @@ static void assign_behind_a_view(gantry_scope_t *scope, const gantry_tensor_t *c
     outputs[0] = slow;
 }
 
-static void lanes_keep_control_inputs_that_are_views(void **state) {
-    (void)state;
+TEST(lanes_keep_control_inputs_that_are_views) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
@@ -386,18 +376,5 @@ static void lanes_keep_control_inputs_that_are_views(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(chains_on_one_device_run_on_as_many_threads_as_asked),
-        TEST(parts_of_the_cpu_run_at_the_same_time_unasked),
-        TEST(parts_of_the_cpu_copy_nothing_for_each_other),
-        TEST(cpu_and_gpu_exchange_values_between_lanes),
-        TEST(parts_update_their_variables_at_the_same_time),
-        TEST(lanes_on_request_keep_the_order_of_a_variables_uses),
-        TEST(several_threads_call_one_function),
-        TEST(first_failure_stops_all_lanes),
-        TEST(lanes_keep_control_inputs_that_are_views),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 #include "turkish.h"
 
 static void naming_alike(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -15,8 +16,7 @@ static void naming_alike(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_matmul(scope, first, first, NULL);
 }
 
-static void names_and_numbers_are_those_of_the_c_locale(void **state) {
-    (void)state;
+TEST(names_and_numbers_are_those_of_the_c_locale) {
     const gantry_input_spec_t input = SPEC_F32(2, 2);
     static char text[4096];
     if (!turkish_begin()) {
@@ -45,10 +45,4 @@ static void names_and_numbers_are_those_of_the_c_locale(void **state) {
     turkish_end();
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_and_numbers_are_those_of_the_c_locale,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

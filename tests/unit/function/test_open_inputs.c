@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -55,9 +56,8 @@ static void check_rows(gantry_scope_t *s, gantry_function_t *function, int64_t r
     for (int i = 0; i < 3; ++i) expect_same(got[i], expected[i], 4);
 }
 
-static void one_trace_takes_every_size(void **state) {
+TEST(one_trace_takes_every_size) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
-    (void)state;
     for (int d = 0; d < 2; ++d) {
         body_t body = {.is_traced = true};
         runtime_fixture_t f;
@@ -76,11 +76,10 @@ static void one_trace_takes_every_size(void **state) {
     }
 }
 
-static void bodies_run_op_by_op_see_the_size(void **state) {
+TEST(bodies_run_op_by_op_see_the_size) {
     const gantry_function_options_t options = {.struct_size = sizeof options, .runs_eagerly = true};
     body_t body = {.is_traced = false};
     runtime_fixture_t f;
-    (void)state;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
     gantry_function_t *function =
@@ -92,11 +91,10 @@ static void bodies_run_op_by_op_see_the_size(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void other_dimensions_are_checked(void **state) {
+TEST(other_dimensions_are_checked) {
     body_t body = {.is_traced = true};
     runtime_fixture_t f;
     tensor *got[3];
-    (void)state;
     runtime_fixture_open(&f, 1);
     gantry_function_t *function =
         function_fixture_trace(f.runtime, computing, &body, specs, 2, 3, NULL);
@@ -118,12 +116,11 @@ static void adding(gantry_scope_t *s, tensor *const *in, tensor **out, void *use
     out[0] = gantry_add(s, in[0], in[1]);
 }
 
-static void sizes_that_do_not_fit_fail_the_call(void **state) {
+TEST(sizes_that_do_not_fit_fail_the_call) {
     const gantry_input_spec_t open[] = {SPEC_F32(GANTRY_OPEN_SIZE), SPEC_F32(GANTRY_OPEN_SIZE)};
     runtime_fixture_t f;
     int runs = 0;
     tensor *got;
-    (void)state;
     runtime_fixture_open(&f, 1);
     gantry_function_t *function =
         function_fixture_trace(f.runtime, adding, &runs, open, 2, 1, NULL);
@@ -163,12 +160,11 @@ static void calling(gantry_scope_t *s, tensor *const *in, tensor **out, void *us
     (void)gantry_function_call(s, user, in, 1, out, 1);
 }
 
-static void branches_and_other_functions_take_open_inputs(void **state) {
+TEST(branches_and_other_functions_take_open_inputs) {
     const gantry_input_spec_t open = SPEC_F32(GANTRY_OPEN_SIZE);
     runtime_fixture_t f;
     int runs = 0;
     tensor *got;
-    (void)state;
     runtime_fixture_open(&f, 1);
     gantry_function_t *inner =
         function_fixture_trace(f.runtime, choosing, &runs, &open, 1, 1, NULL);
@@ -191,15 +187,4 @@ static void branches_and_other_functions_take_open_inputs(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(one_trace_takes_every_size),
-        TEST(bodies_run_op_by_op_see_the_size),
-        TEST(other_dimensions_are_checked),
-        TEST(sizes_that_do_not_fit_fail_the_call),
-        TEST(branches_and_other_functions_take_open_inputs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Blocks of a function's memory that live at one time never overlap, and the plan of
  * random blocks takes the bytes that live at one time, or nearly. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
-#include "function/pack_blocks.h"
+#include "function/schedule/pack_blocks.h"
+#include "test.h"
 
 enum { MOST = 60, ROUNDS = 300, TIMES = 40 };
 
@@ -61,11 +56,10 @@ static void expect_apart(const gantry__packed_t *blocks, size_t count, uint64_t 
     }
 }
 
-static void random_blocks_stay_apart(void **state) {
+TEST(random_blocks_stay_apart) {
     gantry__packed_t blocks[MOST];
     uint64_t random = 5, packed = 0, least = 0;
     failing_heap_t heap;
-    (void)state;
     failing_heap_init(&heap, -1);
     for (int round = 0; round < ROUNDS; ++round) {
         const uint32_t lanes = 1 + draw(&random, 2);
@@ -83,13 +77,12 @@ static void random_blocks_stay_apart(void **state) {
 }
 
 /* In the order of time, the second block lies above the first, and the third fits nowhere. */
-static void gap_of_the_order_of_time_is_closed(void **state) {
+TEST(gap_of_the_order_of_time_is_closed) {
     gantry__packed_t blocks[] = {{.bytes = 64, .first = 0, .last = 1},
                                  {.bytes = 64, .first = 1, .last = 3, .number = 1},
                                  {.bytes = 128, .first = 2, .last = 3, .number = 2}};
     uint64_t bytes;
     failing_heap_t heap;
-    (void)state;
     failing_heap_init(&heap, -1);
     assert_int_equal(gantry__pack_blocks(&heap.heap, blocks, 3, 192, &bytes), GANTRY_OK);
     assert_int_equal(bytes, 192);
@@ -99,10 +92,4 @@ static void gap_of_the_order_of_time_is_closed(void **state) {
                      GANTRY_RESOURCE_EXHAUSTED);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_blocks_stay_apart),
-        cmocka_unit_test(gap_of_the_order_of_time_is_closed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

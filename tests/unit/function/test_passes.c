@@ -4,8 +4,9 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 #define COLUMNS 4096
@@ -84,8 +85,7 @@ static void constant_body(gantry_scope_t *scope, const gantry_tensor_t *const *i
     outputs[0] = gantry_mul(scope, inputs[0], gantry_sqrt(scope, quarter));
 }
 
-static void ops_of_constants_become_constants(void **state) {
-    (void)state;
+TEST(ops_of_constants_become_constants) {
     assert_int_equal(count_ops(constant_body, (case_t){0}, 1, 0), 1);
     assert_int_equal(count_ops(constant_body, (case_t){0}, 1, GANTRY_PASS_ALL), 3);
     assert_int_equal(count_ops(constant_body, (case_t){0}, 1,
@@ -100,8 +100,7 @@ static void failing_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_div(scope, gantry_scalar_i32(scope, 1), gantry_scalar_i32(scope, 0));
 }
 
-static void a_constant_op_that_fails_fails_in_the_call(void **state) {
-    (void)state;
+TEST(a_constant_op_that_fails_fails_in_the_call) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = trace(&f, failing_body, NULL, 1, all);
@@ -125,8 +124,7 @@ static void large_body(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     outputs[0] = gantry_sum(scope, gantry_mul(scope, large, inputs[0]), NULL);
 }
 
-static void a_large_result_of_small_constants_is_not_kept(void **state) {
-    (void)state;
+TEST(a_large_result_of_small_constants_is_not_kept) {
     assert_int_equal(count_ops(large_body, (case_t){0}, 1, 0), 3);
 }
 
@@ -145,8 +143,7 @@ static void common_body(gantry_scope_t *scope, const gantry_tensor_t *const *inp
     outputs[3] = gantry_leaky_relu(scope, inputs[0], 0.25F); /* another attribute */
 }
 
-static void equal_nodes_are_one(void **state) {
-    (void)state;
+TEST(equal_nodes_are_one) {
     const uint32_t off = GANTRY_PASS_ELEMENTWISE_FUSION;
     assert_int_equal(count_ops(common_body, (case_t){0}, 4, off), 4);
     assert_int_equal(
@@ -162,8 +159,7 @@ static void reading_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[2] = gantry_variable_read(scope, c->variable);
 }
 
-static void reads_are_one_until_an_assignment(void **state) {
-    (void)state;
+TEST(reads_are_one_until_an_assignment) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -192,8 +188,7 @@ static void dead_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[0] = gantry_sum(scope, inputs[1], NULL);
 }
 
-static void dead_nodes_go_with_their_constants(void **state) {
-    (void)state;
+TEST(dead_nodes_go_with_their_constants) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -225,8 +220,7 @@ static void chain_body(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     outputs[0] = at;
 }
 
-static void chains_are_cut_at_the_limit(void **state) {
-    (void)state;
+TEST(chains_are_cut_at_the_limit) {
     assert_int_equal(count_ops(chain_body, (case_t){.length = 2}, 1, 0), 1);
     assert_int_equal(count_ops(chain_body, (case_t){.length = 128}, 1, 0), 1);
     assert_int_equal(count_ops(chain_body, (case_t){.length = 129}, 1, 0), 2);
@@ -235,8 +229,7 @@ static void chains_are_cut_at_the_limit(void **state) {
         count_ops(chain_body, (case_t){.length = 20}, 1, GANTRY_PASS_ELEMENTWISE_FUSION), 20);
 }
 
-static void a_fused_node_names_its_members(void **state) {
-    (void)state;
+TEST(a_fused_node_names_its_members) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     case_t c = {.length = 3};
@@ -262,8 +255,7 @@ static void wide_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
     for (uint32_t i = 0; i < c->length; ++i) outputs[i] = at = gantry_add(scope, at, inputs[1]);
 }
 
-static void a_fused_node_has_at_most_four_results(void **state) {
-    (void)state;
+TEST(a_fused_node_has_at_most_four_results) {
     assert_int_equal(count_ops(wide_body, (case_t){.length = 4}, 4, 0), 1);
     assert_int_equal(count_ops(wide_body, (case_t){.length = 5}, 5, 0), 2);
     assert_int_equal(count_ops(wide_body, (case_t){.length = 8}, 8, 0), 2);
@@ -279,8 +271,7 @@ static void summing_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_relu(scope, gantry_add_n(scope, terms, 4));
 }
 
-static void sums_of_several_are_fused(void **state) {
-    (void)state;
+TEST(sums_of_several_are_fused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = trace(&f, summing_body, NULL, 1, all);
@@ -300,8 +291,7 @@ static void interrupted_body(gantry_scope_t *scope, const gantry_tensor_t *const
     outputs[0] = gantry_div(scope, powers, gantry_prod(scope, powers, NULL));
 }
 
-static void a_use_from_outside_ends_a_group(void **state) {
-    (void)state;
+TEST(a_use_from_outside_ends_a_group) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = trace(&f, interrupted_body, NULL, 1, all);
@@ -344,8 +334,7 @@ static void norm_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[0] = gantry_add(scope, gantry_mul(scope, spread, inputs[1]), inputs[1]);
 }
 
-static void reductions_of_rows_are_fused_with_their_elementwise_ops(void **state) {
-    (void)state;
+TEST(reductions_of_rows_are_fused_with_their_elementwise_ops) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = trace(&f, softmax_body, NULL, 1, all);
@@ -370,8 +359,7 @@ static void ended_body(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     outputs[0] = gantry_div(scope, powers, gantry_sum(scope, powers, &dropped));
 }
 
-static void a_reduction_without_its_dimension_ends_a_group(void **state) {
-    (void)state;
+TEST(a_reduction_without_its_dimension_ends_a_group) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = trace(&f, ended_body, NULL, 1, all);
@@ -408,8 +396,7 @@ static void unfit_body(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     if (c->length == 3) outputs[0] = gantry_sqrt(scope, gantry_sum(scope, x, &kept));
 }
 
-static void other_reductions_stay_apart(void **state) {
-    (void)state;
+TEST(other_reductions_stay_apart) {
     for (uint32_t i = 0; i < 4; ++i) {
         const case_t c = {.length = i};
         assert_int_equal(count_ops(unfit_body, c, 1, 0),
@@ -428,8 +415,7 @@ static void rows_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[0] = gantry_exp(scope, gantry_sub(scope, x, m));
 }
 
-static void short_rows_with_an_element_each_are_not_fused_on_the_cpu(void **state) {
-    (void)state;
+TEST(short_rows_with_an_element_each_are_not_fused_on_the_cpu) {
     assert_int_equal(count_ops(rows_body, (case_t){.length = 1024}, 1, 0),
                      count_ops(rows_body, (case_t){.length = 256}, 1, 0) - 1);
 }
@@ -448,8 +434,7 @@ static void holding_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_sum(scope, gantry_sub(scope, parts[0], parts[2]), NULL);
 }
 
-static void a_group_does_not_hold_more_memory(void **state) {
-    (void)state;
+TEST(a_group_does_not_hold_more_memory) {
     for (uint32_t length = 1; length <= 64; length *= 64) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 0);
@@ -479,8 +464,7 @@ static void crossing_body(gantry_scope_t *scope, const gantry_tensor_t *const *i
     (void)gantry_scope_end(cpu);
 }
 
-static void devices_part_groups(void **state) {
-    (void)state;
+TEST(devices_part_groups) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_function_t *function = trace(&f, crossing_body, NULL, 1, all);
@@ -504,8 +488,7 @@ static void ordered_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_mul(scope, first, inputs[1]);
 }
 
-static void control_inputs_end_a_group(void **state) {
-    (void)state;
+TEST(control_inputs_end_a_group) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = trace(&f, ordered_body, NULL, 2, all);
@@ -520,8 +503,7 @@ static void control_inputs_end_a_group(void **state) {
 
 /* ---- in place ---- */
 
-static void results_lie_in_the_memory_of_inputs(void **state) {
-    (void)state;
+TEST(results_lie_in_the_memory_of_inputs) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     case_t c = {.length = 6};
@@ -547,8 +529,7 @@ static void part_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
                                  gantry_sub(scope, w, gantry_slice(scope, w, &first, &one)));
 }
 
-static void a_value_read_in_part_too_is_not_overwritten(void **state) {
-    (void)state;
+TEST(a_value_read_in_part_too_is_not_overwritten) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -589,8 +570,7 @@ static uint32_t find_act(gantry_function_t *function, gantry__action_kind_t kind
     return UINT32_MAX;
 }
 
-static void copies_follow_their_source(void **state) {
-    (void)state;
+TEST(copies_follow_their_source) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_function_t *early = trace(&f, copying_body, NULL, 2, all),
@@ -628,15 +608,13 @@ static gantry_status_t trace_everything(gantry_scope_t *scope) {
     return GANTRY_OK;
 }
 
-static void nothing_leaks_when_memory_runs_out_in_a_pass(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out_in_a_pass) {
     runtime_fixture_starve_each(1, NULL, trace_everything);
 }
 
 /* ---- bad input ---- */
 
-static void unknown_passes_are_refused(void **state) {
-    (void)state;
+TEST(unknown_passes_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     const gantry_function_options_t options = without(1U << 31);
@@ -652,32 +630,5 @@ static void unknown_passes_are_refused(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(ops_of_constants_become_constants),
-        TEST(a_constant_op_that_fails_fails_in_the_call),
-        TEST(a_large_result_of_small_constants_is_not_kept),
-        TEST(equal_nodes_are_one),
-        TEST(reads_are_one_until_an_assignment),
-        TEST(dead_nodes_go_with_their_constants),
-        TEST(chains_are_cut_at_the_limit),
-        TEST(a_fused_node_names_its_members),
-        TEST(a_fused_node_has_at_most_four_results),
-        TEST(sums_of_several_are_fused),
-        TEST(a_use_from_outside_ends_a_group),
-        TEST(reductions_of_rows_are_fused_with_their_elementwise_ops),
-        TEST(a_reduction_without_its_dimension_ends_a_group),
-        TEST(other_reductions_stay_apart),
-        TEST(short_rows_with_an_element_each_are_not_fused_on_the_cpu),
-        TEST(a_group_does_not_hold_more_memory),
-        TEST(devices_part_groups),
-        TEST(control_inputs_end_a_group),
-        TEST(results_lie_in_the_memory_of_inputs),
-        TEST(a_value_read_in_part_too_is_not_overwritten),
-        TEST(copies_follow_their_source),
-        TEST(nothing_leaks_when_memory_runs_out_in_a_pass),
-        TEST(unknown_passes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -4,6 +4,7 @@
  * precedence. */
 #include "failing_heap.h"
 #include "place_world.h"
+#include "test.h"
 
 #define ARG(name_) \
     { .kind = ARGUMENT, .name = name_ }
@@ -146,8 +147,7 @@ static void expect_node(const world_t *w, const row_t *row, size_t i) {
     assert_int_equal(plan->refusals[0].why, GANTRY_REFUSED_COSTS_MORE);
 }
 
-static void every_case_is_placed_as_it_says(void **state) {
-    (void)state;
+TEST(every_case_is_placed_as_it_says) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         world_t w;
         open_world(&w, &rows[i]);
@@ -184,8 +184,7 @@ static void expect_costs(const world_t *w, size_t node, double own, double other
                  place->other_cost_ns, own, other);
 }
 
-static void costs_are_launch_bytes_operations_and_copies(void **state) {
-    (void)state;
+TEST(costs_are_launch_bytes_operations_and_copies) {
     world_t w;
     place_row(&w, "large work stays on the GPU, with the same reason");
     expect_costs(&w, 1, 5000 + 80e6 * 0.001, 100 + 80e6 * 0.1); /* 40 MB read, 40 MB written */
@@ -201,10 +200,9 @@ static void costs_are_launch_bytes_operations_and_copies(void **state) {
     close_world(&w);
 }
 
-static void what_is_not_measured_is_told(void **state) {
+TEST(what_is_not_measured_is_told) {
     static const char *const cases[] = {"no GPU is measured: as usual",
                                         "no CPU is measured: as usual"};
-    (void)state;
     world_t w;
     for (size_t i = 0; i < 2; ++i) {
         place_row(&w, cases[i]);
@@ -219,8 +217,7 @@ static void what_is_not_measured_is_told(void **state) {
         strstr(gantry_refusal_text(GANTRY_REFUSED_NOT_MEASURED), "gantry tune --what crossover"));
 }
 
-static void without_memory_it_fails_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(without_memory_it_fails_and_leaks_nothing) {
     const row_t *row = find_row("an alias shows its neighbours the copy");
     bool has_failed = true;
     for (long n = 0; has_failed; ++n) {
@@ -289,9 +286,8 @@ static double cost_of_all(const world_t *w, const uint32_t *at) {
 }
 
 /* The sum is never more than as usual; and no way to move one node makes it less. */
-static void random_graphs_never_cost_more_than_as_usual(void **state) {
+TEST(random_graphs_never_cost_more_than_as_usual) {
     static char texts[RANDOM_NODES + 2][3];
-    (void)state;
     for (uint32_t seed = 1; seed <= 400; ++seed) {
         static const int64_t sizes[] = {4, 4, 30000, 300000, 10000000};
         row_t row = {.what = "random", .costs = measured};
@@ -333,7 +329,7 @@ static void random_graphs_never_cost_more_than_as_usual(void **state) {
 
 /* ---- records ---- */
 
-static void records_are_read_or_refused_with_a_reason(void **state) {
+TEST(records_are_read_or_refused_with_a_reason) {
     static const struct {
         const char *values, *reason; /* NULL: accepted */
     } cases[] = {
@@ -355,7 +351,6 @@ static void records_are_read_or_refused_with_a_reason(void **state) {
          "launch_us=, gbs=, gflops=, to_us=, to_gbs=, from_us= and from_gbs= are accepted"},
         {"=1", "launch_us=, gbs=, gflops=, to_us=, to_gbs=, from_us= and from_gbs= are accepted"},
     };
-    (void)state;
     gantry__device_cost_t cost;
     const char *reason;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -370,14 +365,4 @@ static void records_are_read_or_refused_with_a_reason(void **state) {
     assert_true(cost.from_per_byte > 0.0499 && cost.from_per_byte < 0.0501);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_case_is_placed_as_it_says),
-        cmocka_unit_test(costs_are_launch_bytes_operations_and_copies),
-        cmocka_unit_test(what_is_not_measured_is_told),
-        cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
-        cmocka_unit_test(random_graphs_never_cost_more_than_as_usual),
-        cmocka_unit_test(records_are_read_or_refused_with_a_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

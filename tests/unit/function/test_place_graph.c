@@ -21,6 +21,7 @@
  *   Malformed device specification   the scope refuses the text (test_place_trace.c)
  *   functions that call themselves   refused while they are traced (test_place_trace.c) */
 #include "place_world.h"
+#include "test.h"
 
 /* The device comes first in the rest. */
 #define ARG(name_) \
@@ -334,8 +335,7 @@ static void expect_row(world_t *w, const row_t *row) {
 
 /* ---- tests ---- */
 
-static void every_case_is_placed_as_it_says(void **state) {
-    (void)state;
+TEST(every_case_is_placed_as_it_says) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         world_t w;
         open_world(&w, &rows[i]);
@@ -349,8 +349,7 @@ static void every_case_is_placed_as_it_says(void **state) {
 }
 
 /* Plans that are kept do not change the next answer. */
-static void placing_again_gives_the_same(void **state) {
-    (void)state;
+TEST(placing_again_gives_the_same) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         world_t w;
         open_world(&w, &rows[i]);
@@ -376,8 +375,7 @@ static const row_t *find_row(const char *what) {
     return NULL;
 }
 
-static void refused_devices_stay_with_the_node(void **state) {
-    (void)state;
+TEST(refused_devices_stay_with_the_node) {
     const row_t *row = find_row("both + CPU");
     world_t w;
     open_world(&w, row);
@@ -397,8 +395,7 @@ static void refused_devices_stay_with_the_node(void **state) {
     close_world(&w);
 }
 
-static void dropped_colocation_is_told_once(void **state) {
-    (void)state;
+TEST(dropped_colocation_is_told_once) {
     const row_t *row =
         find_row("CPU and GPU ops with one node: soft placement drops the one that does not fit");
     world_t w;
@@ -410,8 +407,7 @@ static void dropped_colocation_is_told_once(void **state) {
     close_world(&w);
 }
 
-static void arguments_and_constants_name_their_first_consumer(void **state) {
-    (void)state;
+TEST(arguments_and_constants_name_their_first_consumer) {
     static const row_t row = {
         "consumers", .nodes = {ARG("a"), VALUE("c"), DO("n", "Exp", "0", "CPU:0"),
                                DO("m", "Log", "0", "GPU:0"), DO("o", "Log", "1", "GPU:0")}};
@@ -424,13 +420,4 @@ static void arguments_and_constants_name_their_first_consumer(void **state) {
     close_world(&w);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_case_is_placed_as_it_says),
-        cmocka_unit_test(placing_again_gives_the_same),
-        cmocka_unit_test(refused_devices_stay_with_the_node),
-        cmocka_unit_test(dropped_colocation_is_told_once),
-        cmocka_unit_test(arguments_and_constants_name_their_first_consumer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -2,6 +2,7 @@
 /* Promise: Random graphs with random requests, homes and colocations are placed by the rules: each
  * op where it has a kernel, variables at home, colocated nodes together, and twice the same. */
 #include "place_world.h"
+#include "test.h"
 
 #define RANDOM_NODES 48
 
@@ -66,8 +67,7 @@ static void expect_rules(const world_t *w, const row_node_t *nodes, const gantry
     }
 }
 
-static void random_graphs_keep_the_rules(void **state) {
-    (void)state;
+TEST(random_graphs_keep_the_rules) {
     static gantry__node_place_t places[2][RANDOM_NODES];
     static row_node_t nodes[RANDOM_NODES];
     static char texts[RANDOM_NODES][3][4];
@@ -113,9 +113,4 @@ static void random_graphs_keep_the_rules(void **state) {
     assert_true(placed > 2000 && refused > 200);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs_keep_the_rules),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

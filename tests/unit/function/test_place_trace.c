@@ -7,6 +7,7 @@
 
 #include "planned.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
 #define GPU "/device:GPU:0"
@@ -109,13 +110,11 @@ static void run_guide(bool chooses, const char *b_line) {
     runtime_fixture_close(&f);
 }
 
-static void guides_device_scope_places_and_logs_as_it_says(void **state) {
-    (void)state;
+TEST(guides_device_scope_places_and_logs_as_it_says) {
     run_guide(false, "b: (Const): " LOCAL("CPU:0"));
 }
 
-static void guides_device_function_places_and_logs_as_it_says(void **state) {
-    (void)state;
+TEST(guides_device_function_places_and_logs_as_it_says) {
     run_guide(true, "b: (Const): " LOCAL("GPU:0"));
 }
 
@@ -194,8 +193,7 @@ static void add_in_nested_scopes(gantry_scope_t *scope, const gantry_tensor_t *c
     outputs[0] = add_nested(scope, inputs[0], nested->nesting, nested->answers);
 }
 
-static void device_functions_and_scopes_merge_field_by_field(void **state) {
-    (void)state;
+TEST(device_functions_and_scopes_merge_field_by_field) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -214,8 +212,7 @@ static void device_functions_and_scopes_merge_field_by_field(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void device_function_hears_of_op_node_and_type(void **state) {
-    (void)state;
+TEST(device_function_hears_of_op_node_and_type) {
     static const nesting_t nesting = {{"fn:"}, GPU};
     nested_t nested = {.nesting = &nesting};
     runtime_fixture_t f;
@@ -244,8 +241,7 @@ static void device_function_hears_of_op_node_and_type(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void wrong_answer_of_a_device_function_fails_the_op(void **state) {
-    (void)state;
+TEST(wrong_answer_of_a_device_function_fails_the_op) {
     static const nesting_t nesting = {{"fn:/foo:bar"}, NULL};
     nested_t nested = {.nesting = &nesting};
     runtime_fixture_t f;
@@ -306,8 +302,7 @@ static uint64_t count_of(const runtime_fixture_t *f, const char *op,
     return found;
 }
 
-static void op_runs_with_the_variable_that_it_is_colocated_with(void **state) {
-    (void)state;
+TEST(op_runs_with_the_variable_that_it_is_colocated_with) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL), *cpu = runtime_fixture_scope(&f, CPU);
@@ -329,8 +324,7 @@ static void op_runs_with_the_variable_that_it_is_colocated_with(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void colocated_ops_go_where_all_can_run(void **state) {
-    (void)state;
+TEST(colocated_ops_go_where_all_can_run) {
     with_t with = {.needs_cpu = true};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -353,8 +347,7 @@ static void colocated_ops_go_where_all_can_run(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void colocation_that_cannot_be_names_both_nodes(void **state) {
-    (void)state;
+TEST(colocation_that_cannot_be_names_both_nodes) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *gpu = runtime_fixture_scope(&f, GPU);
@@ -380,8 +373,7 @@ static void colocation_that_cannot_be_names_both_nodes(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void colocating_scope_refuses_what_is_no_tensor_of_its_own(void **state) {
-    (void)state;
+TEST(colocating_scope_refuses_what_is_no_tensor_of_its_own) {
     runtime_fixture_t f, second;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.backends = "cpu";
@@ -469,8 +461,7 @@ static void check_missing(runtime_fixture_t *f, bool is_refused) {
     gantry_function_release(trace(f, use_missing, &none));
 }
 
-static void constant_on_a_device_that_does_not_exist_is_not_hidden(void **state) {
-    (void)state;
+TEST(constant_on_a_device_that_does_not_exist_is_not_hidden) {
     for (uint32_t gpus = 0; gpus < 2; ++gpus) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, gpus);
@@ -514,8 +505,7 @@ static void branch(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     (void)gantry_scope_end(chosen);
 }
 
-static void bodies_of_branches_are_placed_and_recorded(void **state) {
-    (void)state;
+TEST(bodies_of_branches_are_placed_and_recorded) {
     answer_t answer = {.text = "/cpu:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -532,8 +522,7 @@ static void bodies_of_branches_are_placed_and_recorded(void **state) {
 
 /* ---- records ---- */
 
-static void every_node_is_recorded_once(void **state) {
-    (void)state;
+TEST(every_node_is_recorded_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL), *cpu = runtime_fixture_scope(&f, CPU);
@@ -573,8 +562,7 @@ static void exp_on(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     (void)gantry_scope_end(inner);
 }
 
-static void unplaceable_nodes_are_named_with_the_cause(void **state) {
-    (void)state;
+TEST(unplaceable_nodes_are_named_with_the_cause) {
     static char gpu[] = "/gpu:0", missing[] = "/gpu:5", malformed[] = "/foo:bar";
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -608,8 +596,7 @@ static void call_itself(gantry_scope_t *scope, const gantry_tensor_t *const *inp
     if (itself) (void)gantry_function_call(scope, itself, inputs, 1, outputs, 1);
 }
 
-static void function_that_calls_itself_is_refused(void **state) {
-    (void)state;
+TEST(function_that_calls_itself_is_refused) {
     const gantry_input_spec_t open = {NULL, GANTRY_FLOAT32, {.rank = 1, .dims = {-1}}};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -641,8 +628,7 @@ static gantry_status_t trace_guides(runtime_fixture_t *f, guide_t *guide, with_t
     return GANTRY_OK;
 }
 
-static void nothing_leaks_when_memory_runs_out(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out) {
     bool has_failed = true;
     for (long n = 0; has_failed; ++n) {
         runtime_fixture_t f;
@@ -666,24 +652,5 @@ static void nothing_leaks_when_memory_runs_out(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(guides_device_scope_places_and_logs_as_it_says),
-        TEST(guides_device_function_places_and_logs_as_it_says),
-        TEST(device_functions_and_scopes_merge_field_by_field),
-        TEST(device_function_hears_of_op_node_and_type),
-        TEST(wrong_answer_of_a_device_function_fails_the_op),
-        TEST(op_runs_with_the_variable_that_it_is_colocated_with),
-        TEST(colocated_ops_go_where_all_can_run),
-        TEST(colocation_that_cannot_be_names_both_nodes),
-        TEST(colocating_scope_refuses_what_is_no_tensor_of_its_own),
-        TEST(constant_on_a_device_that_does_not_exist_is_not_hidden),
-        TEST(bodies_of_branches_are_placed_and_recorded),
-        TEST(every_node_is_recorded_once),
-        TEST(unplaceable_nodes_are_named_with_the_cause),
-        TEST(function_that_calls_itself_is_refused),
-        TEST(nothing_leaks_when_memory_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

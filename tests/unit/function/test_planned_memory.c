@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 
 enum { ROWS = 64, WIDTHS = 4, MOST_NODES = 40 };
 
@@ -210,8 +211,7 @@ static void release_weights(body_t *body) {
     }
 }
 
-static void mlp_takes_at_most_what_its_ops_take(void **state) {
-    (void)state;
+TEST(mlp_takes_at_most_what_its_ops_take) {
     runtime_fixture_t f;
     body_t body = {.count = 0};
     runtime_fixture_open(&f, 0);
@@ -222,8 +222,7 @@ static void mlp_takes_at_most_what_its_ops_take(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void random_bodies_take_at_most_what_their_ops_take(void **state) {
-    (void)state;
+TEST(random_bodies_take_at_most_what_their_ops_take) {
     runtime_fixture_t f;
     body_t body = {.count = 0};
     runtime_fixture_open(&f, 0);
@@ -261,8 +260,7 @@ static void turn_often(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     outputs[0] = values[0];
 }
 
-static void a_loop_takes_at_most_what_the_query_tells(void **state) {
-    (void)state;
+TEST(a_loop_takes_at_most_what_the_query_tells) {
     const gantry_input_spec_t input = SPEC_F32(1 << 16);
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -288,12 +286,5 @@ static void a_loop_takes_at_most_what_the_query_tells(void **state) {
 int main(int argc, char **argv) {
     /* an argument: how many random bodies */
     if (argc > 1) graphs = strtoull(argv[1], NULL, 10);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(mlp_takes_at_most_what_its_ops_take),
-        TEST(random_bodies_take_at_most_what_their_ops_take),
-        TEST(a_loop_takes_at_most_what_the_query_tells),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

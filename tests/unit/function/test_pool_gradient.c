@@ -6,11 +6,11 @@
 #define _XOPEN_SOURCE 700
 
 #include "pool_gradient_case.h"
+#include "test.h"
 
 #include "function_fixture.h"
 
-static void joined_gradients_have_the_ops_bits(void **state) {
-    (void)state;
+TEST(joined_gradients_have_the_ops_bits) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     pool_gradient_check_all(f.runtime, "/CPU:0");
@@ -19,8 +19,7 @@ static void joined_gradients_have_the_ops_bits(void **state) {
 
 /* The block of the function holds the Relu's output or the gradient in its memory, and the pool's
  * output, its reverse and its gradient. */
-static void joined_gradient_lies_in_the_relus_memory(void **state) {
-    (void)state;
+TEST(joined_gradient_lies_in_the_relus_memory) {
     runtime_fixture_t f;
     gantry_function_memory_t memory = {.struct_size = sizeof memory};
     size_t count;
@@ -40,8 +39,7 @@ static void joined_gradient_lies_in_the_relus_memory(void **state) {
 }
 
 /* Channels last, and few elements: another loop than that of single channels. */
-static void layouts_of_a_pool_have_the_same_bits(void **state) {
-    (void)state;
+TEST(layouts_of_a_pool_have_the_same_bits) {
     static const int32_t to_first[] = {0, 3, 1, 2};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -65,11 +63,4 @@ static void layouts_of_a_pool_have_the_same_bits(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(joined_gradients_have_the_ops_bits, runtime_fixture_set_up),
-        cmocka_unit_test_setup(layouts_of_a_pool_have_the_same_bits, runtime_fixture_set_up),
-        cmocka_unit_test_setup(joined_gradient_lies_in_the_relus_memory, runtime_fixture_set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, NULL); }

@@ -8,6 +8,7 @@
 #include "random_graph.h"
 #include "runtime_fixture.h"
 #include "sanitized.h"
+#include "test.h"
 
 static uint64_t first = 1, count = FEWER_FOR_SANITIZERS(100, 20);
 
@@ -24,19 +25,12 @@ static void check_graphs(uint32_t gpus, uint64_t least_fused) {
     runtime_fixture_close(&f);
 }
 
-static void random_graphs_give_the_eager_bits_on_the_cpu(void **state) {
-    (void)state;
-    check_graphs(0, count);
-}
+TEST(random_graphs_give_the_eager_bits_on_the_cpu) { check_graphs(0, count); }
 
 /* The fake GPU has few kernels and does not fuse. */
-static void random_graphs_give_the_eager_bits_across_devices(void **state) {
-    (void)state;
-    check_graphs(1, count / 4);
-}
+TEST(random_graphs_give_the_eager_bits_across_devices) { check_graphs(1, count / 4); }
 
-static void fusion_takes_less_memory(void **state) {
-    (void)state;
+TEST(fusion_takes_less_memory) {
     const gantry_shape_t shape = GANTRY_SHAPE(64, 64);
     uint64_t fused = 0, apart = 0, rows = 0;
     runtime_fixture_t f;
@@ -65,12 +59,5 @@ int main(int argc, char **argv) {
     /* arguments: how many graphs, and the number of the first */
     if (argc > 1) count = strtoull(argv[1], NULL, 10);
     if (argc > 2) first = strtoull(argv[2], NULL, 10);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(random_graphs_give_the_eager_bits_on_the_cpu),
-        TEST(random_graphs_give_the_eager_bits_across_devices),
-        TEST(fusion_takes_less_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -10,8 +10,9 @@
 
 #include "function_fixture.h"
 #include "json_reader.h"
+#include "test.h"
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 enum { SIDE = 128, DEPTH = 4 };
@@ -103,8 +104,7 @@ static uint32_t count_recomputed(gantry_function_t *function) {
 /* ---- tests ---- */
 
 /* Beside the result: the value and two products; computed again, two products. */
-static void a_long_skip_connection_fits_if_it_is_computed_again(void **state) {
-    (void)state;
+TEST(a_long_skip_connection_fits_if_it_is_computed_again) {
     runtime_fixture_t f;
     gantry_function_t *all, *fitting;
     runtime_fixture_open(&f, 0);
@@ -125,8 +125,7 @@ static void a_long_skip_connection_fits_if_it_is_computed_again(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void nothing_is_computed_again_without_need(void **state) {
-    (void)state;
+TEST(nothing_is_computed_again_without_need) {
     runtime_fixture_t f;
     gantry_function_t *function;
     runtime_fixture_open(&f, 0);
@@ -136,8 +135,7 @@ static void nothing_is_computed_again_without_need(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void a_small_input_is_held_for_it(void **state) {
-    (void)state;
+TEST(a_small_input_is_held_for_it) {
     runtime_fixture_t f;
     gantry_function_t *all, *fitting;
     runtime_fixture_open(&f, 0);
@@ -152,8 +150,7 @@ static void a_small_input_is_held_for_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void products_are_not_computed_again(void **state) {
-    (void)state;
+TEST(products_are_not_computed_again) {
     runtime_fixture_t f;
     gantry_function_t *none;
     runtime_fixture_open(&f, 0);
@@ -164,8 +161,7 @@ static void products_are_not_computed_again(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void a_budget_that_is_too_small_is_refused_with_the_numbers(void **state) {
-    (void)state;
+TEST(a_budget_that_is_too_small_is_refused_with_the_numbers) {
     runtime_fixture_t f;
     gantry_function_t *none;
     runtime_fixture_open(&f, 0);
@@ -187,8 +183,7 @@ static gantry_status_t trace_in_budget(gantry_scope_t *scope) {
     return status;
 }
 
-static void without_memory_it_fails_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(without_memory_it_fails_and_leaks_nothing) {
     runtime_fixture_starve_each(0, NULL, trace_in_budget);
 }
 
@@ -210,8 +205,7 @@ static void products_backwards(gantry_scope_t *scope, const gantry_tensor_t *con
             gantry_matmul(scope, parts[i], gantry_matmul(scope, outputs[0], inputs[1], NULL), NULL);
 }
 
-static void values_are_made_when_they_are_needed(void **state) {
-    (void)state;
+TEST(values_are_made_when_they_are_needed) {
     const gantry_input_spec_t inputs[2] = {SPEC_F32(SIDE, SIDE), SPEC_F32(SIDE, SIDE)};
     gantry_function_options_t options = {.struct_size = sizeof options};
     runtime_fixture_t f;
@@ -264,13 +258,11 @@ static gantry_status_t trace_chains(gantry_scope_t *scope) {
     return function ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-static void without_memory_the_bodys_order_comes_back(void **state) {
-    (void)state;
+TEST(without_memory_the_bodys_order_comes_back) {
     runtime_fixture_starve_each(0, NULL, trace_chains);
 }
 
-static void a_worse_order_than_the_bodys_is_not_taken(void **state) {
-    (void)state;
+TEST(a_worse_order_than_the_bodys_is_not_taken) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *all = try_chains(f.runtime, 0);
@@ -296,19 +288,4 @@ static void a_worse_order_than_the_bodys_is_not_taken(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_long_skip_connection_fits_if_it_is_computed_again),
-        TEST(nothing_is_computed_again_without_need),
-        TEST(a_small_input_is_held_for_it),
-        TEST(products_are_not_computed_again),
-        TEST(values_are_made_when_they_are_needed),
-        TEST(a_worse_order_than_the_bodys_is_not_taken),
-        TEST(without_memory_the_bodys_order_comes_back),
-        TEST(a_budget_that_is_too_small_is_refused_with_the_numbers),
-        TEST(without_memory_it_fails_and_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "function_fixture.h"
+#include "test.h"
 
 #define CALLS 4 /* the second one records */
 
@@ -60,8 +61,7 @@ static void expect_explained(gantry_function_t *function, const char *part) {
         fail_msg("\"%s\" is not in \"%s\"", part, explanation(function));
 }
 
-static void later_calls_launch_the_graph(void **state) {
-    (void)state;
+TEST(later_calls_launch_the_graph) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
@@ -75,8 +75,7 @@ static void later_calls_launch_the_graph(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void a_graph_may_be_off_or_impossible(void **state) {
-    (void)state;
+TEST(a_graph_may_be_off_or_impossible) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_function_t *off = trace_eight(&f, GANTRY_OFF), *on = trace_eight(&f, GANTRY_ON);
@@ -94,8 +93,7 @@ static void a_graph_may_be_off_or_impossible(void **state) {
 }
 
 /* No part of the CPU's explanation is about launches. */
-static void devices_without_a_queue_have_no_graphs(void **state) {
-    (void)state;
+TEST(devices_without_a_queue_have_no_graphs) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
@@ -126,8 +124,7 @@ static void *call_often(void *self) {
 }
 
 /* Each has a frame with a graph of its own; both note what they find at one place. */
-static void threads_replay_at_the_same_time(void **state) {
-    (void)state;
+TEST(threads_replay_at_the_same_time) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_function_t *function = trace_eight(&f, GANTRY_DEFAULT);
@@ -168,8 +165,7 @@ static uint64_t run_with_failure(runtime_fixture_t *f, uint64_t first) {
     return watched;
 }
 
-static void every_call_of_the_backend_may_fail(void **state) {
-    (void)state;
+TEST(every_call_of_the_backend_may_fail) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_function_t *warm = trace_eight(&f, GANTRY_OFF);
@@ -181,8 +177,7 @@ static void every_call_of_the_backend_may_fail(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void no_call_needs_the_memory_of_a_graph(void **state) {
-    (void)state;
+TEST(no_call_needs_the_memory_of_a_graph) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     long failed = 0;
@@ -206,8 +201,7 @@ static void no_call_needs_the_memory_of_a_graph(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void a_lost_device_ends_its_graphs(void **state) {
-    (void)state;
+TEST(a_lost_device_ends_its_graphs) {
     float y[2];
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -274,8 +268,7 @@ static void expect_steps(const gantry_tensor_t *w, int count) {
 
 /* One graph serves all calls, because the new value has the address of the former one. A value that
  * the program holds stays. */
-static void a_graph_overwrites_a_variable(void **state) {
-    (void)state;
+TEST(a_graph_overwrites_a_variable) {
     trainee_t t;
     trainee_open(&t);
     for (int k = 0; k < 20; ++k) assert_int_equal(trainee_step(&t), GANTRY_OK);
@@ -323,8 +316,7 @@ static uint64_t train_with_failure(uint64_t first, int *whole) {
     return watched;
 }
 
-static void a_failed_step_keeps_the_variable(void **state) {
-    (void)state;
+TEST(a_failed_step_keeps_the_variable) {
     uint64_t calls = 1, runs = 0; /* the number of calls differs a little between runs */
     int whole = 0;
     while (runs < calls) calls = train_with_failure(++runs, &whole);
@@ -332,15 +324,4 @@ static void a_failed_step_keeps_the_variable(void **state) {
     assert_in_range(whole, 4, runs);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(later_calls_launch_the_graph),       TEST(a_graph_may_be_off_or_impossible),
-        TEST(threads_replay_at_the_same_time),    TEST(devices_without_a_queue_have_no_graphs),
-        TEST(every_call_of_the_backend_may_fail), TEST(no_call_needs_the_memory_of_a_graph),
-        TEST(a_lost_device_ends_its_graphs),      TEST(a_graph_overwrites_a_variable),
-        TEST(a_failed_step_keeps_the_variable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

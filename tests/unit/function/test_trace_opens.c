@@ -5,16 +5,11 @@
  *
  * The body runs once for each request, also where the plan waits for the first call. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "planned.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 typedef struct body_t {
     const char *device; /* of the scope of its op; NULL: none */
@@ -66,8 +61,7 @@ static void call(runtime_fixture_t *f, gantry_function_t *function, const char *
     expect_ended_well(scope);
 }
 
-static void only_devices_of_calls_are_opened(void **state) {
-    (void)state;
+TEST(only_devices_of_calls_are_opened) {
     runtime_fixture_t f;
     body_t body = {NULL, 0};
     gantry_function_t *function;
@@ -84,8 +78,7 @@ static void only_devices_of_calls_are_opened(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void an_explanation_has_the_plan(void **state) {
-    (void)state;
+TEST(an_explanation_has_the_plan) {
     runtime_fixture_t f;
     body_t body = {NULL, 0};
     gantry_function_t *function;
@@ -102,8 +95,7 @@ static void an_explanation_has_the_plan(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void refusals_come_with_the_trace(void **state) {
-    (void)state;
+TEST(refusals_come_with_the_trace) {
     static const char text[] = "Make sure the device specification refers to a valid device";
     runtime_fixture_t f;
     body_t body = {"/GPU:7", 0};
@@ -123,8 +115,7 @@ static void refusals_come_with_the_trace(void **state) {
 }
 
 /* A plan that fails is made anew by the next call. */
-static void a_plan_that_finds_no_memory_is_made_again(void **state) {
-    (void)state;
+TEST(a_plan_that_finds_no_memory_is_made_again) {
     runtime_fixture_t f;
     body_t body = {NULL, 0};
     gantry_function_t *function;
@@ -143,14 +134,4 @@ static void a_plan_that_finds_no_memory_is_made_again(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(only_devices_of_calls_are_opened),
-        TEST(an_explanation_has_the_plan),
-        TEST(refusals_come_with_the_trace),
-        TEST(a_plan_that_finds_no_memory_is_made_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -7,11 +7,11 @@
 
 #include "runtime_fixture.h"
 #include "sanitized.h"
+#include "test.h"
 #include "updates_case.h"
 #include "planned.h"
 
-static void random_updates_have_the_bits_of_single_ones(void **state) {
-    (void)state;
+TEST(random_updates_have_the_bits_of_single_ones) {
     runtime_fixture_t f;
     uint32_t saved = 0;
     runtime_fixture_open(&f, 0);
@@ -45,8 +45,7 @@ static void plain_close(plain_t *plain) {
     runtime_fixture_close(&plain->f);
 }
 
-static void updates_of_unlike_shapes_are_one_node(void **state) {
-    (void)state;
+TEST(updates_of_unlike_shapes_are_one_node) {
     static plain_t plain; /* large */
     plain_open(&plain, 7, 0);
     assert_int_equal(updates_count(plain.function, GANTRY__OP_ID__FusedParts), 1);
@@ -66,8 +65,7 @@ static void updates_of_unlike_shapes_are_one_node(void **state) {
     plain_close(&plain);
 }
 
-static void updates_stay_apart_without_the_pass(void **state) {
-    (void)state;
+TEST(updates_stay_apart_without_the_pass) {
     static plain_t plain; /* large */
     plain_open(&plain, 7, GANTRY_PASS_JOINED_UPDATES);
     assert_int_equal(updates_count(plain.function, GANTRY__OP_ID__FusedParts), 0);
@@ -76,8 +74,7 @@ static void updates_stay_apart_without_the_pass(void **state) {
 }
 
 /* Three inputs of each part, and three shared ones, of at most 64. */
-static void updates_are_cut_at_the_limits_of_ops(void **state) {
-    (void)state;
+TEST(updates_are_cut_at_the_limits_of_ops) {
     static plain_t plain; /* large */
     plain_open(&plain, 20, 0);
     assert_int_equal(updates_count(plain.function, GANTRY__OP_ID__FusedParts), 1);
@@ -121,20 +118,6 @@ static gantry_status_t trace_halve(gantry_scope_t *scope) {
     return status;
 }
 
-static void nothing_leaks_when_memory_runs_out(void **state) {
-    (void)state;
-    runtime_fixture_starve_each(0, NULL, trace_halve);
-}
+TEST(nothing_leaks_when_memory_runs_out) { runtime_fixture_starve_each(0, NULL, trace_halve); }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(random_updates_have_the_bits_of_single_ones),
-        TEST(updates_of_unlike_shapes_are_one_node),
-        TEST(updates_stay_apart_without_the_pass),
-        TEST(updates_are_cut_at_the_limits_of_ops),
-        TEST(nothing_leaks_when_memory_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -4,18 +4,13 @@
  * Promise: Of a golden output that is written as samples, the samples and a hash or a sum of all
  * elements are compared. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../conformance/golden.h"
+#include "test.h"
 
 #define WHOLE_CASE                                                                            \
     "{\"name\":\"a\",\"op\":\"Sum\",\"source\":\"tensorflow\",\"attrs\":{\"keep_dims\":true," \
@@ -53,8 +48,7 @@ static const char *file_of(const char *cases) {
     return text;
 }
 
-static void load_whole_file_gives_every_field(void **state) {
-    (void)state;
+TEST(load_whole_file_gives_every_field) {
     golden_file_t file;
     char error[256] = "";
     const char *text = file_of(WHOLE_CASE "," ERROR_CASE);
@@ -91,8 +85,7 @@ static void load_whole_file_gives_every_field(void **state) {
     golden_free(&file);
 }
 
-static void load_case_without_optional_fields_gives_defaults(void **state) {
-    (void)state;
+TEST(load_case_without_optional_fields_gives_defaults) {
     golden_file_t file;
     char error[256] = "";
     const char *text = file_of("{\"name\":\"c\",\"inputs\":[],\"outputs\":[\"b8[1] 1\"]}");
@@ -105,8 +98,7 @@ static void load_case_without_optional_fields_gives_defaults(void **state) {
     golden_free(&file);
 }
 
-static void load_attributes_gives_every_kind(void **state) {
-    (void)state;
+TEST(load_attributes_gives_every_kind) {
     golden_file_t file;
     const char *text = file_of(WHOLE_CASE);
     assert_int_equal(load_text(text, strlen(text), &file, NULL, 0), 0);
@@ -144,8 +136,7 @@ static void expect_refusal(const char *from, const char *to, const char *said) {
     assert_null(file.cases);
 }
 
-static void load_broken_field_is_refused(void **state) {
-    (void)state;
+TEST(load_broken_field_is_refused) {
     expect_refusal("\"format\":2", "\"format\":1", "\"format\" is not 2");
     expect_refusal("\"format\":2,", "", "\"format\" is not 2");
     expect_refusal("\"op\":\"Sum\",\"tensorflow_op\"", "\"tensorflow_op\"", "\"op\" is missing");
@@ -179,8 +170,7 @@ static void expect_text_refused(const char *text, const char *said) {
     expect_refusal("\"f32[2] 1,-2\"", quoted, said);
 }
 
-static void load_broken_tensor_is_refused(void **state) {
-    (void)state;
+TEST(load_broken_tensor_is_refused) {
     expect_text_refused("f31[2] 1,-2", "case a: unknown type f31");
     expect_text_refused("f32 1,-2", "unknown type f32 1,-2");
     expect_text_refused("f32[2 1,-2", "does not end with ]");
@@ -233,8 +223,7 @@ static void expect_bytes(const char *text, const void *bytes, size_t count) {
     free(tensor.data);
 }
 
-static void a_tensor_is_read_in_every_form(void **state) {
-    (void)state;
+TEST(a_tensor_is_read_in_every_form) {
     expect_bytes("f32[4] 1:2,-2.5,inf", (const float[]){1, 1, -2.5f, INFINITY}, 16);
     expect_bytes("f16[3] 1,-0,nan", (const uint16_t[]){0x3c00, 0x8000, 0x7e00}, 6);
     expect_bytes("bf16[2] 1e-40,3.39e38", (const uint16_t[]){1, 0x7f7f}, 4);
@@ -248,8 +237,7 @@ static void a_tensor_is_read_in_every_form(void **state) {
 }
 
 /* numpy.random.RandomState(7): uniform(-4, 4), randint(-1000, 1001) and randint(0, 2) */
-static void drawn_elements_are_those_of_numpy(void **state) {
-    (void)state;
+TEST(drawn_elements_are_those_of_numpy) {
     expect_bytes("f64[3] ~7",
                  (const double[]){-3.3895336850083426, 2.239350337920917, -0.492726148472852},
                  3 * sizeof(double));
@@ -258,8 +246,7 @@ static void drawn_elements_are_those_of_numpy(void **state) {
     expect_bytes("b8[6] ~7", (const uint8_t[]){1, 0, 1, 0, 1, 1}, 6);
 }
 
-static void load_missing_or_empty_file_is_refused(void **state) {
-    (void)state;
+TEST(load_missing_or_empty_file_is_refused) {
     golden_file_t file;
     char error[256] = "";
     assert_int_equal(golden_load("/nonexistent/Sum.json", &file, error, sizeof error), -1);
@@ -271,8 +258,7 @@ static void load_missing_or_empty_file_is_refused(void **state) {
     assert_non_null(strstr(error, "\"cases\" is missing or empty"));
 }
 
-static void load_file_cut_anywhere_is_refused(void **state) {
-    (void)state;
+TEST(load_file_cut_anywhere_is_refused) {
     const char *text = file_of(WHOLE_CASE "," ERROR_CASE);
     golden_file_t file;
     for (size_t bytes = 0; bytes < strlen(text); bytes += 3) {
@@ -292,8 +278,7 @@ static int compare_one(float expected, float actual, golden_tolerance_t toleranc
     return golden_compare(&tensor, &tolerance, &actual, NULL, 0);
 }
 
-static void compare_exact_sees_bits_but_not_kinds_of_nan(void **state) {
-    (void)state;
+TEST(compare_exact_sees_bits_but_not_kinds_of_nan) {
     const golden_tolerance_t exact = {.exact = true};
     assert_int_equal(compare_one(1.0f, 1.0f, exact), 0);
     assert_int_equal(compare_one(1.0f, nextafterf(1.0f, 2.0f), exact), 1);
@@ -305,8 +290,7 @@ static void compare_exact_sees_bits_but_not_kinds_of_nan(void **state) {
     assert_int_equal(compare_one(INFINITY, -INFINITY, exact), 1);
 }
 
-static void compare_within_bounds_accepts_only_those(void **state) {
-    (void)state;
+TEST(compare_within_bounds_accepts_only_those) {
     const golden_tolerance_t value = {.ulp = 0}, two = {.ulp = 2};
     assert_int_equal(compare_one(0.0f, -0.0f, value), 0);
     assert_int_equal(compare_one(1.0f, nextafterf(1.0f, 2.0f), value), 1);
@@ -324,8 +308,7 @@ static void compare_within_bounds_accepts_only_those(void **state) {
     assert_int_equal(compare_one(-100.0f, -101.1f, (golden_tolerance_t){.relative = 0.01}), 1);
 }
 
-static void compare_difference_is_told_with_place_values_and_ulp(void **state) {
-    (void)state;
+TEST(compare_difference_is_told_with_place_values_and_ulp) {
     const float expected[6] = {1, 2, 3, 4, 5, 6};
     float actual[6] = {1, 2, 3, 4, 5, 7};
     actual[4] = nextafterf(5.0f, 6.0f);
@@ -344,8 +327,7 @@ static void compare_difference_is_told_with_place_values_and_ulp(void **state) {
     assert_string_equal(small, "2 of 6 ");
 }
 
-static void compare_doubles_and_integers_sees_every_bit(void **state) {
-    (void)state;
+TEST(compare_doubles_and_integers_sees_every_bit) {
     const golden_tolerance_t exact = {.exact = true}, loose = {.ulp = 1, .absolute = 1e-15};
     double pi = 3.14159265358979312, next = nextafter(pi, 4.0), most = -1.7976931348623157e308;
     golden_tensor_t tensor = {
@@ -376,8 +358,7 @@ static void compare_doubles_and_integers_sees_every_bit(void **state) {
 }
 
 /* 200 elements of which the samples are right. */
-static void a_hash_finds_what_no_sample_shows(void **state) {
-    (void)state;
+TEST(a_hash_finds_what_no_sample_shows) {
     const golden_tolerance_t exact = {.exact = true}, value = {.ulp = 0}, loose = {.ulp = 1};
     float actual[200], samples[GOLDEN_SAMPLES];
     bool is_sample[200] = {false};
@@ -409,8 +390,7 @@ static void a_hash_finds_what_no_sample_shows(void **state) {
     assert_non_null(strstr(why, "1 of 64 samples differ; first at [199]: expected 4, got 5"));
 }
 
-static void a_sum_finds_what_is_far_wrong_between_samples(void **state) {
-    (void)state;
+TEST(a_sum_finds_what_is_far_wrong_between_samples) {
     enum { COUNT = 1000 };
     const golden_tolerance_t bound = {.absolute = 1e-5};
     static float actual[COUNT];
@@ -437,23 +417,4 @@ static void a_sum_finds_what_is_far_wrong_between_samples(void **state) {
     assert_int_equal(golden_compare(&tensor, &bound, actual, NULL, 0), 1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(load_whole_file_gives_every_field),
-        cmocka_unit_test(load_case_without_optional_fields_gives_defaults),
-        cmocka_unit_test(load_attributes_gives_every_kind),
-        cmocka_unit_test(load_broken_field_is_refused),
-        cmocka_unit_test(load_broken_tensor_is_refused),
-        cmocka_unit_test(a_tensor_is_read_in_every_form),
-        cmocka_unit_test(drawn_elements_are_those_of_numpy),
-        cmocka_unit_test(load_missing_or_empty_file_is_refused),
-        cmocka_unit_test(load_file_cut_anywhere_is_refused),
-        cmocka_unit_test(compare_exact_sees_bits_but_not_kinds_of_nan),
-        cmocka_unit_test(compare_within_bounds_accepts_only_those),
-        cmocka_unit_test(compare_difference_is_told_with_place_values_and_ulp),
-        cmocka_unit_test(compare_doubles_and_integers_sees_every_bit),
-        cmocka_unit_test(a_hash_finds_what_no_sample_shows),
-        cmocka_unit_test(a_sum_finds_what_is_far_wrong_between_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -10,6 +10,7 @@
 
 #include "foreign_texts.h"
 #include "function_fixture.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,8 +37,7 @@ static void write_text(const void *text, size_t bytes) {
     assert_int_equal(pwrite(file, text, bytes, 0), (ssize_t)bytes);
 }
 
-static void the_host_holds_no_second_copy(void **state) {
-    (void)state;
+TEST(the_host_holds_no_second_copy) {
     static const struct {
         const char *device;
         size_t most_bytes;
@@ -68,8 +68,7 @@ static void the_host_holds_no_second_copy(void **state) {
     }
 }
 
-static void bools_and_empty_shapes_are_as_in_a_constant(void **state) {
-    (void)state;
+TEST(bools_and_empty_shapes_are_as_in_a_constant) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     write_text("\0\1\2\377", 4);
@@ -96,8 +95,7 @@ static void loading(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = gantry_add(scope, inputs[0], loaded);
 }
 
-static void a_function_keeps_what_its_body_loads(void **state) {
-    (void)state;
+TEST(a_function_keeps_what_its_body_loads) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const float numbers[] = {1, 2, 3};
@@ -115,8 +113,7 @@ static void a_function_keeps_what_its_body_loads(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void wrong_places_are_refused(void **state) {
-    (void)state;
+TEST(wrong_places_are_refused) {
     runtime_fixture_t f;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -154,8 +151,7 @@ static void wrong_places_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void pointers_and_pages_are_named(void **state) {
-    (void)state;
+TEST(pointers_and_pages_are_named) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t i = 0; i < FOREIGN_TEXTS; ++i) {
@@ -176,8 +172,7 @@ static void pointers_and_pages_are_named(void **state) {
 }
 
 /* A file of 5 GB, of which 128 bytes are there. */
-static void a_header_tells_of_an_array_of_any_size(void **state) {
-    (void)state;
+TEST(a_header_tells_of_an_array_of_any_size) {
     char header[GANTRY_NPY_HEADER_BYTES];
     const gantry_shape_t wanted = GANTRY_SHAPE(5, 1000000000);
     size_t bytes = 0;
@@ -213,15 +208,6 @@ static int remove_path(void **state) {
 }
 
 int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_host_holds_no_second_copy),
-        TEST(bools_and_empty_shapes_are_as_in_a_constant),
-        TEST(a_function_keeps_what_its_body_loads),
-        TEST(wrong_places_are_refused),
-        TEST(pointers_and_pages_are_named),
-        TEST(a_header_tells_of_an_array_of_any_size),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return test_main_with(make_path, remove_path, runtime_fixture_set_up,
+                          runtime_fixture_tear_down);
 }

@@ -4,23 +4,18 @@
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/failure.h"
 #include "base/files.h"
 #include "base/new_file.h"
 #include "failing_heap.h"
 #include "io/npy.h"
+#include "test.h"
 
 /* ---- files made by hand ---- */
 
@@ -166,8 +161,7 @@ static const header_row_t header_rows[] = {
     {"", GANTRY_INVALID_ARGUMENT, "ends where '{'"},
 };
 
-static void header_table_gives_status_and_message(void **state) {
-    (void)state;
+TEST(header_table_gives_status_and_message) {
     for (size_t i = 0; i < sizeof header_rows / sizeof header_rows[0]; ++i) {
         const header_row_t *row = &header_rows[i];
         for (unsigned major = 1; major <= 3; ++major) {
@@ -181,8 +175,7 @@ static void header_table_gives_status_and_message(void **state) {
     }
 }
 
-static void every_truncation_is_refused(void **state) {
-    (void)state;
+TEST(every_truncation_is_refused) {
     for (unsigned major = 1; major <= 3; ++major) {
         file_t file = make_file(major, header_rows[0].header, six_floats, sizeof six_floats);
         for (size_t size = 0; size < file.size; ++size) {
@@ -193,8 +186,7 @@ static void every_truncation_is_refused(void **state) {
     }
 }
 
-static void foreign_beginning_or_version_is_refused(void **state) {
-    (void)state;
+TEST(foreign_beginning_or_version_is_refused) {
     file_t file = make_file(1, header_rows[0].header, six_floats, sizeof six_floats);
     file_t other = file;
     other.bytes[0] = 'P';
@@ -211,8 +203,7 @@ static void foreign_beginning_or_version_is_refused(void **state) {
     assert_int_equal(parse_exact(&other, other.size), GANTRY_UNIMPLEMENTED);
 }
 
-static void huge_header_length_is_refused(void **state) {
-    (void)state;
+TEST(huge_header_length_is_refused) {
     file_t file = make_file(2, header_rows[0].header, six_floats, sizeof six_floats);
     memset(file.bytes + 8, 0xff, 4);
     assert_int_equal(parse_exact(&file, file.size), GANTRY_DATA_LOSS);
@@ -221,8 +212,7 @@ static void huge_header_length_is_refused(void **state) {
 
 /* ---- elements ---- */
 
-static void big_endian_is_converted(void **state) {
-    (void)state;
+TEST(big_endian_is_converted) {
     const unsigned char ints[] = {0, 0, 1, 2, 0xff, 0xff, 0xff, 0xfe};
     const unsigned char doubles[] = {0x3f, 0xf8, 0, 0, 0, 0, 0, 0};
     const unsigned char complexes[] = {0x3f, 0x80, 0, 0, 0x40, 0, 0, 0};
@@ -255,8 +245,7 @@ static void big_endian_is_converted(void **state) {
     assert_int_equal(short_value, 258);
 }
 
-static void fortran_order_is_turned_to_rows(void **state) {
-    (void)state;
+TEST(fortran_order_is_turned_to_rows) {
     gantry__npy_view_t view;
     file_t file = make_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
                             six_floats, sizeof six_floats);
@@ -281,8 +270,7 @@ static void fortran_order_is_turned_to_rows(void **state) {
                                      i + 2 * (j + 3 * (k + 2 * l)));
 }
 
-static void bool_bytes_become_zero_or_one(void **state) {
-    (void)state;
+TEST(bool_bytes_become_zero_or_one) {
     const unsigned char bytes[4] = {0, 1, 2, 255};
     gantry__npy_view_t view;
     unsigned char out[4];
@@ -315,8 +303,7 @@ static const written_row_t written_rows[] = {
     {GANTRY_COMPLEX64, {1, {2}}, "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }"},
 };
 
-static void header_written_is_numpys(void **state) {
-    (void)state;
+TEST(header_written_is_numpys) {
     for (size_t i = 0; i < sizeof written_rows / sizeof written_rows[0]; ++i) {
         char expected[128], header[GANTRY__NPY_HEADER_BYTES];
         size_t bytes;
@@ -332,8 +319,7 @@ static void header_written_is_numpys(void **state) {
     }
 }
 
-static void longest_header_fits(void **state) {
-    (void)state;
+TEST(longest_header_fits) {
     char header[GANTRY__NPY_HEADER_BYTES];
     size_t bytes;
     gantry_shape_t shape = {.rank = 8, .dims = {INT64_MAX / 8, 1, 1, 1, 1, 1, 1, 1}};
@@ -344,8 +330,7 @@ static void longest_header_fits(void **state) {
     assert_int_equal(header[bytes - 1], '\n');
 }
 
-static void unwritable_types_and_shapes_are_refused(void **state) {
-    (void)state;
+TEST(unwritable_types_and_shapes_are_refused) {
     char header[GANTRY__NPY_HEADER_BYTES];
     size_t bytes;
     assert_int_equal(gantry__npy_header(GANTRY_BFLOAT16, &GANTRY_SHAPE(2), header, &bytes),
@@ -413,8 +398,7 @@ static void save(gantry_dtype_t dtype, const gantry_shape_t *shape, const void *
     assert_int_equal(gantry__file_write(file_path, pieces, 2, 0), GANTRY_OK);
 }
 
-static void saved_array_loads_back(void **state) {
-    (void)state;
+TEST_WITH(saved_array_loads_back, make_path, remove_path) {
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
     static loaded_t loaded;
@@ -432,8 +416,7 @@ static void saved_array_loads_back(void **state) {
     assert_false(heap.wrong_size);
 }
 
-static void elements_are_loaded_from_any_offset(void **state) {
-    (void)state;
+TEST_WITH(elements_are_loaded_from_any_offset, make_path, remove_path) {
     static loaded_t loaded;
     const double values[2] = {1.5, -2.5};
     for (int blanks = 0; blanks < 16; ++blanks) {
@@ -451,8 +434,7 @@ static void elements_are_loaded_from_any_offset(void **state) {
 
 /* Expects the result of gantry__npy_parse and gantry__npy_copy for the same bytes; other tests
  * check those functions. */
-static void file_is_loaded_as_its_bytes_are_parsed(void **state) {
-    (void)state;
+TEST_WITH(file_is_loaded_as_its_bytes_are_parsed, make_path, remove_path) {
     static loaded_t loaded;
     for (size_t i = 0; i < sizeof header_rows / sizeof header_rows[0]; ++i) {
         for (unsigned major = 1; major <= 3; ++major) {
@@ -476,8 +458,7 @@ static void file_is_loaded_as_its_bytes_are_parsed(void **state) {
     }
 }
 
-static void load_failures_name_the_file(void **state) {
-    (void)state;
+TEST_WITH(load_failures_name_the_file, make_path, remove_path) {
     static loaded_t loaded;
     file_t file = make_file(1, header_rows[0].header, six_floats, sizeof six_floats - 1);
     put_file(&file);
@@ -491,8 +472,7 @@ static void load_failures_name_the_file(void **state) {
 }
 
 /* Opening a pipe would wait for a writer, and /dev/zero never ends. */
-static void what_is_no_plain_file_is_named_and_not_read(void **state) {
-    (void)state;
+TEST_WITH(what_is_no_plain_file_is_named_and_not_read, make_path, remove_path) {
     static loaded_t loaded;
     failing_heap_t heap;
     char path[PATH_MAX];
@@ -520,8 +500,7 @@ static void put_sparse_file(const file_t *file, long size) {
 }
 
 /* Each file is refused after its first bytes, without an allocation for the rest. */
-static void large_file_that_is_none_costs_no_memory(void **state) {
-    (void)state;
+TEST_WITH(large_file_that_is_none_costs_no_memory, make_path, remove_path) {
     static loaded_t loaded;
     failing_heap_t heap;
     file_t zeros = {.size = 64},
@@ -542,8 +521,7 @@ static void large_file_that_is_none_costs_no_memory(void **state) {
 }
 
 /* The file changes after it was opened and before it is read. */
-static void file_that_changes_its_length_is_refused(void **state) {
-    (void)state;
+TEST_WITH(file_that_changes_its_length_is_refused, make_path, remove_path) {
     static const char *const headers[] = {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
         "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"};
@@ -568,8 +546,7 @@ static void file_that_changes_its_length_is_refused(void **state) {
     }
 }
 
-static void memory_running_out_leaks_nothing(void **state) {
-    (void)state;
+TEST_WITH(memory_running_out_leaks_nothing, make_path, remove_path) {
     static loaded_t loaded;
     file_t file = make_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
                             six_floats, sizeof six_floats);
@@ -585,8 +562,7 @@ static void memory_running_out_leaks_nothing(void **state) {
 }
 
 /* More elements than one block of the conversion. */
-static void large_fortran_order_is_turned_block_by_block(void **state) {
-    (void)state;
+TEST_WITH(large_fortran_order_is_turned_block_by_block, make_path, remove_path) {
     enum { ROWS = 700, COLUMNS = 1100 };
     int32_t *columns = malloc(ROWS * COLUMNS * sizeof *columns),
             *rows = malloc(ROWS * COLUMNS * sizeof *rows);
@@ -643,8 +619,7 @@ static void mutate(file_t *file, uint64_t *seed) {
     }
 }
 
-static void mutated_files_never_break_the_parser(void **state) {
-    (void)state;
+TEST(mutated_files_never_break_the_parser) {
     uint64_t seed = 20240229;
     long accepted = 0;
     const size_t rows = sizeof header_rows / sizeof header_rows[0];
@@ -657,34 +632,4 @@ static void mutated_files_never_break_the_parser(void **state) {
     assert_in_range(accepted, 100, 399000); /* some mutated files parse, and some are refused */
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header_table_gives_status_and_message),
-        cmocka_unit_test(every_truncation_is_refused),
-        cmocka_unit_test(foreign_beginning_or_version_is_refused),
-        cmocka_unit_test(huge_header_length_is_refused),
-        cmocka_unit_test(big_endian_is_converted),
-        cmocka_unit_test(fortran_order_is_turned_to_rows),
-        cmocka_unit_test(bool_bytes_become_zero_or_one),
-        cmocka_unit_test(header_written_is_numpys),
-        cmocka_unit_test(longest_header_fits),
-        cmocka_unit_test(unwritable_types_and_shapes_are_refused),
-        cmocka_unit_test_setup_teardown(saved_array_loads_back, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(elements_are_loaded_from_any_offset, make_path,
-                                        remove_path),
-        cmocka_unit_test_setup_teardown(file_is_loaded_as_its_bytes_are_parsed, make_path,
-                                        remove_path),
-        cmocka_unit_test_setup_teardown(what_is_no_plain_file_is_named_and_not_read, make_path,
-                                        remove_path),
-        cmocka_unit_test_setup_teardown(large_file_that_is_none_costs_no_memory, make_path,
-                                        remove_path),
-        cmocka_unit_test_setup_teardown(file_that_changes_its_length_is_refused, make_path,
-                                        remove_path),
-        cmocka_unit_test_setup_teardown(large_fortran_order_is_turned_block_by_block, make_path,
-                                        remove_path),
-        cmocka_unit_test_setup_teardown(load_failures_name_the_file, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(memory_running_out_leaks_nothing, make_path, remove_path),
-        cmocka_unit_test(mutated_files_never_break_the_parser),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -43,8 +44,7 @@ static void expect_loaded(gantry_scope_t *scope) {
 }
 
 /* The heap refuses requests beyond a block of the file; the tensors' memory is elsewhere. */
-static void load_takes_no_second_copy_of_the_file(void **state) {
-    (void)state;
+TEST(load_takes_no_second_copy_of_the_file) {
     static const struct {
         const char *device, *order;
         size_t most_bytes;
@@ -63,8 +63,7 @@ static void load_takes_no_second_copy_of_the_file(void **state) {
     }
 }
 
-static void failed_load_leaves_nothing(void **state) {
-    (void)state;
+TEST(failed_load_leaves_nothing) {
     runtime_fixture_t f;
     make_file("False");
     runtime_fixture_open(&f, 1);
@@ -97,11 +96,6 @@ static int remove_path(void **state) {
 }
 
 int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(load_takes_no_second_copy_of_the_file),
-        TEST(failed_load_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return test_main_with(make_path, remove_path, runtime_fixture_set_up,
+                          runtime_fixture_tear_down);
 }

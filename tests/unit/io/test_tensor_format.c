@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Tensors print as NumPy 2.4 prints them, in all recorded cases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/failure.h"
 #include "failing_heap.h"
 #include "golden_file.h"
 #include "io/tensor_format.h"
+#include "test.h"
 
 /* An array of 0, step, 2 step... */
 static void *make_ramp(const golden_tensor_t *like, double step) {
@@ -60,8 +55,7 @@ static bool prints_numpys_text(const golden_case_t *item) {
     return is_right;
 }
 
-static void text_of_every_case_is_numpys(void **state) {
-    (void)state;
+TEST(text_of_every_case_is_numpys) {
     size_t wrong = 0;
     golden_file_t file;
     golden_file_open("formats.json", &file);
@@ -71,8 +65,7 @@ static void text_of_every_case_is_numpys(void **state) {
     golden_free(&file);
 }
 
-static void no_options_means_numpys_defaults(void **state) {
-    (void)state;
+TEST(no_options_means_numpys_defaults) {
     gantry__text_t text;
     gantry__text_init(&text, &gantry__heap_default);
     const float values[4] = {22, 28, 49, 64};
@@ -83,8 +76,7 @@ static void no_options_means_numpys_defaults(void **state) {
     gantry__text_deinit(&text);
 }
 
-static void bfloat16_prints_its_own_shortest_digits(void **state) {
-    (void)state;
+TEST(bfloat16_prints_its_own_shortest_digits) {
     gantry__text_t text;
     gantry__text_init(&text, &gantry__heap_default);
     const uint16_t values[3] = {0x3f80, 0x3dcd, 0xc049}; /* 1, 0.1 to 8 bits, -3.140625 */
@@ -93,8 +85,7 @@ static void bfloat16_prints_its_own_shortest_digits(void **state) {
     gantry__text_deinit(&text);
 }
 
-static void bad_type_or_shape_is_said_so(void **state) {
-    (void)state;
+TEST(bad_type_or_shape_is_said_so) {
     gantry__text_t text;
     gantry__text_init(&text, &gantry__heap_default);
     const float value = 1;
@@ -107,8 +98,7 @@ static void bad_type_or_shape_is_said_so(void **state) {
     gantry__text_deinit(&text);
 }
 
-static void foolish_options_are_survived(void **state) {
-    (void)state;
+TEST(foolish_options_are_survived) {
     gantry__text_t text;
     gantry__text_init(&text, &gantry__heap_default);
     const double values[3] = {1e-300, 0.1, -1.7976931348623157e308};
@@ -122,8 +112,7 @@ static void foolish_options_are_survived(void **state) {
     gantry__text_deinit(&text);
 }
 
-static void memory_running_out_is_sticky(void **state) {
-    (void)state;
+TEST(memory_running_out_is_sticky) {
     failing_heap_t heap;
     for (long at = 0; at < 3; ++at) {
         gantry__text_t text;
@@ -137,14 +126,4 @@ static void memory_running_out_is_sticky(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_of_every_case_is_numpys),
-        cmocka_unit_test(no_options_means_numpys_defaults),
-        cmocka_unit_test(bfloat16_prints_its_own_shortest_digits),
-        cmocka_unit_test(bad_type_or_shape_is_said_so),
-        cmocka_unit_test(foolish_options_are_survived),
-        cmocka_unit_test(memory_running_out_is_sticky),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

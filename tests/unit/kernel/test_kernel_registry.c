@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A device gets the kernels that its types allow, on devices made of tables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 #include "kernel/kernel_registry.h"
+#include "test.h"
 
 #define ALL_TYPES UINT64_MAX
 #define BIT(dtype) (UINT64_C(1) << (dtype))
@@ -102,8 +97,7 @@ static void expect_lacking(const char *op, gantry_dtype_t dtype) {
     assert_false(takes_one(op, dtype, NULL));
 }
 
-static void device_with_all_types_takes_what_kernels_take(void **state) {
-    (void)state;
+TEST(device_with_all_types_takes_what_kernels_take) {
     gantry_dtype_t lacking = GANTRY_FLOAT64;
     open_registry(ALL_TYPES);
     assert_true(takes_one("Add", GANTRY_FLOAT64, &lacking));
@@ -112,8 +106,7 @@ static void device_with_all_types_takes_what_kernels_take(void **state) {
     close_registry();
 }
 
-static void device_without_float64_has_no_kernel_that_computes_with_it(void **state) {
-    (void)state;
+TEST(device_without_float64_has_no_kernel_that_computes_with_it) {
     static const char *const ops[] = {"Add", "Exp", "Sum", "Softmax", "Cumsum", "Sort", "MatMul"};
     open_registry(NO_FLOAT64);
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
@@ -125,8 +118,7 @@ static void device_without_float64_has_no_kernel_that_computes_with_it(void **st
     close_registry();
 }
 
-static void either_type_of_a_cast_may_be_lacking(void **state) {
-    (void)state;
+TEST(either_type_of_a_cast_may_be_lacking) {
     gantry_dtype_t lacking;
     open_registry(NO_FLOAT64);
     assert_false(takes("Cast", "SrcT", GANTRY_FLOAT32, "DstT", GANTRY_FLOAT64, &lacking));
@@ -137,8 +129,7 @@ static void either_type_of_a_cast_may_be_lacking(void **state) {
     close_registry();
 }
 
-static void bits_are_moved_whatever_the_device_computes_with(void **state) {
-    (void)state;
+TEST(bits_are_moved_whatever_the_device_computes_with) {
     static const char *const ops[] = {"Transpose", "Pad", "Select", "Reshape"};
     open_registry(NO_FLOATS & ~BIT(GANTRY_COMPLEX64));
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
@@ -149,8 +140,7 @@ static void bits_are_moved_whatever_the_device_computes_with(void **state) {
     close_registry();
 }
 
-static void kernel_of_complex_numbers_is_not_one_that_moves_bits(void **state) {
-    (void)state;
+TEST(kernel_of_complex_numbers_is_not_one_that_moves_bits) {
     open_registry(ALL_TYPES);
     assert_true(takes_one("Angle", GANTRY_COMPLEX64, NULL));
     close_registry();
@@ -161,8 +151,7 @@ static void kernel_of_complex_numbers_is_not_one_that_moves_bits(void **state) {
     close_registry();
 }
 
-static void kernel_that_takes_the_type_nowhere_lacks_nothing(void **state) {
-    (void)state;
+TEST(kernel_that_takes_the_type_nowhere_lacks_nothing) {
     gantry_dtype_t lacking = GANTRY_FLOAT64;
     open_registry(NO_FLOAT64);
     assert_false(takes_one("Exp", GANTRY_INT32, &lacking));
@@ -173,8 +162,7 @@ static void kernel_that_takes_the_type_nowhere_lacks_nothing(void **state) {
     close_registry();
 }
 
-static void type_that_is_computed_with_unasked_may_be_lacking(void **state) {
-    (void)state;
+TEST(type_that_is_computed_with_unasked_may_be_lacking) {
     gantry_dtype_t lacking;
     open_registry(NO_FLOAT64);
     assert_false(
@@ -187,8 +175,7 @@ static void type_that_is_computed_with_unasked_may_be_lacking(void **state) {
     close_registry();
 }
 
-static void kernels_that_cannot_run_are_left_out(void **state) {
-    (void)state;
+TEST(kernels_that_cannot_run_are_left_out) {
     size_t count;
     open_registry(ALL_TYPES);
     assert_ptr_equal(gantry__kernel_registry_find(&registry, "MatMul", &count)->def, &own_matmul);
@@ -203,16 +190,4 @@ static void kernels_that_cannot_run_are_left_out(void **state) {
     has_list = true;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device_with_all_types_takes_what_kernels_take),
-        cmocka_unit_test(device_without_float64_has_no_kernel_that_computes_with_it),
-        cmocka_unit_test(kernels_that_cannot_run_are_left_out),
-        cmocka_unit_test(either_type_of_a_cast_may_be_lacking),
-        cmocka_unit_test(bits_are_moved_whatever_the_device_computes_with),
-        cmocka_unit_test(kernel_of_complex_numbers_is_not_one_that_moves_bits),
-        cmocka_unit_test(kernel_that_takes_the_type_nowhere_lacks_nothing),
-        cmocka_unit_test(type_that_is_computed_with_unasked_may_be_lacking),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,18 +3,13 @@
  * its key, by several threads at once, and leaks nothing when memory runs out.
  * Promise: Threads find a kernel in the program cache while another thread adds kernels to it. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "failing_heap.h"
 #include "kernel/program_cache.h"
+#include "test.h"
 
 /* ---- a backend that keeps the text ---- */
 
@@ -101,8 +96,7 @@ static void end(test_t *t) {
     assert_int_equal(built, destroyed);
 }
 
-static void made_text_is_the_last_part(void **state) {
-    (void)state;
+TEST(made_text_is_the_last_part) {
     static test_t t;
     gantry_backend_kernel_t *kernel;
     begin(&t, -1);
@@ -111,8 +105,7 @@ static void made_text_is_the_last_part(void **state) {
     end(&t);
 }
 
-static void equal_keys_share_a_program(void **state) {
-    (void)state;
+TEST(equal_keys_share_a_program) {
     static test_t t;
     gantry_backend_kernel_t *a, *b, *longer, *again;
     begin(&t, -1);
@@ -130,8 +123,7 @@ static void equal_keys_share_a_program(void **state) {
     end(&t);
 }
 
-static void each_failed_allocation_leaves_nothing(void **state) {
-    (void)state;
+TEST(each_failed_allocation_leaves_nothing) {
     static test_t t;
     gantry_backend_kernel_t *kernel;
     long failures = 0;
@@ -161,8 +153,7 @@ static void ask_many(test_t *t, gantry_backend_kernel_t **out_kernels) {
     }
 }
 
-static void a_table_that_grows_keeps_its_kernels(void **state) {
-    (void)state;
+TEST(a_table_that_grows_keeps_its_kernels) {
     static test_t t;
     static gantry_backend_kernel_t *first[MANY], *again[MANY];
     begin(&t, -1);
@@ -194,8 +185,7 @@ static void *read_on(void *argument) {
     return NULL;
 }
 
-static void threads_find_a_kernel_while_others_are_added(void **state) {
-    (void)state;
+TEST(threads_find_a_kernel_while_others_are_added) {
     static test_t t;
     static gantry_backend_kernel_t *others[MANY];
     atomic_bool is_over = false;
@@ -218,13 +208,4 @@ static void threads_find_a_kernel_while_others_are_added(void **state) {
     end(&t);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(made_text_is_the_last_part),
-        cmocka_unit_test(equal_keys_share_a_program),
-        cmocka_unit_test(each_failed_allocation_leaves_nothing),
-        cmocka_unit_test(a_table_that_grows_keeps_its_kernels),
-        cmocka_unit_test(threads_find_a_kernel_while_others_are_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

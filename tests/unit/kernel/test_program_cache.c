@@ -12,10 +12,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
 
 #include "base/hash.h"
 #include "log_lines.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define HEADER_BYTES 48
@@ -168,8 +163,7 @@ static void remove_folder(const folder_t *folder) {
 
 /* ---- tests ---- */
 
-static void second_process_with_a_warm_cache_builds_nothing(void **state) {
-    (void)state;
+TEST(second_process_with_a_warm_cache_builds_nothing) {
     folder_t folder;
     make_folder(&folder);
     int built, loaded, bad;
@@ -186,8 +180,7 @@ static void second_process_with_a_warm_cache_builds_nothing(void **state) {
     remove_folder(&folder);
 }
 
-static void cache_is_for_its_owner_only(void **state) {
-    (void)state;
+TEST(cache_is_for_its_owner_only) {
     folder_t folder;
     make_folder(&folder);
     mode_t mask = umask(0);
@@ -273,8 +266,7 @@ static void let_others_write(const char *file, int i) {
     assert_int_equal(chmod(file, i % 2 ? 0606 : 0666), 0);
 }
 
-static void bad_entries_are_built_again_and_counted(void **state) {
-    (void)state;
+TEST(bad_entries_are_built_again_and_counted) {
     folder_t folder;
     make_folder(&folder);
     int first = (int)run_here(folder.cache).built;
@@ -299,8 +291,7 @@ static void bad_entries_are_built_again_and_counted(void **state) {
     remove_folder(&folder);
 }
 
-static void linked_entries_are_not_followed(void **state) {
-    (void)state;
+TEST(linked_entries_are_not_followed) {
     folder_t folder;
     int count;
     make_folder(&folder);
@@ -313,8 +304,7 @@ static void linked_entries_are_not_followed(void **state) {
 }
 
 /* Its programs are good, but another user could have put others there. */
-static void folder_that_others_may_write_is_not_used(void **state) {
-    (void)state;
+TEST(folder_that_others_may_write_is_not_used) {
     static const mode_t modes[] = {01777, 0777, 0702};
     folder_t folder;
     make_folder(&folder);
@@ -356,8 +346,7 @@ static void add_on_cpu_alone(const char *cache) {
     assert_int_equal(log_lines_with(&lines, "not kept", ""), 0);
 }
 
-static void cpu_alone_makes_no_folder_and_misses_none(void **state) {
-    (void)state;
+TEST(cpu_alone_makes_no_folder_and_misses_none) {
     folder_t folder;
     make_folder(&folder);
     add_on_cpu_alone(folder.cache);
@@ -366,8 +355,7 @@ static void cpu_alone_makes_no_folder_and_misses_none(void **state) {
 }
 
 /* One warning for all programs, with the remedy. */
-static void folder_that_takes_no_file_is_told_once(void **state) {
-    (void)state;
+TEST(folder_that_takes_no_file_is_told_once) {
     gantry_program_stats_t stats = run_here("/proc/self");
     assert_true(stats.built > 1);
     assert_int_equal(log_lines_with(&lines, "not kept", ""), 1);
@@ -377,8 +365,7 @@ static void folder_that_takes_no_file_is_told_once(void **state) {
         1);
 }
 
-static void unusable_folder_is_no_error(void **state) {
-    (void)state;
+TEST(unusable_folder_is_no_error) {
     folder_t folder;
     make_folder(&folder);
     char file[96], below[128];
@@ -420,8 +407,7 @@ static bool driver_keeps_programs(void) {
     return keeps;
 }
 
-static void folder_comes_from_option_or_environment_or_home(void **state) {
-    (void)state;
+TEST(folder_comes_from_option_or_environment_or_home) {
     folder_t folder;
     make_folder(&folder);
     (void)setenv("GANTRY_KERNEL_CACHE", folder.cache, 1);
@@ -458,16 +444,5 @@ int main(int argc, char **argv) {
     if (length <= 0) return 1;
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_process_with_a_warm_cache_builds_nothing),
-        cmocka_unit_test(cache_is_for_its_owner_only),
-        cmocka_unit_test(bad_entries_are_built_again_and_counted),
-        cmocka_unit_test(linked_entries_are_not_followed),
-        cmocka_unit_test(folder_that_others_may_write_is_not_used),
-        cmocka_unit_test(cpu_alone_makes_no_folder_and_misses_none),
-        cmocka_unit_test(folder_that_takes_no_file_is_told_once),
-        cmocka_unit_test(unusable_folder_is_no_error),
-        cmocka_unit_test(folder_comes_from_option_or_environment_or_home),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Build options describe a device to its programs, and fit their buffer
  * (kernels/common/program_options.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kernels/common/program_options.h"
+#include "test.h"
 
-static void numbers_are_written_in_full(void **state) {
+TEST(numbers_are_written_in_full) {
     gantry__k_options_t options = {.text = "", .length = 0};
 
-    (void)state;
     gantry__k_define(&options, "A", 0);
     gantry__k_define(&options, "BCD", 10);
     gantry__k_define(&options, "E", UINT32_MAX);
@@ -21,11 +15,10 @@ static void numbers_are_written_in_full(void **state) {
     assert_int_equal(options.length, strlen(options.text));
 }
 
-static void programs_are_told_how_items_run(void **state) {
+TEST(programs_are_told_how_items_run) {
     gantry_device_info_t info = {.type = GANTRY_DEVICE_TYPE_CPU};
     const gantry_op_call_t call = {.device_info = &info};
 
-    (void)state;
     assert_string_equal(gantry__k_options_of_type(&call, GANTRY_FLOAT64).text,
                         "-DGANTRY_SERIAL=1 -DGANTRY_T=f64");
     info.sub_group_size = 8; /* a processor whose work-items are vector lanes */
@@ -36,8 +29,7 @@ static void programs_are_told_how_items_run(void **state) {
 }
 
 /* Never writes past the text's end, however long the text already is. */
-static void a_definition_without_room_is_left_out(void **state) {
-    (void)state;
+TEST(a_definition_without_room_is_left_out) {
     for (size_t length = 1; length < 40; ++length) {
         struct {
             gantry__k_options_t options;
@@ -57,11 +49,4 @@ static void a_definition_without_room_is_left_out(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_written_in_full),
-        cmocka_unit_test(programs_are_told_how_items_run),
-        cmocka_unit_test(a_definition_without_room_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -8,6 +8,7 @@
 
 #include "need_opencl.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -37,8 +38,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void probe_passes_on_a_real_driver(void **state) {
-    (void)state;
+TEST(probe_passes_on_a_real_driver) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = options_of(&f);
     runtime_fixture_open_with(&f, &options);
@@ -63,8 +63,7 @@ static void join(const runtime_fixture_t *f) {
     view->served_by = card;
 }
 
-static void real_driver_takes_a_card_over(void **state) {
-    (void)state;
+TEST(real_driver_takes_a_card_over) {
     static const char *const slots[] = {"device_open", "launch"};
     for (size_t i = 0; i < 2; ++i) {
         runtime_fixture_t f;
@@ -94,8 +93,7 @@ static void real_driver_takes_a_card_over(void **state) {
 
 /* Both views work: one driver serves the card, the other one its second view, and tensors are
  * copied between them. */
-static void copies_go_between_a_fake_and_a_real_driver(void **state) {
-    (void)state;
+TEST(copies_go_between_a_fake_and_a_real_driver) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = options_of(&f);
     runtime_fixture_open_with(&f, &options);
@@ -120,15 +118,8 @@ static void copies_go_between_a_fake_and_a_real_driver(void **state) {
     fake_expect_nothing_lives(other);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, runtime_fixture_tear_down)
-
 int main(void) {
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        TEST(probe_passes_on_a_real_driver),
-        TEST(real_driver_takes_a_card_over),
-        TEST(copies_go_between_a_fake_and_a_real_driver),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(set_up, runtime_fixture_tear_down);
 }

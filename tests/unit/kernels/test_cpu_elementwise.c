@@ -2,16 +2,11 @@
 /* Promise: The CPU backend's elementwise kernels agree with plain scalar C, over types, shapes,
  * instruction sets and thread counts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "cpu_kernel_call.h"
 #include "kernels/elementwise/number_bits.h"
+#include "test.h"
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 
@@ -403,15 +398,9 @@ static void run_all(uint32_t threads) {
     cpu_call_close(&device);
 }
 
-static void elementwise_small_shapes_one_thread_matches_scalar_code(void **state) {
-    (void)state;
-    run_all(1);
-}
+TEST(elementwise_small_shapes_one_thread_matches_scalar_code) { run_all(1); }
 
-static void elementwise_large_shapes_two_threads_matches_scalar_code(void **state) {
-    (void)state;
-    run_all(2);
-}
+TEST(elementwise_large_shapes_two_threads_matches_scalar_code) { run_all(2); }
 
 /* ---- single facts ---- */
 
@@ -438,16 +427,14 @@ static void binary_result_is(const char *op, float x, float y, float want) {
     }
 }
 
-static void maximum_nan_on_either_side_spreads(void **state) {
-    (void)state;
+TEST(maximum_nan_on_either_side_spreads) {
     binary_result_is("Maximum", NAN, 1.0f, NAN);
     binary_result_is("Maximum", 1.0f, NAN, NAN);
     binary_result_is("Minimum", NAN, 1.0f, NAN);
     binary_result_is("Minimum", 1.0f, NAN, NAN);
 }
 
-static void arithmetic_denormal_is_kept(void **state) {
-    (void)state;
+TEST(arithmetic_denormal_is_kept) {
     binary_result_is("Add", 1e-45f, 1e-45f, 2.8e-45f);
     binary_result_is("Mul", 1e-30f, 1e-10f, 1e-40f);
     binary_result_is("Div", 1e-40f, 2.0f, 5e-41f);
@@ -470,7 +457,7 @@ static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at) {
     }
 }
 
-static void division_integer_by_zero_is_invalid_argument(void **state) {
+TEST(division_integer_by_zero_is_invalid_argument) {
     static const shapes_t cases[] = {
         {1, 1, 1, {5}, {5}, {5}},
         {1, 0, 1, {9}, {0}, {9}},
@@ -480,7 +467,6 @@ static void division_integer_by_zero_is_invalid_argument(void **state) {
         {2, 2, 2, {90, 4}, {90, 1}, {90, 4}},
         {2, 2, 2, {90, 1}, {1, 90}, {90, 90}},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         int64_t last = cases[c].y_rank == 0
                            ? 0
@@ -491,10 +477,9 @@ static void division_integer_by_zero_is_invalid_argument(void **state) {
     }
 }
 
-static void add_in_place_gives_the_same(void **state) {
+TEST(add_in_place_gives_the_same) {
     cpu_call_t device;
     const int64_t count = 100003;
-    (void)state;
     cpu_call_open(&device, -1, 2);
     gantry_arg_t *x = make_values(&device, GANTRY_INT32, 1, &count, 1);
     gantry_arg_t *y = make_values(&device, GANTRY_INT32, 1, &count, 2);
@@ -506,10 +491,9 @@ static void add_in_place_gives_the_same(void **state) {
     cpu_call_close(&device);
 }
 
-static void large_output_past_the_caches_gives_the_same(void **state) {
+TEST(large_output_past_the_caches_gives_the_same) {
     cpu_call_t device;
     const int64_t count = (INT64_C(26) << 18) + 5; /* 26 MiB of float32 */
-    (void)state;
     cpu_call_open(&device, -1, 2);
     gantry_arg_t *x = make_values(&device, GANTRY_INT32, 1, &count, 1);
     gantry_arg_t *out = cpu_tensor(&device, GANTRY_INT32, 1, &count);
@@ -527,15 +511,4 @@ static void large_output_past_the_caches_gives_the_same(void **state) {
     cpu_call_close(&device);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elementwise_small_shapes_one_thread_matches_scalar_code),
-        cmocka_unit_test(elementwise_large_shapes_two_threads_matches_scalar_code),
-        cmocka_unit_test(maximum_nan_on_either_side_spreads),
-        cmocka_unit_test(arithmetic_denormal_is_kept),
-        cmocka_unit_test(division_integer_by_zero_is_invalid_argument),
-        cmocka_unit_test(add_in_place_gives_the_same),
-        cmocka_unit_test(large_output_past_the_caches_gives_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -6,14 +6,9 @@
 #define _DEFAULT_SOURCE /* signgam */
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpu_kernel_call.h"
+#include "test.h"
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof(array)[0]))
@@ -60,7 +55,7 @@ static void cast_is(int32_t from, const void *x, int64_t count, int32_t to, cons
     }
 }
 
-static void cast_float_out_of_range_saturates_and_nan_is_zero(void **state) {
+TEST(cast_float_out_of_range_saturates_and_nan_is_zero) {
     const float f[] = {NAN,   INFINITY,      -INFINITY,      3e9f,
                        -3e9f, 2147483648.0f, -2147483648.0f, 2147483520.0f,
                        1.9f,  -1.9f,         -0.0f,          1e-40f};
@@ -78,24 +73,22 @@ static void cast_float_out_of_range_saturates_and_nan_is_zero(void **state) {
     const double e[] = {
         NAN, 1e300, -1e300, 9223372036854775808.0, -9223372036854775808.0, 9223372036854774784.0};
     const int64_t e_i64[] = {0, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, 9223372036854774784};
-    (void)state;
     cast_is(GANTRY_FLOAT32, f, COUNT(f), GANTRY_INT32, f_i32, 0);
     cast_is(GANTRY_FLOAT32, g, COUNT(g), GANTRY_INT64, g_i64, 0);
     cast_is(GANTRY_FLOAT64, d, COUNT(d), GANTRY_INT32, d_i32, 0);
     cast_is(GANTRY_FLOAT64, e, COUNT(e), GANTRY_INT64, e_i64, 0);
 }
 
-static void cast_to_bool_is_not_equal_to_zero(void **state) {
+TEST(cast_to_bool_is_not_equal_to_zero) {
     const float f[] = {0.0f, -0.0f, 1e-45f, NAN, -2.0f};
     const uint8_t f_b[] = {0, 0, 1, 1, 1};
     const int64_t i[] = {0, INT64_C(1) << 32, -1};
     const uint8_t i_b[] = {0, 1, 1};
-    (void)state;
     cast_is(GANTRY_FLOAT32, f, COUNT(f), GANTRY_BOOL, f_b, 0);
     cast_is(GANTRY_INT64, i, COUNT(i), GANTRY_BOOL, i_b, 0);
 }
 
-static void cast_between_widths_wraps_rounds_and_truncates(void **state) {
+TEST(cast_between_widths_wraps_rounds_and_truncates) {
     const int64_t i[] = {INT64_C(0x1234567890), -1, INT64_MIN, 16777217};
     const int32_t i_i32[] = {0x34567890, -1, 0, 16777217};
     const float i_f32[] = {78187493376.0f, -1.0f, -9223372036854775808.0f, 16777216.0f};
@@ -111,7 +104,6 @@ static void cast_between_widths_wraps_rounds_and_truncates(void **state) {
                                0.0f};
     const uint8_t b[] = {0, 1};
     const double b_f64[] = {0.0, 1.0};
-    (void)state;
     cast_is(GANTRY_INT64, i, COUNT(i), GANTRY_INT32, i_i32, 0);
     cast_is(GANTRY_INT64, i, COUNT(i), GANTRY_FLOAT32, i_f32, 0);
     cast_is(GANTRY_FLOAT64, d, COUNT(d), GANTRY_FLOAT32, nearest, 0);
@@ -121,10 +113,9 @@ static void cast_between_widths_wraps_rounds_and_truncates(void **state) {
 
 /* ---- Select ---- */
 
-static void select_broadcast_operands_matches_scalar_code(void **state) {
+TEST(select_broadcast_operands_matches_scalar_code) {
     static const int32_t types[] = {GANTRY_BOOL, GANTRY_FLOAT16, GANTRY_INT32, GANTRY_INT64};
     const int64_t c_dims[] = {5000, 1}, x_dims[] = {7}, out_dims[] = {5000, 7};
-    (void)state;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
         for (int level = 0; level < LEVELS; ++level) {
             cpu_call_t device;
@@ -152,10 +143,9 @@ static void select_broadcast_operands_matches_scalar_code(void **state) {
 
 /* ---- Fill, ZerosLike, OnesLike ---- */
 
-static void fill_every_type_and_size_fills_all(void **state) {
+TEST(fill_every_type_and_size_fills_all) {
     static const int64_t counts[] = {1, 3, 31, 1000, 200003, 7 << 20};
     const int64_t value = 0x0102030405060708;
-    (void)state;
     for (int level = 0; level < LEVELS; ++level) {
         for (size_t k = 0; k < sizeof counts / sizeof counts[0]; ++k) {
             static const int32_t types[] = {GANTRY_BOOL, GANTRY_BFLOAT16, GANTRY_FLOAT32,
@@ -178,7 +168,7 @@ static void fill_every_type_and_size_fills_all(void **state) {
     }
 }
 
-static void likes_give_zero_and_one_of_the_type(void **state) {
+TEST(likes_give_zero_and_one_of_the_type) {
     const int64_t count = 5;
     const double one_f64 = 1.0;
     const float one_f32 = 1.0f;
@@ -196,7 +186,6 @@ static void likes_give_zero_and_one_of_the_type(void **state) {
         {GANTRY_INT64, &one_i64},     {GANTRY_BOOL, &one_b8},     {GANTRY_FLOAT16, &one_f16},
         {GANTRY_BFLOAT16, &one_bf16}, {GANTRY_UINT16, &one_u16},  {GANTRY_COMPLEX64, one_c64}};
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, -1, 1);
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         gantry_arg_t *out = cpu_tensor(&device, cases[c].dtype, 1, &count);
@@ -213,11 +202,10 @@ static void likes_give_zero_and_one_of_the_type(void **state) {
 
 /* ---- Range ---- */
 
-static void range_is_start_plus_index_times_delta(void **state) {
+TEST(range_is_start_plus_index_times_delta) {
     const float start = 0.5f, delta = 0.1f;
     const int32_t i_start = INT32_MAX - 2, i_delta = 3;
     const int64_t count = 70001;
-    (void)state;
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_t device;
         cpu_call_open(&device, level, 2);
@@ -242,9 +230,8 @@ static void range_is_start_plus_index_times_delta(void **state) {
 
 /* ---- AddN, BiasAdd ---- */
 
-static void add_n_many_inputs_adds_from_left_to_right(void **state) {
+TEST(add_n_many_inputs_adds_from_left_to_right) {
     const int64_t count = 40001;
-    (void)state;
     for (int level = 0; level < LEVELS; ++level) {
         for (uint32_t n = 1; n <= 12; n += 3) {
             cpu_call_t device;
@@ -295,9 +282,8 @@ static void bias_is_added(const char *format, int32_t rank, const int64_t *dims,
     cpu_call_close(&device);
 }
 
-static void bias_add_both_formats_adds_along_the_channel(void **state) {
+TEST(bias_add_both_formats_adds_along_the_channel) {
     static const int64_t dims[] = {3, 5, 4, 60};
-    (void)state;
     bias_is_added("NHWC", 2, dims, 1);
     bias_is_added("NHWC", 4, dims, 3);
     bias_is_added("NCHW", 4, dims, 1);
@@ -309,9 +295,8 @@ static void bias_add_both_formats_adds_along_the_channel(void **state) {
 
 /* ---- Lgamma ---- */
 
-static void lgamma_leaves_the_programs_sign(void **state) {
+TEST(lgamma_leaves_the_programs_sign) {
     const double x[2] = {-0.5, 0.5}; /* gamma(-0.5) is negative */
-    (void)state;
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_t device;
         cpu_call_open(&device, level, 1);
@@ -325,18 +310,4 @@ static void lgamma_leaves_the_programs_sign(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cast_float_out_of_range_saturates_and_nan_is_zero),
-        cmocka_unit_test(cast_to_bool_is_not_equal_to_zero),
-        cmocka_unit_test(cast_between_widths_wraps_rounds_and_truncates),
-        cmocka_unit_test(select_broadcast_operands_matches_scalar_code),
-        cmocka_unit_test(fill_every_type_and_size_fills_all),
-        cmocka_unit_test(likes_give_zero_and_one_of_the_type),
-        cmocka_unit_test(range_is_start_plus_index_times_delta),
-        cmocka_unit_test(add_n_many_inputs_adds_from_left_to_right),
-        cmocka_unit_test(bias_add_both_formats_adds_along_the_channel),
-        cmocka_unit_test(lgamma_leaves_the_programs_sign),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

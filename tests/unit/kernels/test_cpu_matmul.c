@@ -2,14 +2,9 @@
 /* Promise: The CPU backend's matrix products agree with a plain triple loop, with every method
  * (tiny, thin, blocked, library) and instruction set. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpu_kernel_call.h"
+#include "test.h"
 
 #include "kernels/matmul/cpu_blas.h"
 #include "kernels/matmul/matmul_cpu.h"
@@ -122,14 +117,13 @@ static void check_product(cpu_call_t *cpu, int32_t dtype, int64_t m, int64_t n, 
     cpu_call_clear(cpu);
 }
 
-static void matmul_odd_sizes_match_the_plain_loop(void **state) {
+TEST(matmul_odd_sizes_match_the_plain_loop) {
     static const int64_t sizes[][3] = {
         {1, 1, 1},     {2, 3, 4},     {4, 4, 4},     {7, 5, 3},      {8, 8, 8},      {12, 32, 10},
         {13, 33, 11},  {1, 100, 70},  {100, 1, 70},  {3, 300, 65},   {300, 4, 130},  {5, 64, 7},
         {65, 65, 65},  {1, 1, 5000},  {31, 17, 513}, {100, 90, 300}, {97, 129, 257}, {1, 3000, 40},
         {3000, 2, 40}, {5, 37, 9001}, {41, 6, 4099}, {3, 2, 5000},   {1, 512, 784},  {170, 6, 300}};
     int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
@@ -143,9 +137,8 @@ static void matmul_odd_sizes_match_the_plain_loop(void **state) {
     }
 }
 
-static void matmul_every_small_size_matches_the_plain_loop(void **state) {
+TEST(matmul_every_small_size_matches_the_plain_loop) {
     cpu_call_t cpu;
-    (void)state;
     cpu_call_open(&cpu, -1, 2);
     for (int64_t m = 1; m <= 27; m += 2) {
         for (int64_t n = 1; n <= 70; n += 3) {
@@ -156,11 +149,10 @@ static void matmul_every_small_size_matches_the_plain_loop(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void matmul_large_sizes_match_the_plain_loop(void **state) {
+TEST(matmul_large_sizes_match_the_plain_loop) {
     static const int64_t sizes[][3] = {
         {300, 2100, 70}, {2500, 40, 90}, {129, 600, 700}, {2100, 2100, 9}};
     int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
@@ -174,9 +166,8 @@ static void matmul_large_sizes_match_the_plain_loop(void **state) {
     }
 }
 
-static void matmul_libraries_match_the_plain_loop(void **state) {
+TEST(matmul_libraries_match_the_plain_loop) {
     static const char *const choices[] = {"onednn", "openblas", "auto", "own", "nonsense"};
-    (void)state;
     for (int choice = 0; choice < 5; ++choice) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, -1, 2);
@@ -199,10 +190,9 @@ static void matmul_libraries_match_the_plain_loop(void **state) {
     }
 }
 
-static void matmul_without_k_gives_zeros(void **state) {
+TEST(matmul_without_k_gives_zeros) {
     cpu_call_t cpu;
     const int64_t a_sizes[] = {2, 0}, b_sizes[] = {0, 3}, c_sizes[] = {2, 3};
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *c = cpu_tensor(&cpu, F32, 2, c_sizes);
     assert_int_equal(run(&cpu, "MatMul", cpu_tensor(&cpu, F32, 2, a_sizes),
@@ -214,10 +204,9 @@ static void matmul_without_k_gives_zeros(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void matmul_scratch_exhausted_returns_the_status(void **state) {
+TEST(matmul_scratch_exhausted_returns_the_status) {
     cpu_call_t cpu;
     const int64_t sizes[] = {200, 200};
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *a = cpu_tensor(&cpu, F64, 2, sizes), *c = cpu_tensor(&cpu, F64, 2, sizes);
     randomize(a);
@@ -232,10 +221,9 @@ static void matmul_scratch_exhausted_returns_the_status(void **state) {
 }
 
 /* A call may request scratch only a few times, for any number of products. */
-static void batch_of_large_products_takes_scratch_once(void **state) {
+TEST(batch_of_large_products_takes_scratch_once) {
     const int64_t side = 260, batch_sizes[] = {9, side, side};
     cpu_call_t cpu;
-    (void)state;
     cpu_call_open(&cpu, -1, 2);
     gantry_arg_t *x = cpu_tensor(&cpu, F64, 3, batch_sizes),
                  *z = cpu_tensor(&cpu, F64, 3, batch_sizes);
@@ -251,10 +239,9 @@ static void batch_of_large_products_takes_scratch_once(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void matmul_run_twice_gives_equal_bits(void **state) {
+TEST(matmul_run_twice_gives_equal_bits) {
     const int64_t sizes[] = {300, 300};
     float first[300];
-    (void)state;
     for (int run_number = 0; run_number < 6; ++run_number) {
         cpu_call_t cpu;
         /* Gantry's own loops: the number of threads does not change the bits, either */
@@ -294,11 +281,10 @@ static void check_few_rows(const gantry_arg_t *a, const gantry_arg_t *b, const g
 }
 
 /* A series of products of few rows wakes threads: bits stay those of one thread. */
-static void matmul_of_few_rows_gives_equal_bits_alone_and_shared(void **state) {
+TEST(matmul_of_few_rows_gives_equal_bits_alone_and_shared) {
     static const int64_t sizes[][3] = {{1, 512, 784}, {1, 999, 131},  {1, 10, 6600},
                                        {3, 300, 300}, {1, 1031, 129}, {2, 67, 2000}};
     enum { CALLS = 40 };
-    (void)state;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
         const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
         float *first = NULL;
@@ -376,13 +362,12 @@ static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int6
     cpu_call_clear(cpu);
 }
 
-static void batch_matmul_broadcasts_like_numpy(void **state) {
+TEST(batch_matmul_broadcasts_like_numpy) {
     static const int64_t batches[][2][3] = {{{1, 1, 5}, {1, 1, 5}}, {{2, 3, 4}, {2, 3, 4}},
                                             {{2, 3, 4}, {1, 1, 1}}, {{1, 1, 1}, {2, 1, 3}},
                                             {{2, 1, 4}, {1, 3, 4}}, {{1, 3, 1}, {1, 1, 200}}};
     static const int64_t sizes[][3] = {
         {2, 3, 4}, {1, 40, 33}, {20, 30, 40}, {64, 64, 64}, {130, 70, 300}};
-    (void)state;
     cpu_call_t cpu;
     cpu_call_open(&cpu, -1, 2);
     for (size_t b = 0; b < sizeof batches / sizeof batches[0]; ++b) {
@@ -397,18 +382,4 @@ static void batch_matmul_broadcasts_like_numpy(void **state) {
     cpu_call_close(&cpu);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matmul_odd_sizes_match_the_plain_loop),
-        cmocka_unit_test(matmul_every_small_size_matches_the_plain_loop),
-        cmocka_unit_test(matmul_large_sizes_match_the_plain_loop),
-        cmocka_unit_test(matmul_libraries_match_the_plain_loop),
-        cmocka_unit_test(matmul_without_k_gives_zeros),
-        cmocka_unit_test(matmul_scratch_exhausted_returns_the_status),
-        cmocka_unit_test(batch_of_large_products_takes_scratch_once),
-        cmocka_unit_test(matmul_run_twice_gives_equal_bits),
-        cmocka_unit_test(matmul_of_few_rows_gives_equal_bits_alone_and_shared),
-        cmocka_unit_test(batch_matmul_broadcasts_like_numpy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

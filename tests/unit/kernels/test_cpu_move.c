@@ -2,6 +2,7 @@
 /* Promise: Transpose, BroadcastTo, Slice, Concat, Gather and OneHot of the CPU backend agree with
  * plain loops, over random shapes. */
 #include "cpu_move_case.h"
+#include "test.h"
 
 static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs,
                        uint32_t count, gantry_arg_t *out, const gantry_attr_t *attr) {
@@ -203,38 +204,19 @@ static void draw_one_hot(cpu_call_t *owner, int64_t limit) {
 
 /* ---- tests ---- */
 
-static void transpose_random_shapes_match_reference(void **state) {
-    (void)state;
-    run_random(draw_transpose);
-}
+TEST(transpose_random_shapes_match_reference) { run_random(draw_transpose); }
 
-static void broadcast_random_shapes_match_reference(void **state) {
-    (void)state;
-    run_random(draw_broadcast);
-}
+TEST(broadcast_random_shapes_match_reference) { run_random(draw_broadcast); }
 
-static void slice_random_shapes_match_reference(void **state) {
-    (void)state;
-    run_random(draw_slice);
-}
+TEST(slice_random_shapes_match_reference) { run_random(draw_slice); }
 
-static void concat_random_shapes_match_reference(void **state) {
-    (void)state;
-    run_random(draw_concat);
-}
+TEST(concat_random_shapes_match_reference) { run_random(draw_concat); }
 
-static void gather_random_shapes_match_reference(void **state) {
-    (void)state;
-    run_random(draw_gather);
-}
+TEST(gather_random_shapes_match_reference) { run_random(draw_gather); }
 
-static void one_hot_random_shapes_match_reference(void **state) {
-    (void)state;
-    run_random(draw_one_hot);
-}
+TEST(one_hot_random_shapes_match_reference) { run_random(draw_one_hot); }
 
-static void transpose_matrices_match_reference(void **state) {
-    (void)state;
+TEST(transpose_matrices_match_reference) {
     static const int64_t sides[][2] = {{1, 77},  {2, 50000}, {50000, 3}, {31, 33},   {32, 32},
                                        {33, 65}, {7, 4099},  {512, 512}, {100, 1000}};
     static const int64_t perm[] = {1, 0};
@@ -247,8 +229,7 @@ static void transpose_matrices_match_reference(void **state) {
     cpu_call_close(&owner);
 }
 
-static void transpose_permutations_of_four_match_reference(void **state) {
-    (void)state;
+TEST(transpose_permutations_of_four_match_reference) {
     static const int64_t dims[][4] = {{3, 5, 4, 6}, {2, 40, 1, 35}, {1, 1, 34, 33}, {40, 3, 2, 40}};
     cpu_call_t owner;
     cpu_call_open(&owner, -1, 1);
@@ -283,8 +264,7 @@ static void expect_bad_index(cpu_call_t *owner, const gantry_arg_t *indices, int
     }
 }
 
-static void gather_index_out_of_range_is_named(void **state) {
-    (void)state;
+TEST(gather_index_out_of_range_is_named) {
     cpu_call_t owner;
     cpu_call_open(&owner, -1, 1);
     const int32_t values[] = {0, 4, 2, 7, -1, 1};
@@ -304,8 +284,7 @@ static void gather_index_out_of_range_is_named(void **state) {
     cpu_call_close(&owner);
 }
 
-static void gather_on_threads_names_the_first_bad_index(void **state) {
-    (void)state;
+TEST(gather_on_threads_names_the_first_bad_index) {
     cpu_call_t owner;
     cpu_call_open(&owner, -1, 3);
     const int64_t count = 200000;
@@ -322,18 +301,4 @@ static void gather_on_threads_names_the_first_bad_index(void **state) {
     cpu_call_close(&owner);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transpose_random_shapes_match_reference),
-        cmocka_unit_test(transpose_matrices_match_reference),
-        cmocka_unit_test(transpose_permutations_of_four_match_reference),
-        cmocka_unit_test(broadcast_random_shapes_match_reference),
-        cmocka_unit_test(slice_random_shapes_match_reference),
-        cmocka_unit_test(concat_random_shapes_match_reference),
-        cmocka_unit_test(gather_random_shapes_match_reference),
-        cmocka_unit_test(one_hot_random_shapes_match_reference),
-        cmocka_unit_test(gather_index_out_of_range_is_named),
-        cmocka_unit_test(gather_on_threads_names_the_first_bad_index),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

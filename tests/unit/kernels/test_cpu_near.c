@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64,
  * give the portable text's bits for any contents of a block. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpu/cpu_backend.h"
 #include "kernels/elementwise/elementwise_cpu.h"
-#include "math_float32_text.h"
-
-#include "kernels/math/math_float64.cl"
-#include "kernels/math/math_float64_library.cl"
-#include "kernels/math/math_float64_trig.cl"
+#include "math_text.h"
+#include "test.h"
 
 enum { COUNT = 5000 };
 
@@ -79,29 +70,21 @@ static void assert_wide_loop(int row, double (*function)(double)) {
     }
 }
 
-static void sin_of_near_and_far_blocks_has_the_texts_bits(void **state) {
-    (void)state;
+TEST(sin_of_near_and_far_blocks_has_the_texts_bits) {
     assert_loop(GANTRY_K_ROW_Sin, gantry__sin_f32);
     assert_wide_loop(GANTRY_K_ROW_Sin, gantry__sin_f64);
 }
 
-static void cos_of_near_and_far_blocks_has_the_texts_bits(void **state) {
-    (void)state;
+TEST(cos_of_near_and_far_blocks_has_the_texts_bits) {
     assert_loop(GANTRY_K_ROW_Cos, gantry__cos_f32);
     assert_wide_loop(GANTRY_K_ROW_Cos, gantry__cos_f64);
 }
 
-static void tan_of_near_and_far_blocks_has_the_texts_bits(void **state) {
-    (void)state;
+TEST(tan_of_near_and_far_blocks_has_the_texts_bits) {
     assert_loop(GANTRY_K_ROW_Tan, gantry__tan_f32);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sin_of_near_and_far_blocks_has_the_texts_bits),
-        cmocka_unit_test(cos_of_near_and_far_blocks_has_the_texts_bits),
-        cmocka_unit_test(tan_of_near_and_far_blocks_has_the_texts_bits),
-    };
     fill_arguments();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -4,15 +4,10 @@
  * Promise: Normal random numbers on the CPU are those of Box and Muller's formula, with the same
  * bits on every instruction set. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpu_kernel_call.h"
 #include "kernels/random/random_cpu.h"
+#include "test.h"
 
 #include "kernels/common/dialect.cl"
 #include "kernels/common/half.cl"
@@ -22,7 +17,7 @@
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 
-static void philox_known_answers_are_met(void **state) {
+TEST(philox_known_answers_are_met) {
     /* kat_vectors of the Random123 distribution: counter, key, words */
     static const uint32_t cases[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
@@ -30,7 +25,6 @@ static void philox_known_answers_are_met(void **state) {
         {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
          0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
-    (void)state;
     for (size_t c = 0; c < 3; ++c) {
         const uint32_t *k = cases[c];
         const gantry__words_t w =
@@ -42,22 +36,19 @@ static void philox_known_answers_are_met(void **state) {
     }
 }
 
-static void philox_group_carries_into_the_upper_half(void **state) {
+TEST(philox_group_carries_into_the_upper_half) {
     const gantry__words_t over = gantry__philox(UINT64_MAX - 1, 41, 3, 5, 6);
     const gantry__words_t want = gantry__philox(1, 42, 0, 5, 6);
-    (void)state;
     assert_memory_equal(&over, &want, sizeof over);
 }
 
-static void philox_groups_beyond_32_bits_are_counted(void **state) {
+TEST(philox_groups_beyond_32_bits_are_counted) {
     const gantry__words_t far = gantry__philox(7, 3, UINT64_C(5) << 33, 5, 6);
     const gantry__words_t want = gantry__philox((UINT64_C(5) << 33) + 7, 3, 0, 5, 6);
-    (void)state;
     assert_memory_equal(&far, &want, sizeof far);
 }
 
-static void angle_every_word_is_the_float64_product_rounded_once(void **state) {
-    (void)state;
+TEST(angle_every_word_is_the_float64_product_rounded_once) {
     for (uint32_t m = 0; m < 1u << 23; ++m) {
         const float want = (float)(6.283185307179586 * (double)gantry__uniform_f32(m));
         const float got = gantry__angle_f32(m | 0xff800000u); /* upper bits do not matter */
@@ -71,7 +62,7 @@ static void angle_every_word_is_the_float64_product_rounded_once(void **state) {
 
 /* A loop that begins at a group beyond 2^32 gives the same numbers as a loop at the start of a
  * stream that is as far ahead. */
-static void loops_beyond_2_to_the_32_groups_are_right(void **state) {
+TEST(loops_beyond_2_to_the_32_groups_are_right) {
     typedef void (*loop_t)(const gantry__k_draw_t *draw, int64_t first, int64_t groups, void *out);
     static const loop_t loops[] = {
         gantry__cpu_uniform_f32_base, gantry__cpu_uniform_f64_base, gantry__cpu_uniform_f16_base,
@@ -83,7 +74,6 @@ static void loops_beyond_2_to_the_32_groups_are_right(void **state) {
         .stream = {.low = (uint64_t)first, .high = 4, .key0 = 5}, .lowest = 2, .range = 99};
     gantry__k_draw_t far = near;
     static _Alignas(16) char got[300 * 16], want[300 * 16];
-    (void)state;
     far.stream.low = 0;
     for (size_t k = 0; k < sizeof loops / sizeof loops[0]; ++k) {
         memset(got, 0, sizeof got);
@@ -129,9 +119,8 @@ static uint32_t word(int64_t i) {
     return words[i % 4];
 }
 
-static void uniform_all_sizes_and_levels_matches_scalar_code(void **state) {
+TEST(uniform_all_sizes_and_levels_matches_scalar_code) {
     static const int64_t counts[] = {1, 2, 3, 4, 5, 63, 511, 513, 30001};
-    (void)state;
     for (int level = 0; level < LEVELS; ++level) {
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
             cpu_call_t device;
@@ -156,10 +145,9 @@ static int near(double got, double want, double eps) {
     return fabs(got - want) <= 4 * eps * fabs(want);
 }
 
-static void normal_is_box_muller_and_equal_on_all_levels(void **state) {
+TEST(normal_is_box_muller_and_equal_on_all_levels) {
     const int64_t count = 50003;
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, -1, 2);
     const float *f = draw(&device, "StatelessRandomNormalV2", GANTRY_FLOAT32, count)->data;
     const double *d = draw(&device, "StatelessRandomNormalV2", GANTRY_FLOAT64, count)->data;
@@ -187,12 +175,11 @@ static void normal_is_box_muller_and_equal_on_all_levels(void **state) {
     cpu_call_close(&device);
 }
 
-static void seed_of_either_width_is_scrambled_alike(void **state) {
+TEST(seed_of_either_width_is_scrambled_alike) {
     const int64_t count = 33;
     const int64_t wide[] = {-2, 5};
     const int32_t narrow[] = {-2, 5};
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, -1, 1);
     gantry_arg_t *a = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
     gantry_arg_t *b = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
@@ -210,11 +197,10 @@ static void seed_of_either_width_is_scrambled_alike(void **state) {
     cpu_call_close(&device);
 }
 
-static void algorithm_unknown_is_invalid_argument(void **state) {
+TEST(algorithm_unknown_is_invalid_argument) {
     const int64_t count = 4;
     const int32_t threefry = 2;
     cpu_call_t device;
-    (void)state;
     cpu_call_open(&device, -1, 1);
     const gantry_arg_t *in[4] = {longs(&device, 1, &count), longs(&device, 1, key),
                                  longs(&device, 2, counter), cpu_ints(&device, 1, &threefry)};
@@ -225,17 +211,4 @@ static void algorithm_unknown_is_invalid_argument(void **state) {
     cpu_call_close(&device);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers_are_met),
-        cmocka_unit_test(philox_group_carries_into_the_upper_half),
-        cmocka_unit_test(philox_groups_beyond_32_bits_are_counted),
-        cmocka_unit_test(loops_beyond_2_to_the_32_groups_are_right),
-        cmocka_unit_test(angle_every_word_is_the_float64_product_rounded_once),
-        cmocka_unit_test(uniform_all_sizes_and_levels_matches_scalar_code),
-        cmocka_unit_test(normal_is_box_muller_and_equal_on_all_levels),
-        cmocka_unit_test(seed_of_either_width_is_scrambled_alike),
-        cmocka_unit_test(algorithm_unknown_is_invalid_argument),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -2,14 +2,9 @@
 /* Promise: The CPU backend's reductions and ArgMax agree with plain loops, and sums follow the
  * definition of their tree, element by element. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpu_reduce_case.h"
+#include "test.h"
 
 /* ---- the definition in plain C ---- */
 
@@ -204,10 +199,9 @@ static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, co
 enum { TYPES = 6 };
 static const int32_t number_dtypes[TYPES] = {F32, F64, I32, I64, F16, BF16};
 
-static void reduction_every_length_follows_the_tree(void **state) {
+TEST(reduction_every_length_follows_the_tree) {
     static const int64_t more[] = {255, 256, 257, 4095, 4096, 4097, 8191, 8192, 8193, 100000};
     int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
@@ -221,10 +215,9 @@ static void reduction_every_length_follows_the_tree(void **state) {
     }
 }
 
-static void reduction_three_levels_follow_the_tree(void **state) {
+TEST(reduction_three_levels_follow_the_tree) {
     int64_t length = 4096 * 4096 + 5000;
     cpu_call_t cpu;
-    (void)state;
     cpu_call_open(&cpu, -1, 2);
     gantry_arg_t *input = cpu_tensor(&cpu, F32, 1, &length);
     randomize(input);
@@ -234,7 +227,7 @@ static void reduction_three_levels_follow_the_tree(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void reduction_rows_and_columns_follow_the_tree(void **state) {
+TEST(reduction_rows_and_columns_follow_the_tree) {
     static const int64_t shapes[][3] = {
         {1, 3, 5},    {7, 10, 1},     {130, 10, 1}, {66, 32, 1},   {66, 33, 1},  {5, 64, 1},
         {3, 65, 1},   {2, 5000, 1},   {1, 64, 3},   {1, 65, 3},    {4, 100, 2},  {1, 5000, 3},
@@ -243,7 +236,6 @@ static void reduction_rows_and_columns_follow_the_tree(void **state) {
         {1, 4097, 3}, {1, 4097, 140}, {66, 17, 1},  {130, 63, 1},  {130, 64, 1}, {70, 4, 8},
         {9, 3, 8},    {2, 127, 6},    {2, 128, 6}};
     int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
@@ -260,9 +252,8 @@ static void reduction_rows_and_columns_follow_the_tree(void **state) {
     }
 }
 
-static void reduction_any_axes_follow_the_tree(void **state) {
+TEST(reduction_any_axes_follow_the_tree) {
     cpu_call_t cpu;
-    (void)state;
     cpu_call_open(&cpu, -1, 2);
     for (int round = 0; round < 360; ++round) {
         int64_t sizes[GANTRY_MAX_RANK];
@@ -306,12 +297,11 @@ static void sum_again(const int64_t *sizes, uint32_t mask, const float *data, in
     cpu_call_close(&cpu);
 }
 
-static void sum_threads_and_levels_give_equal_bits(void **state) {
+TEST(sum_threads_and_levels_give_equal_bits) {
     static const int64_t shapes[][2] = {
         {1, 300003}, {300, 1003}, {60000, 3}, {12, 30011}, {40001, 7}};
     int best = gantry__cpu_simd_detect(NULL);
     cpu_call_t source;
-    (void)state;
     cpu_call_open(&source, 0, 1);
     gantry_arg_t *data = cpu_tensor(&source, F32, 2, (const int64_t[]){1000, 400});
     randomize(data);
@@ -346,10 +336,9 @@ static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_a
 
 /* On cores whose hardware prefetcher reads ahead, lines are summed in pairs. This test does so on
  * every machine. */
-static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **state) {
+TEST(reduction_of_lines_in_pairs_gives_the_bits_of_single_ones) {
     static const int64_t lengths[] = {64, 192, 1000, 4096, 61 * 4096, 4097};
     cpu_call_t cpu;
-    (void)state;
     cpu_call_open(&cpu, 0, 1);
     for (int32_t tree = GANTRY_TREE_SUM; tree < GANTRY_TREE_KINDS; ++tree) {
         for (size_t t = 0; t < TYPES; ++t) {
@@ -376,10 +365,9 @@ static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **sta
     cpu_call_close(&cpu);
 }
 
-static void sum_of_one_element_keeps_its_sign(void **state) {
+TEST(sum_of_one_element_keeps_its_sign) {
     cpu_call_t cpu;
     const int64_t sizes[] = {3, 1};
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
     for (int i = 0; i < 3; ++i) {
@@ -392,10 +380,9 @@ static void sum_of_one_element_keeps_its_sign(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void max_and_min_nan_anywhere_spreads(void **state) {
+TEST(max_and_min_nan_anywhere_spreads) {
     cpu_call_t cpu;
     const int64_t sizes[] = {3, 200};
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     for (int64_t place = 0; place < 200; place += 7) {
         gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
@@ -414,10 +401,9 @@ static void max_and_min_nan_anywhere_spreads(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void reduction_empty_input_gives_identity(void **state) {
+TEST(reduction_empty_input_gives_identity) {
     cpu_call_t cpu;
     const int64_t sizes[] = {0, 3};
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *floats = cpu_tensor(&cpu, F32, 2, sizes);
     gantry_arg_t *doubles = cpu_tensor(&cpu, F64, 2, sizes);
@@ -437,11 +423,10 @@ static void reduction_empty_input_gives_identity(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void mean_of_int32_sums_in_64_bits_and_truncates(void **state) {
+TEST(mean_of_int32_sums_in_64_bits_and_truncates) {
     static const int32_t values[] = {INT32_MAX, INT32_MAX, 5, -7, 0, 0};
     cpu_call_t cpu;
     const int64_t sizes[] = {2, 3};
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *input = cpu_tensor(&cpu, I32, 2, sizes);
     memcpy(input->data, values, sizeof values);
@@ -451,11 +436,10 @@ static void mean_of_int32_sums_in_64_bits_and_truncates(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void sum_scratch_exhausted_returns_the_status(void **state) {
+TEST(sum_scratch_exhausted_returns_the_status) {
     cpu_call_t cpu;
     const int64_t sizes[] = {100000};
     static const char *const ops[] = {"Sum", "Mean"};
-    (void)state;
     cpu_call_open(&cpu, -1, 2);
     for (int k = 0; k < 4; ++k) {
         gantry_arg_t *input = cpu_tensor(&cpu, k < 2 ? F32 : I32, 1, sizes);
@@ -497,12 +481,11 @@ static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axi
     }
 }
 
-static void argmax_any_axis_finds_the_first_largest(void **state) {
+TEST(argmax_any_axis_finds_the_first_largest) {
     static const int64_t shapes[][3] = {{3, 5, 7},    {1, 1, 300}, {4, 63, 64},    {2, 65, 129},
                                         {2, 4097, 2}, {1, 3, 300}, {1, 1, 200001}, {2, 5000, 3}};
     static const int32_t dtypes[] = {F32, F64, I32, I64, GANTRY_BOOL};
     int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
@@ -526,10 +509,9 @@ static void argmax_any_axis_finds_the_first_largest(void **state) {
     }
 }
 
-static void argmax_nan_never_wins(void **state) {
+TEST(argmax_nan_never_wins) {
     cpu_call_t cpu;
     const int64_t sizes[] = {70000};
-    (void)state;
     cpu_call_open(&cpu, -1, 2);
     gantry_arg_t *input = cpu_tensor(&cpu, F32, 1, sizes);
     float *x = input->data;
@@ -548,11 +530,10 @@ static void argmax_nan_never_wins(void **state) {
     cpu_call_close(&cpu);
 }
 
-static void argmax_empty_axis_is_refused(void **state) {
+TEST(argmax_empty_axis_is_refused) {
     cpu_call_t cpu;
     const int64_t sizes[] = {0, 3}, out_sizes[] = {3};
     int32_t axis = 0;
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     const gantry_arg_t *inputs[] = {cpu_tensor(&cpu, F32, 2, sizes), cpu_ints(&cpu, 1, &axis)};
     gantry_arg_t *output = cpu_tensor(&cpu, I64, 1, out_sizes);
@@ -562,22 +543,4 @@ static void argmax_empty_axis_is_refused(void **state) {
     cpu_call_close(&cpu);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reduction_every_length_follows_the_tree),
-        cmocka_unit_test(reduction_three_levels_follow_the_tree),
-        cmocka_unit_test(reduction_rows_and_columns_follow_the_tree),
-        cmocka_unit_test(reduction_any_axes_follow_the_tree),
-        cmocka_unit_test(sum_threads_and_levels_give_equal_bits),
-        cmocka_unit_test(reduction_of_lines_in_pairs_gives_the_bits_of_single_ones),
-        cmocka_unit_test(sum_of_one_element_keeps_its_sign),
-        cmocka_unit_test(max_and_min_nan_anywhere_spreads),
-        cmocka_unit_test(reduction_empty_input_gives_identity),
-        cmocka_unit_test(mean_of_int32_sums_in_64_bits_and_truncates),
-        cmocka_unit_test(sum_scratch_exhausted_returns_the_status),
-        cmocka_unit_test(argmax_any_axis_finds_the_first_largest),
-        cmocka_unit_test(argmax_nan_never_wins),
-        cmocka_unit_test(argmax_empty_axis_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

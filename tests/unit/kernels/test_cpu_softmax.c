@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Softmax and LogSoftmax of the CPU backend agree with their formula. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpu_reduce_case.h"
+#include "test.h"
 
 static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t length) {
     const int64_t sizes[] = {rows, length};
@@ -38,11 +33,10 @@ static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t 
     cpu_call_clear(cpu);
 }
 
-static void softmax_rows_of_any_length_match_the_formula(void **state) {
+TEST(softmax_rows_of_any_length_match_the_formula) {
     static const int64_t lengths[] = {1,  2,  3,  5,   10,   16,   31,   32,
                                       33, 64, 65, 100, 1000, 4096, 4097, 20000};
     int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
@@ -55,10 +49,9 @@ static void softmax_rows_of_any_length_match_the_formula(void **state) {
     }
 }
 
-static void softmax_levels_threads_and_forms_give_equal_bits(void **state) {
+TEST(softmax_levels_threads_and_forms_give_equal_bits) {
     static const int64_t shapes[][2] = {{1000, 5}, {300, 32}, {300, 33}, {9, 5000}};
     int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
         for (int logarithm = 0; logarithm < 2; ++logarithm) {
             const char *op = logarithm ? "LogSoftmax" : "Softmax";
@@ -95,12 +88,11 @@ static void softmax_levels_threads_and_forms_give_equal_bits(void **state) {
     }
 }
 
-static void softmax_extremes_follow_the_formula(void **state) {
+TEST(softmax_extremes_follow_the_formula) {
     static const float values[] = {INFINITY,  1,         NAN, 1,    -INFINITY,
                                    -INFINITY, -INFINITY, 1,   1000, -1000};
     cpu_call_t cpu;
     const int64_t sizes[] = {5, 2};
-    (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
     gantry_arg_t *output = cpu_tensor(&cpu, F32, 2, sizes);
@@ -116,11 +108,4 @@ static void softmax_extremes_follow_the_formula(void **state) {
     cpu_call_close(&cpu);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(softmax_rows_of_any_length_match_the_formula),
-        cmocka_unit_test(softmax_levels_threads_and_forms_give_equal_bits),
-        cmocka_unit_test(softmax_extremes_follow_the_formula),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

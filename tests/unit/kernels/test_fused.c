@@ -2,6 +2,7 @@
 /* Promise: Fused programs of elementwise ops give the bits of the ops one by one on the CPU, over
  * all ops, types, broadcasts and instructions. */
 #include "fused_parts_case.h"
+#include "test.h"
 
 #include "cpu_scope.h"
 
@@ -17,19 +18,20 @@ static void run_programs(cpu_scope_t *f, uint64_t first, uint64_t count, uint64_
     }
 }
 
-static void random_programs_of_float32_have_the_ops_bits(void **state) {
+TEST_WITH(random_programs_of_float32_have_the_ops_bits, cpu_scope_set_up, cpu_scope_tear_down) {
     run_programs(*state, 1, 1000, UINT64_C(1) << GANTRY_FLOAT32, 24);
 }
 
-static void random_programs_of_all_types_have_the_ops_bits(void **state) {
+TEST_WITH(random_programs_of_all_types_have_the_ops_bits, cpu_scope_set_up, cpu_scope_tear_down) {
     run_programs(*state, 2000, 4000, FUSED_ALL_TYPES, 24);
 }
 
-static void long_programs_have_the_ops_bits(void **state) {
+TEST_WITH(long_programs_have_the_ops_bits, cpu_scope_set_up, cpu_scope_tear_down) {
     run_programs(*state, 7000, 200, FUSED_ALL_TYPES, GANTRY__FUSED_MOST_INSTRUCTIONS);
 }
 
-static void every_instruction_has_the_ops_bits_with_every_type(void **state) {
+TEST_WITH(every_instruction_has_the_ops_bits_with_every_type, cpu_scope_set_up,
+          cpu_scope_tear_down) {
     cpu_scope_t *f = *state;
     static fused_case_t c; /* large */
     uint32_t pairs = 0;
@@ -91,7 +93,7 @@ static void draw_chain(fused_case_t *c, gantry__fused_id_t id, gantry_shape_t wh
     }
 }
 
-static void chains_have_the_ops_bits(void **state) {
+TEST_WITH(chains_have_the_ops_bits, cpu_scope_set_up, cpu_scope_tear_down) {
     cpu_scope_t *f = *state;
     static const gantry__fused_id_t ids[] = {
         GANTRY__FUSED_Add,    GANTRY__FUSED_Sub,     GANTRY__FUSED_Mul,
@@ -110,7 +112,7 @@ static void chains_have_the_ops_bits(void **state) {
     }
 }
 
-static void random_parts_have_the_bits_of_single_calls(void **state) {
+TEST_WITH(random_parts_have_the_bits_of_single_calls, cpu_scope_set_up, cpu_scope_tear_down) {
     cpu_scope_t *f = *state;
     for (uint64_t seed = 1; seed < 400000; seed += 10000) {
         gantry_scope_t *scope = gantry_scope_begin(f->runtime, "/CPU:0");
@@ -126,8 +128,7 @@ static bool can_fuse(gantry__op_id_t op, gantry_dtype_t dtype) {
 }
 
 /* Every row fuses: with a type for which it cannot fail, and with the type of most programs. */
-static void every_elementwise_op_can_fuse(void **state) {
-    (void)state;
+TEST(every_elementwise_op_can_fuse) {
     static const gantry__op_id_t ops[] = {
 #define IS_UNARY(name) GANTRY__OP_ID_##name,
 #define IS_ACTIVATION IS_UNARY
@@ -155,8 +156,7 @@ static void every_elementwise_op_can_fuse(void **state) {
     assert_false(can_fuse(GANTRY__OP_ID_Select, GANTRY_COMPLEX64));
 }
 
-static void gelu_has_an_instruction_for_each_form(void **state) {
-    (void)state;
+TEST(gelu_has_an_instruction_for_each_form) {
     const gantry__op_def_t *gelu = gantry__op_get(GANTRY__OP_ID_Gelu);
     gantry_attr_t attrs[2] = {{.name = "T", .i = GANTRY_FLOAT32}, {.name = "approximate", .i = 0}};
     assert_int_equal(gantry__fused_id(gelu, attrs), GANTRY__FUSED_Gelu);
@@ -168,22 +168,4 @@ static void gelu_has_an_instruction_for_each_form(void **state) {
                      GANTRY__FUSED_COUNT);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(random_programs_of_float32_have_the_ops_bits,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(random_programs_of_all_types_have_the_ops_bits,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(long_programs_have_the_ops_bits, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(every_instruction_has_the_ops_bits_with_every_type,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(chains_have_the_ops_bits, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(random_parts_have_the_bits_of_single_calls,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test(every_elementwise_op_can_fuse),
-        cmocka_unit_test(gelu_has_an_instruction_for_each_form),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,15 +3,10 @@
  * that are read again, in lanes of the widest type.
  *
  * test_fused.c and test_fused_opencl.c have the bits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kernels/elementwise/fused_cpu.h"
 #include "kernels/elementwise/fused_text.h"
+#include "test.h"
 
 /* A step over float32. */
 static gantry__cpu_fused_step_t chain_step(int row, int x, int y, int out, int form) {
@@ -22,8 +17,7 @@ static gantry__cpu_fused_step_t chain_step(int row, int x, int y, int out, int f
                                       .form = (uint8_t)(GANTRY__CPU_FUSED_MAY_CHAIN | form)};
 }
 
-static void a_chain_stores_only_results_that_are_read_again(void **state) {
-    (void)state;
+TEST(a_chain_stores_only_results_that_are_read_again) {
     enum { A = GANTRY__CPU_FUSED_SLOT, B, OUT = GANTRY__CPU_FUSED_OUTPUT };
     static gantry__cpu_fused_job_t job; /* large */
     static const gantry__cpu_fused_link_t links[] = {
@@ -51,7 +45,7 @@ static void a_chain_stores_only_results_that_are_read_again(void **state) {
     assert_int_equal(job.chain_count, 0);
 }
 
-static void lanes_are_those_of_the_widest_type(void **state) {
+TEST(lanes_are_those_of_the_widest_type) {
     static const struct {
         int32_t types[2]; /* of an Add, and of a Cast to the other type */
         uint32_t lanes;
@@ -61,7 +55,6 @@ static void lanes_are_those_of_the_widest_type(void **state) {
                  {{GANTRY_INT8, GANTRY_INT16}, 0},       {{GANTRY_BOOL, GANTRY_UINT8}, 0}};
     const gantry_device_info_t wide = {.type = GANTRY_DEVICE_TYPE_CPU, .native_vector_width = 16};
     gantry_device_info_t other[3] = {wide, wide, wide};
-    (void)state;
     other[0].native_vector_width = 8;
     other[1].type = GANTRY_DEVICE_TYPE_GPU;
     other[2].sub_group_size = 16;
@@ -78,10 +71,4 @@ static void lanes_are_those_of_the_widest_type(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_stores_only_results_that_are_read_again),
-        cmocka_unit_test(lanes_are_those_of_the_widest_type),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

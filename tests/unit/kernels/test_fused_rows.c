@@ -4,6 +4,7 @@
  * Promise: On the CPU, Sum, Mean, Max and Min over the last axis fuse with the elementwise ops
  * around them, with the bits of the ops run one by one. */
 #include "fused_rows_case.h"
+#include "test.h"
 
 #include "cpu_scope.h"
 
@@ -23,19 +24,19 @@ static void run_programs(cpu_scope_t *f, uint64_t first, uint64_t count, uint64_
     }
 }
 
-static void random_rows_of_float32_have_the_ops_bits(void **state) {
+TEST(random_rows_of_float32_have_the_ops_bits) {
     run_programs(*state, 1, 1500, UINT64_C(1) << GANTRY_FLOAT32, 24);
 }
 
-static void random_rows_of_floats_have_the_ops_bits(void **state) {
+TEST(random_rows_of_floats_have_the_ops_bits) {
     run_programs(*state, 3000, 1500, FUSED_ROWS_FLOATS, 24);
 }
 
-static void random_rows_of_all_types_have_the_ops_bits(void **state) {
+TEST(random_rows_of_all_types_have_the_ops_bits) {
     run_programs(*state, 6000, 1500, FUSED_ALL_TYPES | FUSED_ROWS_FLOATS, 40);
 }
 
-static void norms_of_many_lengths_have_the_ops_bits(void **state) {
+TEST(norms_of_many_lengths_have_the_ops_bits) {
     static const int64_t lengths[] = {2, 3, 17, 63, 64, 65, 128, 255, 256, 1000, 1024, 4095, 4096};
     static const int64_t rows[] = {1, 2, 5, 67};
     static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
@@ -58,7 +59,7 @@ static void norms_of_many_lengths_have_the_ops_bits(void **state) {
 }
 
 /* [n, n] summed along rows, with a vector of n elements whose memory the sums may take. */
-static void sums_may_lie_where_a_vector_was(void **state) {
+TEST(sums_may_lie_where_a_vector_was) {
     static fused_case_t c; /* large */
     const int64_t program[] = {GANTRY__FUSED_Mul, GANTRY_FLOAT32, 0,  1, 0,
                                GANTRY__FUSED_Sum, GANTRY_FLOAT32, -1, 0, 0};
@@ -74,7 +75,7 @@ static void sums_may_lie_where_a_vector_was(void **state) {
 }
 
 /* Rows for which the slots have no room run on no device. */
-static void rows_without_room_are_refused(void **state) {
+TEST(rows_without_room_are_refused) {
     cpu_scope_t *f = *state;
     static fused_case_t c; /* large */
     const gantry_tensor_t *inputs[GANTRY__FUSED_MOST_INPUTS], *out[4];
@@ -96,20 +97,4 @@ static void rows_without_room_are_refused(void **state) {
     fused_free(&c);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(random_rows_of_float32_have_the_ops_bits, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(random_rows_of_floats_have_the_ops_bits, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(random_rows_of_all_types_have_the_ops_bits,
-                                        cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(norms_of_many_lengths_have_the_ops_bits, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(sums_may_lie_where_a_vector_was, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(rows_without_room_are_refused, cpu_scope_set_up,
-                                        cpu_scope_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(cpu_scope_set_up, cpu_scope_tear_down); }

@@ -5,14 +5,9 @@
  *
  * The expected values come from arithmetic on doubles, not from bits. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cpu_kernel_call.h"
+#include "test.h"
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 #define BORDERS (3 * 0x8000)
@@ -85,8 +80,7 @@ static void check_widened(cpu_call_t *device, int32_t dtype) {
     cpu_call_clear(device);
 }
 
-static void every_half_widens_to_its_number(void **state) {
-    (void)state;
+TEST(every_half_widens_to_its_number) {
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_t device;
         cpu_call_open(&device, level, 1);
@@ -142,8 +136,7 @@ static void check_narrowed(cpu_call_t *device, int32_t dtype, float sign) {
     cpu_call_clear(device);
 }
 
-static void every_border_between_two_halves_narrows_to_the_nearest(void **state) {
-    (void)state;
+TEST(every_border_between_two_halves_narrows_to_the_nearest) {
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_t device;
         cpu_call_open(&device, level, 1);
@@ -168,7 +161,7 @@ static void narrow_is(const float *x, int64_t count, int32_t dtype, int truncate
     }
 }
 
-static void specials_and_truncation_are_as_defined(void **state) {
+TEST(specials_and_truncation_are_as_defined) {
     const float specials[] = {NAN, -NAN, INFINITY, -INFINITY, -0.0f, 3e38f, -1e30f};
     const uint16_t as_f16[] = {0x7e00, 0x7e00, 0x7c00, 0xfc00, 0x8000, 0x7c00, 0xfc00};
     const uint16_t as_bf16[] = {0x7fc0, 0x7fc0, 0x7f80, 0xff80, 0x8000, 0x7f62, 0xf14a};
@@ -176,7 +169,6 @@ static void specials_and_truncation_are_as_defined(void **state) {
     const uint16_t cut_f16[] = {0x3fff, 0xbfff, 0x7bff, 0x7c00};
     const uint16_t cut_bf16[] = {0x3fff, 0xbfff, 0x477f, 0x7f80};
 
-    (void)state;
     narrow_is(specials, 7, GANTRY_FLOAT16, 0, as_f16);
     narrow_is(specials, 7, GANTRY_FLOAT16, 1, as_f16);
     narrow_is(specials, 7, GANTRY_BFLOAT16, 0, as_bf16);
@@ -231,11 +223,10 @@ static void check_batch_product(cpu_call_t *device, int32_t dtype, int64_t batch
     cpu_call_clear(device);
 }
 
-static void products_are_float32_sums_rounded_once(void **state) {
+TEST(products_are_float32_sums_rounded_once) {
     static const int64_t shapes[][4] = {{1, 1, 1, 1}, {2, 3, 5, 7},     {3, 17, 33, 65},
                                         {5, 2, 0, 3}, {1, 100, 80, 90}, {7, 20, 60, 30}};
 
-    (void)state;
     for (uint32_t threads = 1; threads <= 2; ++threads) {
         cpu_call_t device;
         cpu_call_open(&device, -1, threads);
@@ -249,13 +240,12 @@ static void products_are_float32_sums_rounded_once(void **state) {
     }
 }
 
-static void product_without_scratch_fails_and_leaves_the_call_as_it_was(void **state) {
+TEST(product_without_scratch_fails_and_leaves_the_call_as_it_was) {
     const gantry_kernel_def_t *kernel =
         cpu_kernel(gantry__cpu_matmul_kernels, gantry__cpu_matmul_kernel_count, "MatMul");
     const int64_t dims[] = {300, 300};
     cpu_call_t device;
 
-    (void)state;
     for (int left = 0; left < 2; ++left) { /* the widened tensors, then the packed panels */
         cpu_call_open(&device, -1, 2);
         gantry_arg_t *x = random_halves(&device, GANTRY_BFLOAT16, 2, dims, 5);
@@ -271,13 +261,4 @@ static void product_without_scratch_fails_and_leaves_the_call_as_it_was(void **s
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_widens_to_its_number),
-        cmocka_unit_test(every_border_between_two_halves_narrows_to_the_nearest),
-        cmocka_unit_test(specials_and_truncation_are_as_defined),
-        cmocka_unit_test(products_are_float32_sums_rounded_once),
-        cmocka_unit_test(product_without_scratch_fails_and_leaves_the_call_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -11,16 +11,12 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 enum { TEXT_BYTES = 4 << 20 };
 
@@ -76,7 +72,7 @@ static const char *members_of(const char *text, const char *name, size_t *out_le
     return at ? at + 1 : NULL;
 }
 
-static void no_member_has_two_dimensions(void **state) {
+TEST(no_member_has_two_dimensions) {
     int structures = 0, breaches = 0;
     for (const char *at = *state; (at = strstr(at, "typedef struct ")) != NULL; ++structures) {
         const char *end = at + strcspn(at, "}");
@@ -105,7 +101,7 @@ static bool holds_array(const char *text, const char *name) {
     return false;
 }
 
-static void kernels_copy_structures_with_arrays(void **state) {
+TEST(kernels_copy_structures_with_arrays) {
     const char *text = *state;
     int values = 0, breaches = 0;
     for (const char *at = text; (at = strstr(at, "GANTRY_KERNEL ")) != NULL;) {
@@ -130,10 +126,4 @@ static void kernels_copy_structures_with_arrays(void **state) {
     assert_int_equal(breaches, 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_member_has_two_dimensions),
-        cmocka_unit_test(kernels_copy_structures_with_arrays),
-    };
-    return cmocka_run_group_tests(tests, load, unload);
-}
+int main(void) { return test_main_with(load, unload, NULL, NULL); }

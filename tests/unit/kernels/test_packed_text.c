@@ -3,16 +3,11 @@
  * codes of their own, with copies that overlap.
  *
  * Several are joined; a text that does not fit is left out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/common/device_text.h"
+#include "test.h"
 
 #define TEXT "abcabcabcabc\n"
 
@@ -32,8 +27,7 @@ static void assert_unpacks(const void *packed, const char *expected) {
     assert_int_equal(text[strlen(expected) + 1], '?');
 }
 
-static void each_kind_of_block_unpacks(void **state) {
-    (void)state;
+TEST(each_kind_of_block_unpacks) {
     assert_unpacks(stored, TEXT);
     assert_unpacks(fixed, TEXT);
     assert_unpacks(mixed, TEXT);
@@ -41,12 +35,11 @@ static void each_kind_of_block_unpacks(void **state) {
     assert_unpacks("", "");
 }
 
-static void texts_of_the_library_have_their_lengths(void **state) {
+TEST(texts_of_the_library_have_their_lengths) {
     static const void *const texts[] = {gantry__text_constants,   gantry__text_dialect,
                                         gantry__text_half,        gantry__text_scan,
                                         gantry__text_window_sum,  gantry__text_math_float32_gamma,
                                         gantry__text_math_integer};
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         const size_t length = (size_t)gantry__k_text_length(texts[i]);
         char *text = malloc(length + 1); /* a sanitizer sees bytes behind it */
@@ -58,11 +51,10 @@ static void texts_of_the_library_have_their_lengths(void **state) {
     }
 }
 
-static void texts_are_joined_if_they_fit(void **state) {
+TEST(texts_are_joined_if_they_fit) {
     static const void *const texts[] = {stored, fixed, "abc"};
     const gantry__k_texts_t key = {texts, 3};
     char text[64] = "";
-    (void)state;
     assert_int_equal(gantry__k_texts_make(&key, NULL, 0), 29);
     assert_int_equal(gantry__k_texts_make(&key, text, 30), 29);
     assert_string_equal(text, TEXT TEXT "abc");
@@ -71,11 +63,4 @@ static void texts_are_joined_if_they_fit(void **state) {
     assert_string_equal(strtok(text, "?"), TEXT);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_of_block_unpacks),
-        cmocka_unit_test(texts_of_the_library_have_their_lengths),
-        cmocka_unit_test(texts_are_joined_if_they_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -6,16 +6,11 @@
  * The tensors reserve 4 GiB of addresses and touch few pages of them. */
 #define _DEFAULT_SOURCE
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 #include "kernels/matrix/matrix_items.h"
 #include "kernels/index/scatter_items.h"
+#include "test.h"
 
 #include "kernels/matrix/matrix.cl"
 
@@ -33,10 +28,9 @@ static size_t make_numbers(int64_t *numbers) {
     return count;
 }
 
-static void divided_positions_are_those_of_64_bits(void **state) {
+TEST(divided_positions_are_those_of_64_bits) {
     static int64_t numbers[61 * 9 + 1];
     const size_t count = make_numbers(numbers);
-    (void)state;
     for (size_t i = 0; i < count; ++i) {
         for (size_t k = 0; k < count; ++k) {
             if (numbers[k] > 0 &&
@@ -76,14 +70,13 @@ static uint8_t *reserve(size_t bytes) {
 
 /* Rows of 3 in matrices of 5 columns that keep their diagonal: position 2^32 lies inside a
  * matrix. */
-static void matrices_beyond_32_bits_keep_their_band(void **state) {
+TEST(matrices_beyond_32_bits_keep_their_band) {
     extern const gantry__k_items_t gantry__cpu_matrix_items;
     const size_t bytes = (size_t)BORDER + 4096;
     uint8_t *x = reserve(bytes), *out = reserve(bytes);
     void *const spans[] = {x, out};
     gantry__band_t p = {
         .work = {.count = (int64_t)bytes}, .runs = {5, 1, 5}, .rows = 3, .columns = 5};
-    (void)state;
     for (int64_t i = BORDER - 40; i < BORDER + 40; ++i) {
         x[i] = 7;
     }
@@ -120,8 +113,7 @@ static void check_gather_nd(int64_t inner, int64_t row, int64_t slice) {
     munmap(memory, 5 * bytes);
 }
 
-static void slices_beyond_32_bits_are_gathered(void **state) {
-    (void)state;
+TEST(slices_beyond_32_bits_are_gathered) {
     check_gather_nd(BORDER - 1, 0, 1);
     check_gather_nd(BORDER, 0, 1);
     check_gather_nd(BORDER + 1, 1, 0);
@@ -129,11 +121,4 @@ static void slices_beyond_32_bits_are_gathered(void **state) {
     check_gather_nd(3, BORDER / 3, 2);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(divided_positions_are_those_of_64_bits),
-        cmocka_unit_test(matrices_beyond_32_bits_keep_their_band),
-        cmocka_unit_test(slices_beyond_32_bits_are_gathered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

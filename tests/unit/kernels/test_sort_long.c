@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include <math.h>
 
@@ -46,8 +47,7 @@ static bool is_before(const float *values, int32_t a, int32_t b, bool descending
     return smaller || (!larger && a < b);
 }
 
-static void argsort_of_a_long_row_is_the_stable_order(void **state) {
-    (void)state;
+TEST(argsort_of_a_long_row_is_the_stable_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -67,8 +67,7 @@ static void argsort_of_a_long_row_is_the_stable_order(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void top_k_of_a_long_row_begins_its_descending_order(void **state) {
-    (void)state;
+TEST(top_k_of_a_long_row_begins_its_descending_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -85,8 +84,7 @@ static void top_k_of_a_long_row_begins_its_descending_order(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void segment_sums_add_in_the_order_of_positions(void **state) {
-    (void)state;
+TEST(segment_sums_add_in_the_order_of_positions) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -110,8 +108,7 @@ static void segment_sums_add_in_the_order_of_positions(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void unique_of_a_long_row_numbers_values_by_their_first_coming(void **state) {
-    (void)state;
+TEST(unique_of_a_long_row_numbers_values_by_their_first_coming) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -140,14 +137,4 @@ static void unique_of_a_long_row_numbers_values_by_their_first_coming(void **sta
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(argsort_of_a_long_row_is_the_stable_order),
-        TEST(top_k_of_a_long_row_begins_its_descending_order),
-        TEST(segment_sums_add_in_the_order_of_positions),
-        TEST(unique_of_a_long_row_numbers_values_by_their_first_coming),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -5,6 +5,7 @@
 
 #include "runtime_fixture.h"
 #include "sanitized.h"
+#include "test.h"
 
 typedef struct type_t {
     gantry_dtype_t dtype;
@@ -270,8 +271,7 @@ static void check_types(gantry_scope_t *scope, size_t first, size_t step) {
     }
 }
 
-static void orders_with_two_threads_are_stable(void **state) {
-    (void)state;
+TEST(orders_with_two_threads_are_stable) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
     check_types(scope, 0, 1);
@@ -281,8 +281,7 @@ static void orders_with_two_threads_are_stable(void **state) {
 
 /* The largest number of buckets. At this length, bins behind the last key would start another
  * bucket. */
-static void orders_of_a_very_long_row_are_stable(void **state) {
-    (void)state;
+TEST(orders_of_a_very_long_row_are_stable) {
     static const shape_t very_long = {1, 1 << 20, 1};
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
@@ -293,8 +292,7 @@ static void orders_of_a_very_long_row_are_stable(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void orders_with_one_thread_are_the_same(void **state) {
-    (void)state;
+TEST(orders_with_one_thread_are_the_same) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 1, "avx2");
     check_types(scope, 1, 4);
@@ -302,8 +300,7 @@ static void orders_with_one_thread_are_the_same(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void orders_with_five_threads_are_the_same(void **state) {
-    (void)state;
+TEST(orders_with_five_threads_are_the_same) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 5, "base");
     check_types(scope, 3, 5);
@@ -312,8 +309,7 @@ static void orders_with_five_threads_are_the_same(void **state) {
 }
 
 /* More equal elements than are collected at a time, and no later element is wanted. */
-static void top_of_the_largest_is_the_first_of_them(void **state) {
-    (void)state;
+TEST(top_of_the_largest_is_the_first_of_them) {
     enum { LENGTH = 5000, TOP = 5 };
     static uint8_t bits[2 * LENGTH];
     runtime_fixture_t f;
@@ -336,8 +332,7 @@ static void top_of_the_largest_is_the_first_of_them(void **state) {
 }
 
 /* A network that sorts all rows of zeros and ones sorts all rows. */
-static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
-    (void)state;
+TEST(every_short_row_of_zeros_and_ones_is_sorted) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
     for (int64_t length = 3; length <= 13; ++length) {
@@ -364,8 +359,7 @@ static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
 /* All rows of two sorted runs of zeros and ones. The first run has the full length, and a network
  * of powers of two merges them last. If shorter rows are sorted, a network that sorts these rows
  * sorts all rows. */
-static void every_merge_of_zeros_and_ones_is_sorted(void **state) {
-    (void)state;
+TEST(every_merge_of_zeros_and_ones_is_sorted) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
     for (int64_t length = 9; length <= 264; length += length < 72 ? 1 : 32) {
@@ -395,8 +389,7 @@ static void every_merge_of_zeros_and_ones_is_sorted(void **state) {
 }
 
 /* The longest rows that are sorted side by side, or one more element. */
-static void orders_of_rows_side_by_side_are_stable(void **state) {
-    (void)state;
+TEST(orders_of_rows_side_by_side_are_stable) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
     /* with and without positions, wide vectors or narrow */
@@ -409,8 +402,7 @@ static void orders_of_rows_side_by_side_are_stable(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void orders_of_long_rows_are_stable(void **state) {
-    (void)state;
+TEST(orders_of_long_rows_are_stable) {
     static const pattern_t patterns[] = {RANDOM_BITS, FEW, EVEN_STEPS, ONE_FAR};
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
@@ -422,19 +414,4 @@ static void orders_of_long_rows_are_stable(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(orders_with_two_threads_are_stable),
-        TEST(orders_of_a_very_long_row_are_stable),
-        TEST(orders_with_one_thread_are_the_same),
-        TEST(orders_with_five_threads_are_the_same),
-        TEST(top_of_the_largest_is_the_first_of_them),
-        TEST(every_short_row_of_zeros_and_ones_is_sorted),
-        TEST(every_merge_of_zeros_and_ones_is_sorted),
-        TEST(orders_of_rows_side_by_side_are_stable),
-        TEST(orders_of_long_rows_are_stable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

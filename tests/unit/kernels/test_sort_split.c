@@ -2,14 +2,9 @@
 /* Promise: The search along the merge path in kernels/sort/sort.cl splits as a plain merge does.
  *
  * It and its keys run as C. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kernels/sort/sort_items.h"
+#include "test.h"
 
 #include "kernels/common/cpu_items.h"
 
@@ -44,29 +39,25 @@ static void check_all_diagonals(const uint32_t *keys, int64_t a_count, int64_t b
     }
 }
 
-static void split_of_apart_runs_takes_one_first(void **state) {
-    (void)state;
+TEST(split_of_apart_runs_takes_one_first) {
     check_all_diagonals((const uint32_t[]){1, 2, 3, 4, 5, 6}, 3, 3);
     check_all_diagonals((const uint32_t[]){4, 5, 6, 1, 2, 3}, 3, 3);
 }
 
-static void split_of_equal_keys_takes_the_first_runs(void **state) {
-    (void)state;
+TEST(split_of_equal_keys_takes_the_first_runs) {
     const uint32_t keys[] = {7, 7, 7, 7, 7};
     assert_int_equal(split(keys, 3, 2, 2), 2);
     assert_int_equal(split(keys, 3, 2, 4), 3);
     check_all_diagonals(keys, 3, 2);
 }
 
-static void split_with_an_empty_run_takes_all_of_the_other(void **state) {
-    (void)state;
+TEST(split_with_an_empty_run_takes_all_of_the_other) {
     const uint32_t keys[] = {1, 2, 3};
     check_all_diagonals(keys, 3, 0);
     check_all_diagonals(keys, 0, 3);
 }
 
-static void split_of_any_runs_is_what_merging_takes(void **state) {
-    (void)state;
+TEST(split_of_any_runs_is_what_merging_takes) {
     uint32_t keys[24], random = 1;
     for (int round = 0; round < 500; ++round) {
         const int64_t a_count = round % 13, b_count = round / 13 % 12;
@@ -79,8 +70,7 @@ static void split_of_any_runs_is_what_merging_takes(void **state) {
     }
 }
 
-static void keys_are_in_the_order_of_their_elements(void **state) {
-    (void)state;
+TEST(keys_are_in_the_order_of_their_elements) {
     static const float floats[] = {-INFINITY, -1, -1e-45f, 0, 1e-45f, 1, INFINITY};
     static const int32_t ints[] = {INT32_MIN, -1, 0, 1, INT32_MAX};
     const gantry__order_t of_floats = gantry__sort_order(GANTRY_FLOAT32, 0);
@@ -98,16 +88,14 @@ static void keys_are_in_the_order_of_their_elements(void **state) {
                 key_of(GANTRY_AS_INT(INFINITY), &of_floats));
 }
 
-static void keys_in_descending_order_are_turned_round(void **state) {
-    (void)state;
+TEST(keys_in_descending_order_are_turned_round) {
     const gantry__order_t up = gantry__sort_order(GANTRY_INT32, 0),
                           down = gantry__sort_order(GANTRY_INT32, 1);
     assert_true(key_of(5, &up) > key_of(-5, &up));
     assert_true(key_of(5, &down) < key_of(-5, &down));
 }
 
-static void run_is_sorted_and_equal_elements_keep_their_order(void **state) {
-    (void)state;
+TEST(run_is_sorted_and_equal_elements_keep_their_order) {
     int32_t x[] = {3, 1, 3, -2, 1, 3, 0, -2, 9, 8}, positions[10];
     uint32_t keys[10];
     const gantry__sort_runs_t two_runs = {
@@ -119,15 +107,4 @@ static void run_is_sorted_and_equal_elements_keep_their_order(void **state) {
         assert_int_equal(keys[i], key_of(x[positions[i]], &two_runs.order));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(split_of_apart_runs_takes_one_first),
-        cmocka_unit_test(split_of_equal_keys_takes_the_first_runs),
-        cmocka_unit_test(split_with_an_empty_run_takes_all_of_the_other),
-        cmocka_unit_test(split_of_any_runs_is_what_merging_takes),
-        cmocka_unit_test(keys_are_in_the_order_of_their_elements),
-        cmocka_unit_test(keys_in_descending_order_are_turned_round),
-        cmocka_unit_test(run_is_sorted_and_equal_elements_keep_their_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include <gantry/op.h>
 
@@ -85,8 +86,7 @@ static void pool_grad_in(gantry_scope_t *scope, float *out) {
     free(grad);
 }
 
-static void max_pool_grad_is_that_of_plain_loops(void **state) {
-    (void)state;
+TEST(max_pool_grad_is_that_of_plain_loops) {
     float *out = make_values(POOL_COUNT, 0), *x = make_values(POOL_COUNT, 1),
           *grad = make_values(BATCH * POOL_PLACES * OUTPUTS, 2),
           *expected = make_values(POOL_COUNT, 0);
@@ -172,23 +172,12 @@ static void check_gradient(work_fn work, int64_t count, int64_t other_count, uin
     free(expected);
 }
 
-static void conv_filter_gradient_is_that_of_plain_loops(void **state) {
-    (void)state;
+TEST(conv_filter_gradient_is_that_of_plain_loops) {
     check_gradient(filter_grad_in, FILTER_COUNT, IMAGE_COUNT, 3, false);
 }
 
-static void conv_image_gradient_of_few_channels_is_that_of_plain_loops(void **state) {
-    (void)state;
+TEST(conv_image_gradient_of_few_channels_is_that_of_plain_loops) {
     check_gradient(image_grad_in, IMAGE_COUNT, FILTER_COUNT, 5, true);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(max_pool_grad_is_that_of_plain_loops),
-        TEST(conv_filter_gradient_is_that_of_plain_loops),
-        TEST(conv_image_gradient_of_few_channels_is_that_of_plain_loops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

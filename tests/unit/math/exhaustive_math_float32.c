@@ -26,8 +26,8 @@
 #include "backends/cpu/cpu_backend.h"
 #include "float32_error.h"
 #include "math_float32_loops.h"
-#include "math_float32_reference.h"
-#include "math_float32_text.h"
+#include "math_text.h"
+#include "math_reference.h"
 #include "sanitized.h"
 
 enum { BLOCK = 1024, MOST_THREADS = 64, DEFAULT_STRIDE = FEWER_FOR_SANITIZERS(1009, 100003) };
@@ -61,9 +61,9 @@ typedef struct task {
 } task_t;
 
 static const subject_t subjects[] = {
-#define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name, reference, bound_ulp, domain},
-#include "math_float32_functions.def"
-#undef MATH_FUNCTION
+#define GANTRY_MATH_FUNCTION(form, op, name, float64, reference, ulp, domain, ...) \
+    {#name, reference, ulp, domain},
+#include "ops/functions.def"
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };

@@ -11,6 +11,7 @@
 #define PAIR_BOUND_ULP 1.25
 
 #include "float32_pairs.h"
+#include "test.h"
 
 static void choose_any(uint64_t *state, float *y, float *x) {
     *x = any_float(state);
@@ -30,46 +31,32 @@ static void choose_near(uint64_t *state, float *y, float *x) { choose_like(state
 
 static void choose_distant(uint64_t *state, float *y, float *x) { choose_like(state, 40.0, y, x); }
 
-static void atan2_of_any_bits_is_within_bound(void **state) {
-    (void)state;
-    compare_random("any bits", choose_any);
-}
+TEST(atan2_of_any_bits_is_within_bound) { compare_random("any bits", choose_any); }
 
-static void atan2_of_similar_sizes_is_within_bound(void **state) {
-    (void)state;
+TEST(atan2_of_similar_sizes_is_within_bound) {
     compare_random("ratio 2^-8 to 2^8", choose_similar);
 }
 
-static void atan2_near_the_diagonals_is_within_bound(void **state) {
-    (void)state;
+TEST(atan2_near_the_diagonals_is_within_bound) {
     compare_random("ratio 2^-0.1 to 2^0.1", choose_near);
 }
 
-static void atan2_of_distant_sizes_is_within_bound(void **state) {
-    (void)state;
+TEST(atan2_of_distant_sizes_is_within_bound) {
     compare_random("ratio 2^-40 to 2^40", choose_distant);
 }
 
-static void atan2_of_special_pairs_is_as_in_the_standard(void **state) {
+TEST(atan2_of_special_pairs_is_as_in_the_standard) {
     static const uint32_t magnitudes[] = {
         0x00000000u, 0x00000001u, 0x007fffffu, 0x00800000u, 0x00800001u, 0x1f800000u,
         0x21ffffffu, 0x3f000000u, 0x3f7fffffu, 0x3f800000u, 0x3f800001u, 0x40000000u,
         0x5d800000u, 0x5d800001u, 0x7f7fffffu, 0x7f800000u, 0x7fc00000u, 0x7f800001u,
     };
-    (void)state;
     compare_special(magnitudes, sizeof magnitudes / sizeof magnitudes[0]);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atan2_of_special_pairs_is_as_in_the_standard),
-        cmocka_unit_test(atan2_of_any_bits_is_within_bound),
-        cmocka_unit_test(atan2_of_similar_sizes_is_within_bound),
-        cmocka_unit_test(atan2_near_the_diagonals_is_within_bound),
-        cmocka_unit_test(atan2_of_distant_sizes_is_within_bound),
-    };
     if (argc > 1) {
         pairs = strtol(argv[1], NULL, 10);
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -26,15 +26,9 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "math_float32_loops.h"
-#include "math_float32_text.h"
+#include "math_text.h"
 #include "need_opencl.h"
 #include "sanitized.h"
-
-#include "kernels/math/math_float64.cl"
-#include "kernels/math/math_float64_erf.cl"
-#include "kernels/math/math_float64_library.cl"
-#include "kernels/math/math_float64_special.cl"
-#include "kernels/math/math_float64_trig.cl"
 
 #ifndef GANTRY_KERNELS_FOLDER
 #define GANTRY_KERNELS_FOLDER "kernels"
@@ -47,53 +41,16 @@ enum {
     LIBRARY_ULP = 4
 };
 
-/* Every function tested: these lists and math_float32_functions.def make the C loops, the kernels
- * and their tables. Functions of two arguments have (x, z). A library function is the C library's
- * in C, and the device's own on the device. */
-#define PAIRS_F32(X) \
-    X(atan2)         \
-    X(pow)
-#define FUNCTIONS_F64(X) \
-    X(exp)               \
-    X(log)               \
-    X(tanh)              \
-    X(sigmoid)           \
-    X(sqrt)              \
-    X(sin_4pi)           \
-    X(cos_4pi)           \
-    X(softplus)          \
-    X(silu)              \
-    X(gelu_tanh)         \
-    X(softsign)          \
-    X(rsqrt)             \
-    X(digamma)           \
-    X(erf)
-#define NEAR_F64(X) \
-    X(sin)          \
-    X(cos) /* library functions for arguments that are not near */
-#define LIBRARY_F64(X) \
-    X(tan)             \
-    X(asin)            \
-    X(acos)            \
-    X(atan)            \
-    X(sinh)            \
-    X(cosh)            \
-    X(asinh)           \
-    X(acosh)           \
-    X(atanh)           \
-    X(erfc)            \
-    X(expm1)           \
-    X(log1p)           \
-    X(lgamma)          \
-    X(elu)             \
-    X(selu)            \
-    X(gelu_erf)
-#define LIBRARY_PAIRS_F64(X) \
-    X(atan2)                 \
-    X(pow)                   \
-    X(fmod)
-#define ONE(name) +1
-enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE), PAIRS = 0 PAIRS_F32(ONE) };
+/* Every function tested: the rows of ops/functions.def, and fmod of float64, make the C
+ * loops, the kernels and their tables. Functions of two arguments have (x, z), and come last in a
+ * table. A library function is the C library's in C, and the device's own on the device. */
+#define GANTRY_MATH_PAIR(...) +1
+enum {
+    PAIRS = 0
+#include "ops/functions.def"
+    ,
+    LIBRARY_PAIRS = PAIRS + 1
+};
 
 #define LOOP(name, type, width, ...)                                               \
     static void loop_##name##_##width(void *restrict out, const void *restrict xs, \
@@ -106,18 +63,19 @@ enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE), PAIRS = 0 PAIRS_F32(ONE) };
             y[i] = gantry__##name##_##width(__VA_ARGS__);                          \
         }                                                                          \
     }
-#define LOOP_F32(name, ...) LOOP(name, float, f32, x[i])
+#define LOOP_F32(name) LOOP(name, float, f32, x[i])
 #define LOOP_PAIR_F32(name) LOOP(name, float, f32, x[i], z[i])
 #define LOOP_F64(name) LOOP(name, double, f64, x[i])
 #define LOOP_PAIR_F64(name) LOOP(name, double, f64, x[i], z[i])
-#define MATH_FUNCTION LOOP_F32
-#include "math_float32_functions.def"
-#undef MATH_FUNCTION
-PAIRS_F32(LOOP_PAIR_F32)
-FUNCTIONS_F64(LOOP_F64)
-NEAR_F64(LOOP_F64)
-LIBRARY_F64(LOOP_F64)
-LIBRARY_PAIRS_F64(LOOP_PAIR_F64)
+#define LOOP_SAME(name) LOOP_F64(name)
+#define LOOP_NEAR(name) LOOP_F64(name)
+#define LOOP_PARTLY(name) LOOP_F64(name)
+#define LOOP_LIBRARY(name) LOOP_F64(name)
+#define LOOP_NONE(name)
+#define GANTRY_MATH_FUNCTION(form, op, name, float64, ...) LOOP_F32(name) LOOP_##float64(name)
+#define GANTRY_MATH_PAIR(op, name, float64) LOOP_PAIR_F32(name) LOOP_PAIR_F64(name)
+#include "ops/functions.def"
+LOOP_PAIR_F64(fmod)
 
 typedef struct subject {
     const char *name;
@@ -127,18 +85,44 @@ typedef struct subject {
     void (*loop)(void *restrict y, const void *restrict x, const void *restrict z, size_t count);
 } subject_t;
 
-#define ROW_F32(name, ...) {#name "_f32", "x[i]", "float", 4, loop_##name##_f32},
+#define ROW_F32(name) {#name "_f32", "x[i]", "float", 4, loop_##name##_f32},
 #define ROW_PAIR_F32(name) {#name "_f32", "x[i], z[i]", "float", 4, loop_##name##_f32},
 #define ROW_F64(name) {#name "_f64", "x[i]", "double", 8, loop_##name##_f64},
 #define ROW_PAIR_F64(name) {#name "_f64", "x[i], z[i]", "double", 8, loop_##name##_f64},
-#define MATH_FUNCTION ROW_F32
+#define NO_ROW(name)
+#define GANTRY_MATH_FUNCTION(form, op, name, ...) ROW_F32(name)
+#define GANTRY_MATH_PAIR(op, name, float64) ROW_PAIR_F32(name)
 static const subject_t subjects_f32[] = {
-#include "math_float32_functions.def"
-    PAIRS_F32(ROW_PAIR_F32)};
-#undef MATH_FUNCTION
-static const subject_t subjects_f64[] = {FUNCTIONS_F64(ROW_F64)};
-static const subject_t subjects_near[] = {NEAR_F64(ROW_F64)};
-static const subject_t subjects_library[] = {LIBRARY_F64(ROW_F64) LIBRARY_PAIRS_F64(ROW_PAIR_F64)};
+#include "ops/functions.def"
+};
+#define SAME_SAME ROW_F64
+#define SAME_NEAR NO_ROW
+#define SAME_PARTLY NO_ROW
+#define SAME_LIBRARY NO_ROW
+#define SAME_NONE NO_ROW
+#define GANTRY_MATH_FUNCTION(form, op, name, float64, ...) SAME_##float64(name)
+static const subject_t subjects_f64[] = {
+#include "ops/functions.def"
+};
+#define NEAR_SAME NO_ROW
+#define NEAR_NEAR ROW_F64
+#define NEAR_PARTLY NO_ROW
+#define NEAR_LIBRARY NO_ROW
+#define NEAR_NONE NO_ROW
+#define GANTRY_MATH_FUNCTION(form, op, name, float64, ...) NEAR_##float64(name)
+static const subject_t subjects_near[] = {
+#include "ops/functions.def"
+};
+#define LIBRARY_SAME NO_ROW
+#define LIBRARY_NEAR NO_ROW
+#define LIBRARY_PARTLY ROW_F64
+#define LIBRARY_LIBRARY ROW_F64
+#define LIBRARY_NONE NO_ROW
+#define GANTRY_MATH_FUNCTION(form, op, name, float64, ...) LIBRARY_##float64(name)
+#define GANTRY_MATH_PAIR(op, name, float64) ROW_PAIR_F64(name)
+static const subject_t subjects_library[] = {
+#include "ops/functions.def"
+    ROW_PAIR_F64(fmod)};
 
 /* Inputs of one run. */
 typedef struct inputs {
@@ -506,9 +490,7 @@ static void compare_float64(const fixture_t *fixture, size_t count, const subjec
         print_message("skipped: the device has no float64\n");
         skip();
     }
-    static const char *const files[] = {
-        "common/dialect.cl",         "math/math_float64.cl",     "math/math_float64_library.cl",
-        "math/math_float64_trig.cl", "math/math_float64_erf.cl", "math/math_float64_special.cl"};
+    static const char *const files[] = {GANTRY_MATH_FLOAT64_FILES};
     char *text = read_text(files, sizeof files / sizeof files[0]);
     double *x = malloc(count * sizeof *x);
     assert_non_null(text);

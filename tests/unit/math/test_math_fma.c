@@ -5,15 +5,10 @@
  * Operands have any bits, exponents that make the sum cancel or meet ties, or denormal results. An
  * argument gives the number of triples per kind (default 1,000,000). */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "math_float32_text.h"
+#include "math_text.h"
+#include "test.h"
 
 static long triples = 1000000;
 
@@ -81,33 +76,20 @@ static void compare_random(void (*choose)(uint64_t *state, uint32_t operands[3])
     }
 }
 
-static void any_bits_are_rounded_once(void **state) {
-    (void)state;
-    compare_random(choose_any);
-}
+TEST(any_bits_are_rounded_once) { compare_random(choose_any); }
 
-static void near_operands_are_rounded_once(void **state) {
-    (void)state;
-    compare_random(choose_near);
-}
+TEST(near_operands_are_rounded_once) { compare_random(choose_near); }
 
-static void ties_are_rounded_once(void **state) {
-    (void)state;
-    compare_random(choose_ties);
-}
+TEST(ties_are_rounded_once) { compare_random(choose_ties); }
 
-static void denormal_results_are_rounded_once(void **state) {
-    (void)state;
-    compare_random(choose_denormal_results);
-}
+TEST(denormal_results_are_rounded_once) { compare_random(choose_denormal_results); }
 
-static void special_operands_are_as_in_the_standard(void **state) {
+TEST(special_operands_are_as_in_the_standard) {
     static const uint32_t specials[] = {
         0x00000000u, 0x00000001u, 0x007fffffu, 0x00800000u, 0x33800000u, 0x3f7fffffu, 0x3f800000u,
         0x3f800001u, 0x4b800000u, 0x5f800000u, 0x7f7fffffu, 0x7f800000u, 0x7fc00000u, 0x1f800000u,
     };
     enum { COUNT = sizeof specials / sizeof specials[0], SIGNED = 2 * COUNT };
-    (void)state;
     for (uint32_t i = 0; i < SIGNED * SIGNED * SIGNED; ++i) {
         const uint32_t at[3] = {i % SIGNED, i / SIGNED % SIGNED, i / SIGNED / SIGNED};
         uint32_t operands[3];
@@ -183,12 +165,11 @@ static void compare_wide(const double operands[3]) {
     }
 }
 
-static void doubles_of_each_kind_are_rounded_once(void **state) {
+TEST(doubles_of_each_kind_are_rounded_once) {
     static void (*const kinds[])(uint64_t * state, double operands[3]) = {
         choose_any_wide,  choose_near_wide,  choose_cancelled_wide,
         choose_ties_wide, choose_small_wide, choose_great_wide,
     };
-    (void)state;
     uint64_t seed = 88172645463325252u;
     double operands[3];
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
@@ -199,7 +180,7 @@ static void doubles_of_each_kind_are_rounded_once(void **state) {
     }
 }
 
-static void special_doubles_are_as_in_the_standard(void **state) {
+TEST(special_doubles_are_as_in_the_standard) {
     static const double specials[] = {
         0.0,
         4.94065645841246544e-324,
@@ -217,7 +198,6 @@ static void special_doubles_are_as_in_the_standard(void **state) {
         (double)NAN,
     };
     enum { COUNT = sizeof specials / sizeof specials[0], SIGNED = 2 * COUNT };
-    (void)state;
     for (uint32_t i = 0; i < SIGNED * SIGNED * SIGNED; ++i) {
         const uint32_t at[3] = {i % SIGNED, i / SIGNED % SIGNED, i / SIGNED / SIGNED};
         double operands[3];
@@ -229,17 +209,8 @@ static void special_doubles_are_as_in_the_standard(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(special_doubles_are_as_in_the_standard),
-        cmocka_unit_test(doubles_of_each_kind_are_rounded_once),
-        cmocka_unit_test(special_operands_are_as_in_the_standard),
-        cmocka_unit_test(any_bits_are_rounded_once),
-        cmocka_unit_test(near_operands_are_rounded_once),
-        cmocka_unit_test(ties_are_rounded_once),
-        cmocka_unit_test(denormal_results_are_rounded_once),
-    };
     if (argc > 1) {
         triples = strtol(argv[1], NULL, 10);
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

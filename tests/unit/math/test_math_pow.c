@@ -11,6 +11,7 @@
 #define PAIR_BOUND_ULP 1.0
 
 #include "float32_pairs.h"
+#include "test.h"
 
 static void choose_any(uint64_t *state, float *x, float *y) {
     *x = any_float(state);
@@ -34,47 +35,29 @@ static void choose_near_one(uint64_t *state, float *x, float *y) {
     *y = (float)(any_below(state, 155.0) / log2((double)*x));
 }
 
-static void pow_of_any_bits_is_within_bound(void **state) {
-    (void)state;
-    compare_random("any bits", choose_any);
-}
+TEST(pow_of_any_bits_is_within_bound) { compare_random("any bits", choose_any); }
 
-static void pow_of_results_in_range_is_within_bound(void **state) {
-    (void)state;
+TEST(pow_of_results_in_range_is_within_bound) {
     compare_random("results in range", choose_in_range);
 }
 
-static void pow_of_whole_exponents_is_within_bound(void **state) {
-    (void)state;
-    compare_random("whole exponents", choose_whole);
-}
+TEST(pow_of_whole_exponents_is_within_bound) { compare_random("whole exponents", choose_whole); }
 
-static void pow_of_bases_near_one_is_within_bound(void **state) {
-    (void)state;
-    compare_random("bases near 1", choose_near_one);
-}
+TEST(pow_of_bases_near_one_is_within_bound) { compare_random("bases near 1", choose_near_one); }
 
-static void pow_of_special_pairs_is_as_in_the_standard(void **state) {
+TEST(pow_of_special_pairs_is_as_in_the_standard) {
     static const uint32_t magnitudes[] = {
         0x00000000u, 0x00000001u, 0x007fffffu, 0x00800000u, 0x3e800000u, 0x3eaaaaabu, 0x3f000000u,
         0x3f7fffffu, 0x3f800000u, 0x3f800001u, 0x3fc00000u, 0x40000000u, 0x40400000u, 0x42fe0000u,
         0x4afffffeu, 0x4affffffu, 0x4b000000u, 0x4b000001u, 0x4b7fffffu, 0x4b800000u, 0x4b800001u,
         0x4f800000u, 0x7f7fffffu, 0x7f800000u, 0x7fc00000u, 0x7f800001u,
     };
-    (void)state;
     compare_special(magnitudes, sizeof magnitudes / sizeof magnitudes[0]);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pow_of_special_pairs_is_as_in_the_standard),
-        cmocka_unit_test(pow_of_any_bits_is_within_bound),
-        cmocka_unit_test(pow_of_results_in_range_is_within_bound),
-        cmocka_unit_test(pow_of_whole_exponents_is_within_bound),
-        cmocka_unit_test(pow_of_bases_near_one_is_within_bound),
-    };
     if (argc > 1) {
         pairs = strtol(argv[1], NULL, 10);
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -2,14 +2,9 @@
 /* Promise: The reference by which the tests judge digamma agrees with mpmath. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include "math_float32_reference.h"
+#include "math_reference.h"
+#include "test.h"
 
 static const struct digamma_value {
     float x;
@@ -18,8 +13,7 @@ static const struct digamma_value {
 #include "digamma_table.inc"
 };
 
-static void digamma_reference_of_the_table_is_as_mpmath_has_it(void **state) {
-    (void)state;
+TEST(digamma_reference_of_the_table_is_as_mpmath_has_it) {
     double worst = 0.0;
     double at = 0.0;
     if (LDBL_MANT_DIG < 64) {
@@ -41,9 +35,4 @@ static void digamma_reference_of_the_table_is_as_mpmath_has_it(void **state) {
     assert_true(worst < 1e-3);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digamma_reference_of_the_table_is_as_mpmath_has_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

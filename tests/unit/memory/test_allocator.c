@@ -8,11 +8,11 @@
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
+#include "test.h"
 
 /* ---- reuse and growth ---- */
 
-static void nothing_is_taken_before_the_first_request(void **state) {
-    (void)state;
+TEST(nothing_is_taken_before_the_first_request) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
     assert_int_equal(f.driver.takes, 0);
@@ -21,8 +21,7 @@ static void nothing_is_taken_before_the_first_request(void **state) {
     assert_int_equal(f.driver.waits, 1); /* before regions are returned */
 }
 
-static void regions_double_as_the_pool_grows(void **state) {
-    (void)state;
+TEST(regions_double_as_the_pool_grows) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 1024 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunks[14];
@@ -37,8 +36,7 @@ static void regions_double_as_the_pool_grows(void **state) {
     close_all(&f);
 }
 
-static void freed_chunk_is_used_again(void **state) {
-    (void)state;
+TEST(freed_chunk_is_used_again) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunk = get(&f, 1000);
@@ -56,8 +54,7 @@ static void freed_chunk_is_used_again(void **state) {
     close_all(&f);
 }
 
-static void without_growth_all_is_taken_at_once(void **state) {
-    (void)state;
+TEST(without_growth_all_is_taken_at_once) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = false});
     put(&f, get(&f, 1));
@@ -68,8 +65,7 @@ static void without_growth_all_is_taken_at_once(void **state) {
 
 /* ---- the limit ---- */
 
-static void limit_binds_before_the_driver_is_asked(void **state) {
-    (void)state;
+TEST(limit_binds_before_the_driver_is_asked) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 8 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunk = get(&f, 4 * MIB);
@@ -86,8 +82,7 @@ static void limit_binds_before_the_driver_is_asked(void **state) {
     close_all(&f);
 }
 
-static void request_beyond_all_bounds_is_refused(void **state) {
-    (void)state;
+TEST(request_beyond_all_bounds_is_refused) {
     static const uint64_t sizes[] = {8 * MIB + 1, UINT64_C(1) << 62, UINT64_MAX - 255, UINT64_MAX};
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 8 * MIB, .growth = true});
@@ -96,8 +91,7 @@ static void request_beyond_all_bounds_is_refused(void **state) {
     close_all(&f);
 }
 
-static void region_never_exceeds_the_largest_allocation(void **state) {
-    (void)state;
+TEST(region_never_exceeds_the_largest_allocation) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){
                      .limit_bytes = 64 * MIB, .max_region_bytes = 3 * MIB, .growth = true});
@@ -112,8 +106,7 @@ static void region_never_exceeds_the_largest_allocation(void **state) {
 
 /* ---- the driver refuses ---- */
 
-static void refused_region_is_tried_smaller(void **state) {
-    (void)state;
+TEST(refused_region_is_tried_smaller) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
     f.driver.capacity = 3 * MIB / 2;
@@ -127,8 +120,7 @@ static void refused_region_is_tried_smaller(void **state) {
     close_all(&f);
 }
 
-static void driver_with_just_enough_is_enough(void **state) {
-    (void)state;
+TEST(driver_with_just_enough_is_enough) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
     f.driver.capacity = MIB;
@@ -139,8 +131,7 @@ static void driver_with_just_enough_is_enough(void **state) {
     close_all(&f);
 }
 
-static void broken_driver_is_not_a_lack_of_memory(void **state) {
-    (void)state;
+TEST(broken_driver_is_not_a_lack_of_memory) {
     fixture_t f;
     gantry__bfc_chunk_t *chunk;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
@@ -157,8 +148,7 @@ static void broken_driver_is_not_a_lack_of_memory(void **state) {
 
 /* ---- returning regions ---- */
 
-static void empty_regions_go_back_for_a_larger_one(void **state) {
-    (void)state;
+TEST(empty_regions_go_back_for_a_larger_one) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunks[3];
@@ -173,8 +163,7 @@ static void empty_regions_go_back_for_a_larger_one(void **state) {
     close_all(&f);
 }
 
-static void region_emptied_after_the_wait_is_waited_for_again(void **state) {
-    (void)state;
+TEST(region_emptied_after_the_wait_is_waited_for_again) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
     gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB),
@@ -192,8 +181,7 @@ static void region_emptied_after_the_wait_is_waited_for_again(void **state) {
     close_all(&f);
 }
 
-static void regions_in_use_stay(void **state) {
-    (void)state;
+TEST(regions_in_use_stay) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
     gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB),
@@ -212,8 +200,7 @@ static void regions_in_use_stay(void **state) {
     close_all(&f);
 }
 
-static void driver_s_refusal_also_gives_back(void **state) {
-    (void)state;
+TEST(driver_s_refusal_also_gives_back) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 1024 * MIB, .growth = true});
     f.driver.capacity = 10 * MIB; /* the card's memory is smaller than the limit */
@@ -225,8 +212,7 @@ static void driver_s_refusal_also_gives_back(void **state) {
     close_all(&f);
 }
 
-static void refusal_leaves_the_pool_usable(void **state) {
-    (void)state;
+TEST(refusal_leaves_the_pool_usable) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
     for (int i = 0; i < 20; ++i) {
@@ -242,8 +228,7 @@ static void refusal_leaves_the_pool_usable(void **state) {
 
 /* ---- statistics ---- */
 
-static void statistics_are_cleared_to_the_present(void **state) {
-    (void)state;
+TEST(statistics_are_cleared_to_the_present) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
     gantry__bfc_chunk_t *small = get(&f, 1000), *large = get(&f, 5000);
@@ -264,8 +249,7 @@ static void statistics_are_cleared_to_the_present(void **state) {
 
 /* ---- host memory ---- */
 
-static void bad_options_are_refused(void **state) {
-    (void)state;
+TEST(bad_options_are_refused) {
     driver_t driver = {.capacity = MIB};
     gantry__region_source_t source = {
         .user = &driver, .take = take, .give_back = give_back, .wait = wait_for_work};
@@ -280,8 +264,7 @@ static void bad_options_are_refused(void **state) {
         GANTRY_INVALID_ARGUMENT);
 }
 
-static void host_memory_running_out_changes_nothing(void **state) {
-    (void)state;
+TEST(host_memory_running_out_changes_nothing) {
     int failures = 0;
     for (long at = 0; at < 40; ++at) {
         fixture_t f;
@@ -349,8 +332,7 @@ static void *hammer(void *user) {
     return NULL;
 }
 
-static void threads_share_one_allocator(void **state) {
-    (void)state;
+TEST(threads_share_one_allocator) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 24 * MIB, .growth = true});
     f.driver.must_be_unlocked = NULL; /* the other thread may hold it */
@@ -374,27 +356,4 @@ static void threads_share_one_allocator(void **state) {
     close_all(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_taken_before_the_first_request),
-        cmocka_unit_test(regions_double_as_the_pool_grows),
-        cmocka_unit_test(freed_chunk_is_used_again),
-        cmocka_unit_test(without_growth_all_is_taken_at_once),
-        cmocka_unit_test(limit_binds_before_the_driver_is_asked),
-        cmocka_unit_test(request_beyond_all_bounds_is_refused),
-        cmocka_unit_test(region_never_exceeds_the_largest_allocation),
-        cmocka_unit_test(refused_region_is_tried_smaller),
-        cmocka_unit_test(driver_with_just_enough_is_enough),
-        cmocka_unit_test(broken_driver_is_not_a_lack_of_memory),
-        cmocka_unit_test(empty_regions_go_back_for_a_larger_one),
-        cmocka_unit_test(region_emptied_after_the_wait_is_waited_for_again),
-        cmocka_unit_test(regions_in_use_stay),
-        cmocka_unit_test(driver_s_refusal_also_gives_back),
-        cmocka_unit_test(refusal_leaves_the_pool_usable),
-        cmocka_unit_test(statistics_are_cleared_to_the_present),
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(host_memory_running_out_changes_nothing),
-        cmocka_unit_test(threads_share_one_allocator),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

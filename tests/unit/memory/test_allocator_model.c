@@ -7,18 +7,13 @@
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/failure.h"
 #include "locked_heap.h"
 #include "memory/allocator.h"
+#include "test.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
@@ -241,16 +236,14 @@ static void run_model(gantry__allocator_options_t options, unsigned refuse_one_i
     free(model);
 }
 
-static void random_sequence_with_growth_keeps_every_promise(void **state) {
-    (void)state;
+TEST(random_sequence_with_growth_keeps_every_promise) {
     run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 64 * MIB, .growth = true},
                                             .garbage_collection = true,
                                             .retry_ms = 3600000},
               5, 16 * MIB, 1);
 }
 
-static void random_sequence_with_small_steps_keeps_every_promise(void **state) {
-    (void)state;
+TEST(random_sequence_with_small_steps_keeps_every_promise) {
     run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 32 * MIB + 77,
                                                     .alignment = 4096,
                                                     .max_step_bytes = MIB,
@@ -261,8 +254,7 @@ static void random_sequence_with_small_steps_keeps_every_promise(void **state) {
               3, 8 * MIB, 2);
 }
 
-static void random_sequence_without_growth_or_collection_keeps_every_promise(void **state) {
-    (void)state;
+TEST(random_sequence_without_growth_or_collection_keeps_every_promise) {
     run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 32 * MIB,
                                                     .max_region_bytes = 9 * MIB}},
               4, 8 * MIB, 3);
@@ -323,8 +315,7 @@ static void *work(void *user) {
     return NULL;
 }
 
-static void threads_that_run_out_of_memory_keep_every_promise(void **state) {
-    (void)state;
+TEST(threads_that_run_out_of_memory_keep_every_promise) {
     static machine_t machine;
     open_machine(&machine,
                  (gantry__allocator_options_t){
@@ -404,8 +395,7 @@ static void close_trace(trace_t *trace) {
     free(trace);
 }
 
-static void training_steps_hold_at_most_twice_the_peak_and_a_region(void **state) {
-    (void)state;
+TEST(training_steps_hold_at_most_twice_the_peak_and_a_region) {
     trace_t *trace = open_trace();
     uint64_t weights[60];
     for (int i = 0; i < 60; ++i) {
@@ -429,8 +419,7 @@ static void training_steps_hold_at_most_twice_the_peak_and_a_region(void **state
     close_trace(trace);
 }
 
-static void random_sizes_hold_at_most_twice_the_peak_and_a_region(void **state) {
-    (void)state;
+TEST(random_sizes_hold_at_most_twice_the_peak_and_a_region) {
     trace_t *trace = open_trace();
     for (int i = 0; i < 40000; ++i) {
         uint64_t chance = next_random(&trace->random) % 100;
@@ -444,8 +433,7 @@ static void random_sizes_hold_at_most_twice_the_peak_and_a_region(void **state) 
     close_trace(trace);
 }
 
-static void sawtooth_holds_at_most_twice_the_peak_and_a_region(void **state) {
-    (void)state;
+TEST(sawtooth_holds_at_most_twice_the_peak_and_a_region) {
     trace_t *trace = open_trace();
     for (uint64_t tooth = 1; tooth <= 20; ++tooth) {
         for (uint64_t i = 0; i < 1000; ++i) add(trace, 1000 + tooth * (i % 100) * 977);
@@ -454,15 +442,4 @@ static void sawtooth_holds_at_most_twice_the_peak_and_a_region(void **state) {
     close_trace(trace);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sequence_with_growth_keeps_every_promise),
-        cmocka_unit_test(random_sequence_with_small_steps_keeps_every_promise),
-        cmocka_unit_test(random_sequence_without_growth_or_collection_keeps_every_promise),
-        cmocka_unit_test(threads_that_run_out_of_memory_keep_every_promise),
-        cmocka_unit_test(training_steps_hold_at_most_twice_the_peak_and_a_region),
-        cmocka_unit_test(random_sizes_hold_at_most_twice_the_peak_and_a_region),
-        cmocka_unit_test(sawtooth_holds_at_most_twice_the_peak_and_a_region),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -5,13 +5,13 @@
  * test_bfc_host_memory.c tests failing host memory, and test_bfc_model.c long random sequences
  * against a model. All use bfc_pool.h. */
 #include "bfc_pool.h"
+#include "test.h"
 
 #include <string.h>
 
 /* ---- TensorFlow's allocator test, as far as it concerns chunks and regions ---- */
 
-static void allocate_every_size_to_1023_counts_as_tensorflow(void **state) {
-    (void)state;
+TEST(allocate_every_size_to_1023_counts_as_tensorflow) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
     gantry__bfc_chunk_t *chunks[1023];
@@ -27,8 +27,7 @@ static void allocate_every_size_to_1023_counts_as_tensorflow(void **state) {
     close_pool(&pool);
 }
 
-static void allocate_4_bytes_gives_256_and_0_counts_as_1(void **state) {
-    (void)state;
+TEST(allocate_4_bytes_gives_256_and_0_counts_as_1) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
     gantry__bfc_chunk_t *four = must_get(&pool, 4);
@@ -43,8 +42,7 @@ static void allocate_4_bytes_gives_256_and_0_counts_as_1(void **state) {
     close_pool(&pool);
 }
 
-static void allocate_beyond_limit_finds_nothing(void **state) {
-    (void)state;
+TEST(allocate_beyond_limit_finds_nothing) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 2 * MIB});
     assert_non_null(get(&pool, 256));
@@ -55,8 +53,7 @@ static void allocate_beyond_limit_finds_nothing(void **state) {
     close_pool(&pool);
 }
 
-static void rounds_of_four_sizes_come_back_to_the_first_address(void **state) {
-    (void)state;
+TEST(rounds_of_four_sizes_come_back_to_the_first_address) {
     static const uint64_t sizes[] = {4096, 8 * MIB, 16384, 41943040};
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
@@ -76,8 +73,7 @@ static void rounds_of_four_sizes_come_back_to_the_first_address(void **state) {
     close_pool(&pool);
 }
 
-static void request_above_the_whole_limit_disturbs_nothing(void **state) {
-    (void)state;
+TEST(request_above_the_whole_limit_disturbs_nothing) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
     gantry__bfc_chunk_t *chunks[510];
@@ -90,8 +86,7 @@ static void request_above_the_whole_limit_disturbs_nothing(void **state) {
     close_pool(&pool);
 }
 
-static void bin_of_a_size_is_its_power_of_two_up_to_20(void **state) {
-    (void)state;
+TEST(bin_of_a_size_is_its_power_of_two_up_to_20) {
     static const struct {
         uint64_t bytes;
         unsigned bin;
@@ -112,8 +107,7 @@ static void bin_of_a_size_is_its_power_of_two_up_to_20(void **state) {
     }
 }
 
-static void regions_do_not_join_so_508_of_512_mib_is_refused(void **state) {
-    (void)state;
+TEST(regions_do_not_join_so_508_of_512_mib_is_refused) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 512 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunks[128];
@@ -125,8 +119,7 @@ static void regions_do_not_join_so_508_of_512_mib_is_refused(void **state) {
     close_pool(&pool);
 }
 
-static void collection_leaves_the_one_region_in_use(void **state) {
-    (void)state;
+TEST(collection_leaves_the_one_region_in_use) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 2 * GIB, .growth = true});
     gantry__bfc_chunk_t *chunks[128];
@@ -166,8 +159,7 @@ static uint64_t extend_once(pool_t *pool, uint64_t bytes) {
     return extend(pool, bytes) ? pool->driver_bytes - before : 0;
 }
 
-static void growth_with_tiny_requests_doubles_regions(void **state) {
-    (void)state;
+TEST(growth_with_tiny_requests_doubles_regions) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     for (uint64_t expected = 2 * MIB; expected <= 512 * MIB; expected *= 2) {
@@ -179,8 +171,7 @@ static void growth_with_tiny_requests_doubles_regions(void **state) {
     close_pool(&pool);
 }
 
-static void growth_with_first_request_of_3_mib_makes_4_and_again_4(void **state) {
-    (void)state;
+TEST(growth_with_first_request_of_3_mib_makes_4_and_again_4) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     assert_int_equal(extend_once(&pool, 3 * MIB), 4 * MIB);
@@ -191,8 +182,7 @@ static void growth_with_first_request_of_3_mib_makes_4_and_again_4(void **state)
     close_pool(&pool);
 }
 
-static void growth_steps_end_at_the_cap_but_for_one_request_that_needs_more(void **state) {
-    (void)state;
+TEST(growth_steps_end_at_the_cap_but_for_one_request_that_needs_more) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 64 * GIB, .growth = true});
     for (uint64_t expected = 2 * MIB; expected <= GIB; expected *= 2)
@@ -214,8 +204,7 @@ static void growth_steps_end_at_the_cap_but_for_one_request_that_needs_more(void
     close_pool(&pool);
 }
 
-static void pool_beyond_the_peak_grows_with_care(void **state) {
-    (void)state;
+TEST(pool_beyond_the_peak_grows_with_care) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     /* 126, all in use */
@@ -241,8 +230,7 @@ static void pool_beyond_the_peak_grows_with_care(void **state) {
     close_pool(&pool);
 }
 
-static void growth_off_takes_the_whole_limit_at_once(void **state) {
-    (void)state;
+TEST(growth_off_takes_the_whole_limit_at_once) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 100 * MIB + 255});
     assert_int_equal(extend_once(&pool, 0), 100 * MIB);
@@ -258,8 +246,7 @@ static void growth_off_takes_the_whole_limit_at_once(void **state) {
     close_pool(&pool);
 }
 
-static void unbounded_limit_grows_as_any_other(void **state) {
-    (void)state;
+TEST(unbounded_limit_grows_as_any_other) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){
                          .limit_bytes = UINT64_MAX, .max_step_bytes = UINT64_MAX, .growth = true});
@@ -273,8 +260,7 @@ static void unbounded_limit_grows_as_any_other(void **state) {
     close_pool(&pool);
 }
 
-static void driver_refusal_backs_off_by_tenths_to_the_request(void **state) {
-    (void)state;
+TEST(driver_refusal_backs_off_by_tenths_to_the_request) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 1000 * 256});
     gantry__bfc_region_t *region;
@@ -296,8 +282,7 @@ static void driver_refusal_backs_off_by_tenths_to_the_request(void **state) {
     close_pool(&pool);
 }
 
-static void refused_region_leaves_growth_alone(void **state) {
-    (void)state;
+TEST(refused_region_leaves_growth_alone) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     pool.driver_limit = 32 * MIB;
@@ -306,8 +291,7 @@ static void refused_region_leaves_growth_alone(void **state) {
     close_pool(&pool);
 }
 
-static void largest_region_bounds_regions_and_requests(void **state) {
-    (void)state;
+TEST(largest_region_bounds_regions_and_requests) {
     pool_t pool;
     open_pool(&pool,
               (gantry__bfc_options_t){.limit_bytes = 100 * MIB, .max_region_bytes = 40 * MIB + 7});
@@ -320,8 +304,7 @@ static void largest_region_bounds_regions_and_requests(void **state) {
     close_pool(&pool);
 }
 
-static void regions_in_flight_count_against_the_limit(void **state) {
-    (void)state;
+TEST(regions_in_flight_count_against_the_limit) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 10 * MIB, .growth = true});
     gantry__bfc_region_t *one, *two, *three;
@@ -347,8 +330,7 @@ static void regions_in_flight_count_against_the_limit(void **state) {
     close_pool(&pool);
 }
 
-static void growth_keeps_the_larger_of_two_regions_in_flight(void **state) {
-    (void)state;
+TEST(growth_keeps_the_larger_of_two_regions_in_flight) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     gantry__bfc_region_t *small, *large;
@@ -360,8 +342,7 @@ static void growth_keeps_the_larger_of_two_regions_in_flight(void **state) {
     close_pool(&pool);
 }
 
-static void pool_statistics_follow_regions_and_clear(void **state) {
-    (void)state;
+TEST(pool_statistics_follow_regions_and_clear) {
     pool_t pool;
     gantry__bfc_stats_t stats;
     open_pool(&pool, (gantry__bfc_options_t){
@@ -388,8 +369,7 @@ static void pool_statistics_follow_regions_and_clear(void **state) {
     close_pool(&pool);
 }
 
-static void charges_outside_the_pool_count_against_the_limit(void **state) {
-    (void)state;
+TEST(charges_outside_the_pool_count_against_the_limit) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 10 * MIB});
     assert_true(gantry__bfc_charge(&pool.bfc, 3 * MIB + 1));
@@ -404,8 +384,7 @@ static void charges_outside_the_pool_count_against_the_limit(void **state) {
     close_pool(&pool);
 }
 
-static void region_with_a_chunk_in_use_is_not_detached(void **state) {
-    (void)state;
+TEST(region_with_a_chunk_in_use_is_not_detached) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     gantry__bfc_chunk_t *chunk = must_get(&pool, 2 * MIB);
@@ -423,8 +402,7 @@ static void region_with_a_chunk_in_use_is_not_detached(void **state) {
     close_pool(&pool);
 }
 
-static void collected_pool_grows_from_where_its_size_belongs(void **state) {
-    (void)state;
+TEST(collected_pool_grows_from_where_its_size_belongs) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     for (int i = 0; i < 4; ++i) assert_int_equal(extend_once(&pool, 1), (2 * MIB) << i);
@@ -442,8 +420,7 @@ static void collected_pool_grows_from_where_its_size_belongs(void **state) {
 
 /* ---- chunks: choice, splitting, merging, last uses ---- */
 
-static void chunk_is_split_at_twice_the_request_or_at_the_threshold(void **state) {
-    (void)state;
+TEST(chunk_is_split_at_twice_the_request_or_at_the_threshold) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 4096});
     /* 2304: 1792 would be left over, which is less than the request */
@@ -471,8 +448,7 @@ static void chunk_is_split_at_twice_the_request_or_at_the_threshold(void **state
     close_pool(&pool);
 }
 
-static void best_fit_is_least_size_then_oldest_region_then_offset(void **state) {
-    (void)state;
+TEST(best_fit_is_least_size_then_oldest_region_then_offset) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){
                          .limit_bytes = GIB, .initial_region_bytes = 16384, .growth = true});
@@ -495,8 +471,7 @@ static void best_fit_is_least_size_then_oldest_region_then_offset(void **state) 
     close_pool(&pool);
 }
 
-static void freed_chunk_merges_with_next_and_previous(void **state) {
-    (void)state;
+TEST(freed_chunk_merges_with_next_and_previous) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 5 * 1024});
     static const int orders[6][3] = {{1, 2, 3}, {1, 3, 2}, {2, 1, 3},
@@ -520,8 +495,7 @@ static void freed_chunk_merges_with_next_and_previous(void **state) {
     close_pool(&pool);
 }
 
-static void alignment_of_4096_binds_offsets_sizes_and_regions(void **state) {
-    (void)state;
+TEST(alignment_of_4096_binds_offsets_sizes_and_regions) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 10 * MIB - 1, .alignment = 4096});
     for (uint64_t i = 1; i < 100; ++i) {
@@ -534,8 +508,7 @@ static void alignment_of_4096_binds_offsets_sizes_and_regions(void **state) {
     close_pool(&pool);
 }
 
-static void reserved_bytes_are_never_regions(void **state) {
-    (void)state;
+TEST(reserved_bytes_are_never_regions) {
     pool_t pool;
     gantry__bfc_stats_t stats;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 10 * MIB, .reserved_bytes = 4 * MIB});
@@ -551,8 +524,7 @@ static void reserved_bytes_are_never_regions(void **state) {
     close_pool(&pool);
 }
 
-static void last_use_is_kept_by_split_and_maximum_by_merge(void **state) {
-    (void)state;
+TEST(last_use_is_kept_by_split_and_maximum_by_merge) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 4096});
     gantry__bfc_chunk_t *a = must_get(&pool, 2048), *b = must_get(&pool, 2048);
@@ -575,8 +547,7 @@ static void last_use_is_kept_by_split_and_maximum_by_merge(void **state) {
     close_pool(&pool);
 }
 
-static void allocate_ready_prefers_a_finished_chunk_of_the_same_size(void **state) {
-    (void)state;
+TEST(allocate_ready_prefers_a_finished_chunk_of_the_same_size) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB});
     gantry__bfc_chunk_t *c[40], *chunk;
@@ -597,38 +568,4 @@ static void allocate_ready_prefers_a_finished_chunk_of_the_same_size(void **stat
     close_pool(&pool);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocate_every_size_to_1023_counts_as_tensorflow),
-        cmocka_unit_test(allocate_4_bytes_gives_256_and_0_counts_as_1),
-        cmocka_unit_test(allocate_beyond_limit_finds_nothing),
-        cmocka_unit_test(rounds_of_four_sizes_come_back_to_the_first_address),
-        cmocka_unit_test(request_above_the_whole_limit_disturbs_nothing),
-        cmocka_unit_test(bin_of_a_size_is_its_power_of_two_up_to_20),
-        cmocka_unit_test(regions_do_not_join_so_508_of_512_mib_is_refused),
-        cmocka_unit_test(collection_leaves_the_one_region_in_use),
-        cmocka_unit_test(growth_with_tiny_requests_doubles_regions),
-        cmocka_unit_test(growth_with_first_request_of_3_mib_makes_4_and_again_4),
-        cmocka_unit_test(growth_steps_end_at_the_cap_but_for_one_request_that_needs_more),
-        cmocka_unit_test(pool_beyond_the_peak_grows_with_care),
-        cmocka_unit_test(growth_off_takes_the_whole_limit_at_once),
-        cmocka_unit_test(unbounded_limit_grows_as_any_other),
-        cmocka_unit_test(driver_refusal_backs_off_by_tenths_to_the_request),
-        cmocka_unit_test(refused_region_leaves_growth_alone),
-        cmocka_unit_test(largest_region_bounds_regions_and_requests),
-        cmocka_unit_test(regions_in_flight_count_against_the_limit),
-        cmocka_unit_test(growth_keeps_the_larger_of_two_regions_in_flight),
-        cmocka_unit_test(pool_statistics_follow_regions_and_clear),
-        cmocka_unit_test(charges_outside_the_pool_count_against_the_limit),
-        cmocka_unit_test(reserved_bytes_are_never_regions),
-        cmocka_unit_test(region_with_a_chunk_in_use_is_not_detached),
-        cmocka_unit_test(collected_pool_grows_from_where_its_size_belongs),
-        cmocka_unit_test(chunk_is_split_at_twice_the_request_or_at_the_threshold),
-        cmocka_unit_test(best_fit_is_least_size_then_oldest_region_then_offset),
-        cmocka_unit_test(freed_chunk_merges_with_next_and_previous),
-        cmocka_unit_test(alignment_of_4096_binds_offsets_sizes_and_regions),
-        cmocka_unit_test(last_use_is_kept_by_split_and_maximum_by_merge),
-        cmocka_unit_test(allocate_ready_prefers_a_finished_chunk_of_the_same_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

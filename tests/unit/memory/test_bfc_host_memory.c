@@ -2,6 +2,7 @@
 /* Promise: Whichever allocation of the BFC allocator's own host memory fails, nothing changes, and
  * freed host memory is used again. */
 #include "bfc_pool.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -34,8 +35,7 @@ static int work_with_failures(pool_t *pool) {
     return failures;
 }
 
-static void host_memory_failing_once_anywhere_changes_nothing(void **state) {
-    (void)state;
+TEST(host_memory_failing_once_anywhere_changes_nothing) {
     for (uint64_t nth = 1;; ++nth) {
         pool_t pool;
         open_pool(&pool, (gantry__bfc_options_t){
@@ -53,8 +53,7 @@ static void host_memory_failing_once_anywhere_changes_nothing(void **state) {
     }
 }
 
-static void chunks_and_regions_reuse_host_memory(void **state) {
-    (void)state;
+TEST(chunks_and_regions_reuse_host_memory) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){
                          .limit_bytes = GIB, .initial_region_bytes = 65536, .growth = true});
@@ -65,10 +64,4 @@ static void chunks_and_regions_reuse_host_memory(void **state) {
     close_pool(&pool);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_memory_failing_once_anywhere_changes_nothing),
-        cmocka_unit_test(chunks_and_regions_reuse_host_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

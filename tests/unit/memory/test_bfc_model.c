@@ -2,6 +2,7 @@
 /* Promise: The BFC allocator chooses the chunks of a model that scans arrays, in long random
  * sequences and also where the driver refuses memory. */
 #include "bfc_pool.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -264,27 +265,23 @@ static void run_model(gantry__bfc_options_t options, uint64_t driver_limit,
     free(model);
 }
 
-static void random_sequence_with_growth_matches_the_model(void **state) {
-    (void)state;
+TEST(random_sequence_with_growth_matches_the_model) {
     run_model((gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true}, UINT64_MAX, 8 * MIB,
               1);
 }
 
-static void random_sequence_with_one_region_matches_the_model(void **state) {
-    (void)state;
+TEST(random_sequence_with_one_region_matches_the_model) {
     run_model((gantry__bfc_options_t){.limit_bytes = 24 * MIB}, UINT64_MAX, MIB / 2, 2);
 }
 
-static void random_sequence_with_always_splitting_matches_the_model(void **state) {
-    (void)state;
+TEST(random_sequence_with_always_splitting_matches_the_model) {
     run_model(
         (gantry__bfc_options_t){
             .limit_bytes = 64 * MIB, .alignment = 4096, .split_bytes = 4096, .growth = true},
         UINT64_MAX, 8 * MIB, 3);
 }
 
-static void random_sequence_with_refusing_driver_matches_the_model(void **state) {
-    (void)state;
+TEST(random_sequence_with_refusing_driver_matches_the_model) {
     run_model((gantry__bfc_options_t){.limit_bytes = 64 * MIB,
                                       .max_region_bytes = 5 * MIB,
                                       .split_bytes = MIB,
@@ -293,12 +290,4 @@ static void random_sequence_with_refusing_driver_matches_the_model(void **state)
               27 * MIB + 1, 6 * MIB, 4);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sequence_with_growth_matches_the_model),
-        cmocka_unit_test(random_sequence_with_one_region_matches_the_model),
-        cmocka_unit_test(random_sequence_with_always_splitting_matches_the_model),
-        cmocka_unit_test(random_sequence_with_refusing_driver_matches_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The BFC allocator refuses impossible options and names the value. */
 #include "bfc_pool.h"
+#include "test.h"
 
 #include <string.h>
 
-static void bad_options_are_refused_with_the_value(void **state) {
-    (void)state;
+TEST(bad_options_are_refused_with_the_value) {
     static const uint64_t alignments[] = {1, 128, 255, 384, UINT64_C(1) << 41, UINT64_MAX};
     gantry__bfc_t bfc;
     for (size_t i = 0; i < sizeof alignments / sizeof *alignments; ++i) {
@@ -25,9 +25,4 @@ static void bad_options_are_refused_with_the_value(void **state) {
     assert_non_null(strstr(gantry__message(), "1048576 of it are reserved"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options_are_refused_with_the_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -8,6 +8,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
+#include "test.h"
 
 #include <sched.h>
 
@@ -77,8 +78,7 @@ static void until_waiting(fixture_t *f, uint32_t waiters) {
 
 /* ---- waiting for other threads' ops ---- */
 
-static void temporary_memory_of_another_op_is_waited_for(void **state) {
-    (void)state;
+TEST(temporary_memory_of_another_op_is_waited_for) {
     fixture_t f;
     asker_t asker;
     open_for(&f, 8 * MIB, HOUR_MS, false);
@@ -92,8 +92,7 @@ static void temporary_memory_of_another_op_is_waited_for(void **state) {
     close_all(&f);
 }
 
-static void own_temporary_memory_is_not_waited_for(void **state) {
-    (void)state;
+TEST(own_temporary_memory_is_not_waited_for) {
     fixture_t f;
     gantry__bfc_chunk_t *chunk;
     open_for(&f, 8 * MIB, HOUR_MS, false);
@@ -106,8 +105,7 @@ static void own_temporary_memory_is_not_waited_for(void **state) {
     close_all(&f);
 }
 
-static void second_of_two_ops_that_would_wait_for_each_other_serves_the_first(void **state) {
-    (void)state;
+TEST(second_of_two_ops_that_would_wait_for_each_other_serves_the_first) {
     fixture_t f;
     asker_t first;
     gantry__bfc_chunk_t *chunk;
@@ -127,8 +125,7 @@ static void second_of_two_ops_that_would_wait_for_each_other_serves_the_first(vo
     close_all(&f);
 }
 
-static void request_that_no_temporary_makes_room_for_is_refused_at_once(void **state) {
-    (void)state;
+TEST(request_that_no_temporary_makes_room_for_is_refused_at_once) {
     fixture_t f;
     open_for(&f, 8 * MIB, HOUR_MS, false);
     gantry__bfc_chunk_t *stays = get(&f, 5 * MIB), *temporary = get_temporary(&f, 2 * MIB);
@@ -138,8 +135,7 @@ static void request_that_no_temporary_makes_room_for_is_refused_at_once(void **s
     close_all(&f);
 }
 
-static void without_retry_nothing_is_waited_for(void **state) {
-    (void)state;
+TEST(without_retry_nothing_is_waited_for) {
     fixture_t f;
     open_for(&f, 8 * MIB, 0, false);
     gantry__bfc_chunk_t *temporary = get_temporary(&f, 6 * MIB);
@@ -148,8 +144,7 @@ static void without_retry_nothing_is_waited_for(void **state) {
     close_all(&f);
 }
 
-static void region_on_its_way_to_another_thread_is_waited_for(void **state) {
-    (void)state;
+TEST(region_on_its_way_to_another_thread_is_waited_for) {
     fixture_t f;
     asker_t taker, waiter;
     open_with(&f,
@@ -168,8 +163,7 @@ static void region_on_its_way_to_another_thread_is_waited_for(void **state) {
 
 /* ---- waiting on the user's request ---- */
 
-static void explicit_retry_waits_for_any_free(void **state) {
-    (void)state;
+TEST(explicit_retry_waits_for_any_free) {
     fixture_t f;
     asker_t asker;
     open_for(&f, 8 * MIB, HOUR_MS, true);
@@ -184,8 +178,7 @@ static void explicit_retry_waits_for_any_free(void **state) {
     close_all(&f);
 }
 
-static void discharge_makes_room_for_who_waits(void **state) {
-    (void)state;
+TEST(discharge_makes_room_for_who_waits) {
     fixture_t f;
     asker_t asker;
     open_for(&f, 8 * MIB, HOUR_MS, true);
@@ -197,8 +190,7 @@ static void discharge_makes_room_for_who_waits(void **state) {
     close_all(&f);
 }
 
-static void explicit_retry_ends_with_a_refusal(void **state) {
-    (void)state;
+TEST(explicit_retry_ends_with_a_refusal) {
     fixture_t f;
     open_for(&f, 8 * MIB, 5, true);
     gantry__bfc_chunk_t *large = get(&f, 6 * MIB);
@@ -210,8 +202,7 @@ static void explicit_retry_ends_with_a_refusal(void **state) {
 
 /* ---- returning regions ---- */
 
-static void giving_back_does_not_wait_long_for_ops_elsewhere(void **state) {
-    (void)state;
+TEST(giving_back_does_not_wait_long_for_ops_elsewhere) {
     fixture_t f;
     open_for(&f, 16 * MIB, HOUR_MS, false);
     gantry__bfc_chunk_t *temporary = get_temporary(&f, 2 * MIB);
@@ -225,8 +216,7 @@ static void giving_back_does_not_wait_long_for_ops_elsewhere(void **state) {
     close_all(&f);
 }
 
-static void collection_off_keeps_empty_regions(void **state) {
-    (void)state;
+TEST(collection_off_keeps_empty_regions) {
     fixture_t f;
     open_with(&f, (gantry__allocator_options_t){.bfc = {.limit_bytes = 8 * MIB, .growth = true}});
     put(&f, get(&f, 2 * MIB));
@@ -237,8 +227,7 @@ static void collection_off_keeps_empty_regions(void **state) {
     close_all(&f);
 }
 
-static void idle_staging_goes_back_before_memory_is_refused(void **state) {
-    (void)state;
+TEST(idle_staging_goes_back_before_memory_is_refused) {
     fixture_t f;
     open_for(&f, 8 * MIB, HOUR_MS, false);
     assert_true(gantry__allocator_charge(&f.allocator, 4 * MIB));
@@ -251,8 +240,7 @@ static void idle_staging_goes_back_before_memory_is_refused(void **state) {
     close_all(&f);
 }
 
-static void pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows(void **state) {
-    (void)state;
+TEST(pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){
                      .limit_bytes = 1024 * MIB, .max_step_bytes = 2 * MIB, .growth = true});
@@ -271,8 +259,7 @@ static void pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows(void 
 
 /* ---- memory that is kept between calls ---- */
 
-static void kept_chunks_are_freed_before_memory_is_refused(void **state) {
-    (void)state;
+TEST(kept_chunks_are_freed_before_memory_is_refused) {
     fixture_t f;
     open_for(&f, 8 * MIB, HOUR_MS, false);
     gantry__bfc_chunk_t *stays = get(&f, 2 * MIB);
@@ -293,8 +280,7 @@ static void kept_chunks_are_freed_before_memory_is_refused(void **state) {
 
 /* ---- charges ---- */
 
-static void charge_counts_against_the_limit_and_empties_the_pool(void **state) {
-    (void)state;
+TEST(charge_counts_against_the_limit_and_empties_the_pool) {
     fixture_t f;
     open_for(&f, 8 * MIB, HOUR_MS, false);
     assert_false(gantry__allocator_charge(&f.allocator, 8 * MIB + 1));
@@ -316,8 +302,7 @@ static void charge_counts_against_the_limit_and_empties_the_pool(void **state) {
 
 /* ---- trim ---- */
 
-static void trim_gives_the_largest_empty_regions_back_down_to_the_target(void **state) {
-    (void)state;
+TEST(trim_gives_the_largest_empty_regions_back_down_to_the_target) {
     fixture_t f;
     uint64_t pool = 0;
     open_for(&f, 64 * MIB, HOUR_MS, false);
@@ -349,8 +334,7 @@ static void trim_gives_the_largest_empty_regions_back_down_to_the_target(void **
 
 /* ---- taking all memory ---- */
 
-static void without_growth_the_limit_is_taken_in_pieces_where_it_must_be(void **state) {
-    (void)state;
+TEST(without_growth_the_limit_is_taken_in_pieces_where_it_must_be) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .max_region_bytes = 24 * MIB});
     put(&f, get(&f, 1));
@@ -362,8 +346,7 @@ static void without_growth_the_limit_is_taken_in_pieces_where_it_must_be(void **
     close_all(&f);
 }
 
-static void taking_all_ends_where_the_driver_has_no_more(void **state) {
-    (void)state;
+TEST(taking_all_ends_where_the_driver_has_no_more) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .max_region_bytes = 24 * MIB});
     f.driver.capacity = 40 * MIB;
@@ -389,8 +372,7 @@ static void free_report(fixture_t *f, gantry__memory_report_t *report) {
     gantry__heap_free(&f->heap.heap, report, sizeof *report);
 }
 
-static void refusal_keeps_what_was_asked_and_tried(void **state) {
-    (void)state;
+TEST(refusal_keeps_what_was_asked_and_tried) {
     fixture_t f;
     gantry__memory_report_t *report;
     char owner[] = "MatMul", tag[] = "encoder";
@@ -445,8 +427,7 @@ static void refusal_keeps_what_was_asked_and_tried(void **state) {
     close_all(&f);
 }
 
-static void refusal_without_host_memory_is_still_a_refusal(void **state) {
-    (void)state;
+TEST(refusal_without_host_memory_is_still_a_refusal) {
     fixture_t f;
     gantry__memory_report_t *report;
     open_for(&f, 8 * MIB, HOUR_MS, false);
@@ -464,28 +445,4 @@ static void refusal_without_host_memory_is_still_a_refusal(void **state) {
     close_all(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(temporary_memory_of_another_op_is_waited_for),
-        cmocka_unit_test(own_temporary_memory_is_not_waited_for),
-        cmocka_unit_test(second_of_two_ops_that_would_wait_for_each_other_serves_the_first),
-        cmocka_unit_test(request_that_no_temporary_makes_room_for_is_refused_at_once),
-        cmocka_unit_test(without_retry_nothing_is_waited_for),
-        cmocka_unit_test(region_on_its_way_to_another_thread_is_waited_for),
-        cmocka_unit_test(explicit_retry_waits_for_any_free),
-        cmocka_unit_test(discharge_makes_room_for_who_waits),
-        cmocka_unit_test(explicit_retry_ends_with_a_refusal),
-        cmocka_unit_test(giving_back_does_not_wait_long_for_ops_elsewhere),
-        cmocka_unit_test(collection_off_keeps_empty_regions),
-        cmocka_unit_test(idle_staging_goes_back_before_memory_is_refused),
-        cmocka_unit_test(kept_chunks_are_freed_before_memory_is_refused),
-        cmocka_unit_test(pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows),
-        cmocka_unit_test(charge_counts_against_the_limit_and_empties_the_pool),
-        cmocka_unit_test(trim_gives_the_largest_empty_regions_back_down_to_the_target),
-        cmocka_unit_test(without_growth_the_limit_is_taken_in_pieces_where_it_must_be),
-        cmocka_unit_test(taking_all_ends_where_the_driver_has_no_more),
-        cmocka_unit_test(refusal_keeps_what_was_asked_and_tried),
-        cmocka_unit_test(refusal_without_host_memory_is_still_a_refusal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

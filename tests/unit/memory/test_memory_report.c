@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "bfc_pool.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -54,8 +55,7 @@ static char *written(const gantry__memory_report_t *report, bool json) {
 
 /* ---- the snapshot ---- */
 
-static void empty_pool_says_so(void **state) {
-    (void)state;
+TEST(empty_pool_says_so) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
     gantry__memory_report_t *report = report_of(&pool);
@@ -75,8 +75,7 @@ static void empty_pool_says_so(void **state) {
     close_pool(&pool);
 }
 
-static void map_shows_what_is_in_use(void **state) {
-    (void)state;
+TEST(map_shows_what_is_in_use) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 100 * 4096, .split_bytes = 256});
     (void)must_get(&pool, 50 * 4096);
@@ -99,8 +98,7 @@ static void map_shows_what_is_in_use(void **state) {
     close_pool(&pool);
 }
 
-static void map_has_100_characters_for_pools_of_any_length(void **state) {
-    (void)state;
+TEST(map_has_100_characters_for_pools_of_any_length) {
     static const uint64_t lengths[] = {256,       512, 99 * 256,
                                        101 * 256, GIB, (UINT64_C(1) << 62) + 256};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
@@ -115,8 +113,7 @@ static void map_has_100_characters_for_pools_of_any_length(void **state) {
     }
 }
 
-static void owners_are_counted_by_op_and_tag_and_sorted(void **state) {
-    (void)state;
+TEST(owners_are_counted_by_op_and_tag_and_sorted) {
     pool_t pool;
     char same_text[] = "MatMul"; /* at another address */
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .split_bytes = 256});
@@ -155,8 +152,7 @@ static void owners_are_counted_by_op_and_tag_and_sorted(void **state) {
     close_pool(&pool);
 }
 
-static void more_names_sizes_regions_and_chunks_than_there_is_room_for_are_counted(void **state) {
-    (void)state;
+TEST(more_names_sizes_regions_and_chunks_than_there_is_room_for_are_counted) {
     enum { COUNT = 1500 };
     pool_t pool;
     static char names[COUNT][8];
@@ -200,8 +196,7 @@ static void more_names_sizes_regions_and_chunks_than_there_is_room_for_are_count
 
 /* ---- texts ---- */
 
-static void texts_are_cut_between_characters(void **state) {
-    (void)state;
+TEST(texts_are_cut_between_characters) {
     char out[6];
     gantry__report_copy_text(out, sizeof out, "abcd\xc3\xa4");
     assert_string_equal(out, "abcd");
@@ -213,8 +208,7 @@ static void texts_are_cut_between_characters(void **state) {
     assert_string_equal(out, "");
 }
 
-static void strings_of_json_are_escaped(void **state) {
-    (void)state;
+TEST(strings_of_json_are_escaped) {
     static const struct {
         const char *tag, *json;
     } cases[] = {{"a\"b\\c", "\"a\\\"b\\\\c\""},
@@ -239,8 +233,7 @@ static void strings_of_json_are_escaped(void **state) {
 
 /* ---- out of memory ---- */
 
-static void out_of_memory_tells_what_was_asked_and_tried(void **state) {
-    (void)state;
+TEST(out_of_memory_tells_what_was_asked_and_tried) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 8 * MIB, .split_bytes = 256});
     gantry__bfc_chunk_t *first = get_for(&pool, 3 * MIB, "A", NULL);
@@ -310,8 +303,7 @@ static void out_of_memory_tells_what_was_asked_and_tried(void **state) {
     close_pool(&pool);
 }
 
-static void writing_without_host_memory_fails(void **state) {
-    (void)state;
+TEST(writing_without_host_memory_fails) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB});
     gantry__memory_report_t *report = report_of(&pool);
@@ -330,17 +322,4 @@ static void writing_without_host_memory_fails(void **state) {
     close_pool(&pool);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_pool_says_so),
-        cmocka_unit_test(map_shows_what_is_in_use),
-        cmocka_unit_test(map_has_100_characters_for_pools_of_any_length),
-        cmocka_unit_test(owners_are_counted_by_op_and_tag_and_sorted),
-        cmocka_unit_test(more_names_sizes_regions_and_chunks_than_there_is_room_for_are_counted),
-        cmocka_unit_test(texts_are_cut_between_characters),
-        cmocka_unit_test(strings_of_json_are_escaped),
-        cmocka_unit_test(out_of_memory_tells_what_was_asked_and_tried),
-        cmocka_unit_test(writing_without_host_memory_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

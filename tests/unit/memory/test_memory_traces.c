@@ -8,14 +8,9 @@
  *
  * A trace of a program holds at most twice the peak in use plus one region at every moment. No
  * trace holds more than the model of TensorFlow's rules. No test measures time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "trace_replay.h"
 
 #define SEEDS 8 /* the bench's own seeds and others, so that no bound holds by luck */
@@ -34,8 +29,7 @@ static trace_figures_t replay(const memory_trace_t *trace, const subject_t *subj
     return figures;
 }
 
-static void traces_free_each_block_once_after_its_allocation(void **state) {
-    (void)state;
+TEST(traces_free_each_block_once_after_its_allocation) {
     for (int i = 0; i < TRACE_RECIPES; ++i) {
         memory_trace_t trace;
         make(&trace, &trace_recipes[i], 0);
@@ -54,8 +48,7 @@ static void traces_free_each_block_once_after_its_allocation(void **state) {
     }
 }
 
-static void traces_of_programs_hold_at_most_twice_the_peak_and_a_region(void **state) {
-    (void)state;
+TEST(traces_of_programs_hold_at_most_twice_the_peak_and_a_region) {
     for (int i = 0; i < TRACE_RECIPES * SEEDS; ++i) {
         const trace_recipe_t *recipe = &trace_recipes[i / SEEDS];
         if (recipe->kind != TRACE_BOUNDED) continue;
@@ -69,8 +62,7 @@ static void traces_of_programs_hold_at_most_twice_the_peak_and_a_region(void **s
     }
 }
 
-static void traces_hold_no_more_than_under_the_rules(void **state) {
-    (void)state;
+TEST(traces_hold_no_more_than_under_the_rules) {
     for (int i = 0; i < TRACE_RECIPES * SEEDS; ++i) {
         memory_trace_t trace;
         make(&trace, &trace_recipes[i / SEEDS], (uint64_t)i % SEEDS);
@@ -84,8 +76,7 @@ static void traces_hold_no_more_than_under_the_rules(void **state) {
     }
 }
 
-static void traces_under_a_tight_limit_stay_below_it(void **state) {
-    (void)state;
+TEST(traces_under_a_tight_limit_stay_below_it) {
     for (int i = 0; i < TRACE_RECIPES; ++i) {
         memory_trace_t trace;
         make(&trace, &trace_recipes[i], 0);
@@ -96,12 +87,4 @@ static void traces_under_a_tight_limit_stay_below_it(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traces_free_each_block_once_after_its_allocation),
-        cmocka_unit_test(traces_of_programs_hold_at_most_twice_the_peak_and_a_region),
-        cmocka_unit_test(traces_hold_no_more_than_under_the_rules),
-        cmocka_unit_test(traces_under_a_tight_limit_stay_below_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,15 +3,10 @@
  * tests.
  *
  * Back-off and growth follow the rules' text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tensorflow_bfc_rules.h"
+#include "test.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
@@ -53,8 +48,7 @@ static void check_no_overlap(rules_chunk_t **chunks, size_t count) {
         assert_true(chunks[i - 1]->address + chunks[i - 1]->bytes <= chunks[i]->address);
 }
 
-static void rules_sizes_1_to_1023_give_the_stated_numbers(void **state) {
-    (void)state;
+TEST(rules_sizes_1_to_1023_give_the_stated_numbers) {
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, GIB, false);
     rules_chunk_t *chunks[1023];
@@ -66,8 +60,7 @@ static void rules_sizes_1_to_1023_give_the_stated_numbers(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_4_bytes_take_256_and_0_bytes_nothing(void **state) {
-    (void)state;
+TEST(rules_4_bytes_take_256_and_0_bytes_nothing) {
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, GIB, false);
     const rules_chunk_t *chunk = get(&rules, 4);
@@ -77,8 +70,7 @@ static void rules_4_bytes_take_256_and_0_bytes_nothing(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_a_request_beyond_the_limit_fails(void **state) {
-    (void)state;
+TEST(rules_a_request_beyond_the_limit_fails) {
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, 2 * MIB, false);
     (void)get(&rules, 256);
@@ -86,8 +78,7 @@ static void rules_a_request_beyond_the_limit_fails(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_rounds_of_four_sizes_reuse_the_first_address(void **state) {
-    (void)state;
+TEST(rules_rounds_of_four_sizes_reuse_the_first_address) {
     static const uint64_t sizes[] = {1024 * 4, 1048576 * 8, 2048 * 8, 10485760 * 4};
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, GIB, false);
@@ -104,8 +95,7 @@ static void rules_rounds_of_four_sizes_reuse_the_first_address(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_random_sizes_survive_a_request_that_is_too_large(void **state) {
-    (void)state;
+TEST(rules_random_sizes_survive_a_request_that_is_too_large) {
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, GIB, false);
     rules_chunk_t *chunks[255 + 128];
@@ -124,8 +114,7 @@ static void rules_random_sizes_survive_a_request_that_is_too_large(void **state)
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_bins_hold_two_chunks_each_and_the_rest_is_in_the_last(void **state) {
-    (void)state;
+TEST(rules_bins_hold_two_chunks_each_and_the_rest_is_in_the_last) {
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, GIB, false);
     for (unsigned i = 0; i < 5; ++i) {
@@ -144,8 +133,7 @@ static void rules_bins_hold_two_chunks_each_and_the_rest_is_in_the_last(void **s
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_regions_do_not_join(void **state) {
-    (void)state;
+TEST(rules_regions_do_not_join) {
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, 512 * MIB, true);
     rules_chunk_t *chunks[128];
@@ -155,8 +143,7 @@ static void rules_regions_do_not_join(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_collection_leaves_the_region_in_use(void **state) {
-    (void)state;
+TEST(rules_collection_leaves_the_region_in_use) {
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, 2 * GIB, true);
     rules_chunk_t *chunks[128];
@@ -175,8 +162,7 @@ static void rules_collection_leaves_the_region_in_use(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_first_region_follows_growth(void **state) {
-    (void)state;
+TEST(rules_first_region_follows_growth) {
     for (int growth = 0; growth < 2; ++growth) {
         tensorflow_bfc_rules_t rules;
         open_rules(&rules, GIB, growth);
@@ -187,8 +173,7 @@ static void rules_first_region_follows_growth(void **state) {
 }
 
 /* Small requests: 2, 4, 8, 16 MiB; a first request of 3 MiB: 4 MiB, and 4 MiB again. */
-static void rules_regions_double(void **state) {
-    (void)state;
+TEST(rules_regions_double) {
     static const uint64_t tiny[] = {2, 6, 14, 30}, three[] = {4, 8, 16};
     tensorflow_bfc_rules_t rules;
     open_rules(&rules, GIB, true);
@@ -206,8 +191,7 @@ static void rules_regions_double(void **state) {
     tensorflow_bfc_rules_deinit(&rules);
 }
 
-static void rules_back_off_when_the_driver_refuses(void **state) {
-    (void)state;
+TEST(rules_back_off_when_the_driver_refuses) {
     tensorflow_bfc_rules_t rules;
     rules_options_t options = {.limit_bytes = 100 * MIB, .driver_bytes = 85 * MIB, .growth = false};
     tensorflow_bfc_rules_init(&rules, &options);
@@ -218,8 +202,7 @@ static void rules_back_off_when_the_driver_refuses(void **state) {
 }
 
 /* A whole chunk below twice the request, unless 128 MiB are left over. */
-static void rules_split_at_twice_the_request_or_128_mib(void **state) {
-    (void)state;
+TEST(rules_split_at_twice_the_request_or_128_mib) {
     static const struct {
         uint64_t hole, request, chunk;
     } cases[] = {
@@ -239,20 +222,4 @@ static void rules_split_at_twice_the_request_or_128_mib(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_sizes_1_to_1023_give_the_stated_numbers),
-        cmocka_unit_test(rules_4_bytes_take_256_and_0_bytes_nothing),
-        cmocka_unit_test(rules_a_request_beyond_the_limit_fails),
-        cmocka_unit_test(rules_rounds_of_four_sizes_reuse_the_first_address),
-        cmocka_unit_test(rules_random_sizes_survive_a_request_that_is_too_large),
-        cmocka_unit_test(rules_bins_hold_two_chunks_each_and_the_rest_is_in_the_last),
-        cmocka_unit_test(rules_regions_do_not_join),
-        cmocka_unit_test(rules_collection_leaves_the_region_in_use),
-        cmocka_unit_test(rules_first_region_follows_growth),
-        cmocka_unit_test(rules_regions_double),
-        cmocka_unit_test(rules_back_off_when_the_driver_refuses),
-        cmocka_unit_test(rules_split_at_twice_the_request_or_128_mib),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

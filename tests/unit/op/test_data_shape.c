@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "op/op_infer.h"
 #include "run/eager.h"
@@ -40,7 +41,15 @@ static const gantry__op_def_t positive = {
 static gantry_status_t run_wrong(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t wrong,
                                  const gantry_tensor_t **outputs) {
     const gantry_attr_value_t attr = {.name = "wrong", .kind = GANTRY_ATTR_INT, .i = wrong};
-    return gantry__run_op(scope, &positive, &x, 1, &attr, 1, NULL, outputs);
+    return gantry__run_op(scope,
+                          &(gantry__op_request_t){.op = &positive,
+                                                  .inputs = &x,
+                                                  .input_count = 1,
+                                                  .attrs = &attr,
+                                                  .attr_count = 1,
+                                                  .outputs = outputs,
+                                                  .room = positive.output_count},
+                          NULL);
 }
 
 static gantry_status_t run_positive(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -50,8 +59,7 @@ static gantry_status_t run_positive(gantry_scope_t *scope, const gantry_tensor_t
 
 /* ---- results ---- */
 
-static void result_has_the_size_the_data_give_it(void **state) {
-    (void)state;
+TEST(result_has_the_size_the_data_give_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -70,8 +78,7 @@ static void result_has_the_size_the_data_give_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void synchronous_device_needs_no_wait(void **state) {
-    (void)state;
+TEST(synchronous_device_needs_no_wait) {
     runtime_fixture_t f;
     gantry_fake_device_t settings;
     fake->get_device(0, &settings);
@@ -86,8 +93,7 @@ static void synchronous_device_needs_no_wait(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void empty_results_and_inputs_are_results_too(void **state) {
-    (void)state;
+TEST(empty_results_and_inputs_are_results_too) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -103,8 +109,7 @@ static void empty_results_and_inputs_are_results_too(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void input_elsewhere_is_brought_to_the_device(void **state) {
-    (void)state;
+TEST(input_elsewhere_is_brought_to_the_device) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -136,8 +141,7 @@ static void *call_held(void *user) {
     return NULL;
 }
 
-static void call_waits_for_the_count_and_for_nothing_behind_it(void **state) {
-    (void)state;
+TEST(call_waits_for_the_count_and_for_nothing_behind_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -164,8 +168,7 @@ static void call_waits_for_the_count_and_for_nothing_behind_it(void **state) {
 
 /* ---- kernels that break the rules ---- */
 
-static void kernel_that_breaks_a_rule_is_an_internal_error(void **state) {
-    (void)state;
+TEST(kernel_that_breaks_a_rule_is_an_internal_error) {
     static const char *const texts[] = {
         NULL,
         "makes output 0 as [2,1]; by the op's definition it is [-1]",
@@ -194,16 +197,19 @@ static void kernel_that_breaks_a_rule_is_an_internal_error(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void size_left_open_without_the_flag_is_refused(void **state) {
-    (void)state;
+TEST(size_left_open_without_the_flag_is_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     gantry__op_def_t unmarked = positive;
     unmarked.flags = 0;
     const gantry_tensor_t *out[2], *x = F32(scope, 1);
-    assert_int_equal(gantry__run_op(scope, &unmarked, &x, 1, NULL, 0, NULL, out),
-                     GANTRY_INVALID_ARGUMENT);
+    const gantry__op_request_t request = {.op = &unmarked,
+                                          .inputs = &x,
+                                          .input_count = 1,
+                                          .outputs = out,
+                                          .room = unmarked.output_count};
+    assert_int_equal(gantry__run_op(scope, &request, NULL), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "[-1]");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -211,8 +217,7 @@ static void size_left_open_without_the_flag_is_refused(void **state) {
 
 /* ---- memory ---- */
 
-static void result_beyond_the_limit_is_refused_with_its_shape(void **state) {
-    (void)state;
+TEST(result_beyond_the_limit_is_refused_with_its_shape) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.memory_limit_bytes = 1 << 20;
@@ -250,8 +255,7 @@ static gantry_status_t small_program(gantry_scope_t *scope) {
     return status;
 }
 
-static void failing_slot_is_told_and_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST(failing_slot_is_told_and_leaves_nothing_behind) {
     static const char *const slots[] = {"to_host",      "compute",      "work",
                                         "event_create", "event_record", "region_alloc"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
@@ -276,27 +280,12 @@ static void failing_slot_is_told_and_leaves_nothing_behind(void **state) {
     }
 }
 
-static void failing_allocation_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST(failing_allocation_leaves_nothing_behind) {
     runtime_fixture_starve_each(1, "GPU:0", small_program);
 }
 
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(result_has_the_size_the_data_give_it),
-        TEST(synchronous_device_needs_no_wait),
-        TEST(empty_results_and_inputs_are_results_too),
-        TEST(input_elsewhere_is_brought_to_the_device),
-        TEST(call_waits_for_the_count_and_for_nothing_behind_it),
-        TEST(kernel_that_breaks_a_rule_is_an_internal_error),
-        TEST(size_left_open_without_the_flag_is_refused),
-        TEST(result_beyond_the_limit_is_refused_with_its_shape),
-        TEST(failing_slot_is_told_and_leaves_nothing_behind),
-        TEST(failing_allocation_leaves_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -2,11 +2,11 @@
 /* Promise: Counts, attributes, types and sizes of every call are checked before and after the op's
  * own rule for shapes. */
 #include "infer_case.h"
+#include "test.h"
 
 /* ---- counts ---- */
 
-static void counts_wrong_number_of_inputs_is_refused(void **state) {
-    (void)state;
+TEST(counts_wrong_number_of_inputs_is_refused) {
     static const infer_case_t cases[] = {
         {"Add", "", "", "!Add takes 2 inputs (x, y), got 0"},
         {"Add", "float32[2]", "", "!Add takes 2 inputs (x, y), got 1"},
@@ -19,8 +19,7 @@ static void counts_wrong_number_of_inputs_is_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void counts_list_takes_64_inputs_and_not_65(void **state) {
-    (void)state;
+TEST(counts_list_takes_64_inputs_and_not_65) {
     static infer_call_t self;
     infer_call_init(&self, "AddN", "float32[2]", "");
     for (uint32_t i = 1; i < GANTRY__MAX_INPUTS; ++i) {
@@ -35,8 +34,7 @@ static void counts_list_takes_64_inputs_and_not_65(void **state) {
     assert_string_equal(gantry__message(), "AddN takes at most 64 inputs (inputs...), got 65");
 }
 
-static void counts_input_arg_maps_flat_inputs_to_definitions(void **state) {
-    (void)state;
+TEST(counts_input_arg_maps_flat_inputs_to_definitions) {
     const gantry__op_def_t *concat = gantry__op_find("Concat"), *gather = gantry__op_find("Gather");
     for (uint32_t count = 2; count < 6; ++count) {
         for (uint32_t i = 0; i < count; ++i) {
@@ -54,8 +52,7 @@ static void counts_input_arg_maps_flat_inputs_to_definitions(void **state) {
 
 /* ---- attributes ---- */
 
-static void attrs_come_complete_in_definition_order(void **state) {
-    (void)state;
+TEST(attrs_come_complete_in_definition_order) {
     static infer_call_t self;
     infer_call_init(&self, "MatMul", "float64[2,3] float64[4,3]", "transpose_b=true");
     assert_int_equal(infer_call_run(&self), GANTRY_OK);
@@ -72,8 +69,7 @@ static void attrs_come_complete_in_definition_order(void **state) {
     assert_int_equal(self.read, 0);
 }
 
-static void attrs_defaults_of_every_kind(void **state) {
-    (void)state;
+TEST(attrs_defaults_of_every_kind) {
     static infer_call_t self;
     infer_call_init(&self, "BiasAdd", "float32[2,3] float32[3]", "");
     assert_int_equal(infer_call_run(&self), GANTRY_OK);
@@ -94,8 +90,7 @@ static void attrs_defaults_of_every_kind(void **state) {
     assert_int_equal(self.call.attrs[2].i, GANTRY_INT32);
 }
 
-static void attrs_given_in_any_order_are_taken(void **state) {
-    (void)state;
+TEST(attrs_given_in_any_order_are_taken) {
     static const infer_case_t cases[] = {
         {"MatMul", "float32[3,2] float32[4,3]", "transpose_b=true T=float32 transpose_a=true",
          "float32[2,4]"},
@@ -110,8 +105,7 @@ static void attrs_given_in_any_order_are_taken(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void attrs_bad_ones_are_refused_by_name(void **state) {
-    (void)state;
+TEST(attrs_bad_ones_are_refused_by_name) {
     static const infer_case_t cases[] = {
         {"MatMul", "float32[2,2] float32[2,2]", "transpose_q=true",
          "!MatMul: attribute 'transpose_q' does not exist for this operation; it has T, transpose_a, transpose_b"},
@@ -148,8 +142,7 @@ static void attrs_bad_ones_are_refused_by_name(void **state) {
 }
 
 /* Values that have no text form. */
-static void attrs_malformed_values_are_refused(void **state) {
-    (void)state;
+TEST(attrs_malformed_values_are_refused) {
     static const struct {
         const char *op;
         gantry_attr_value_t attr;
@@ -202,8 +195,7 @@ static void attrs_malformed_values_are_refused(void **state) {
 
 /* ---- types ---- */
 
-static void types_are_settled_by_inputs_or_user(void **state) {
-    (void)state;
+TEST(types_are_settled_by_inputs_or_user) {
     static const infer_case_t cases[] = {
         {"Add", "int64[2] int64[2]", "", "int64[2]"},
         {"Add", "int64[2] int64[2]", "T=int64", "int64[2]"},
@@ -224,8 +216,7 @@ static void types_are_settled_by_inputs_or_user(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void types_that_disagree_are_refused_as_tensorflow_does(void **state) {
-    (void)state;
+TEST(types_that_disagree_are_refused_as_tensorflow_does) {
     static const infer_case_t cases[] = {
         {"Add", "float32[2] int32[2]", "",
          "!cannot compute Add as input #1(zero-based) was expected to be a float32 tensor but is a int32 tensor"},
@@ -265,8 +256,7 @@ static void types_that_disagree_are_refused_as_tensorflow_does(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void types_of_the_caller_out_of_range_are_refused(void **state) {
-    (void)state;
+TEST(types_of_the_caller_out_of_range_are_refused) {
     static infer_call_t self;
     static const int numbers[] = {0, 7, 63, 64, 1000};
     for (size_t i = 0; i < COUNT(numbers); ++i) {
@@ -280,8 +270,7 @@ static void types_of_the_caller_out_of_range_are_refused(void **state) {
 
 /* ---- sizes of results ---- */
 
-static void sizes_that_overflow_are_refused(void **state) {
-    (void)state;
+TEST(sizes_that_overflow_are_refused) {
     static const infer_case_t cases[] = {
         {"Fill", "int64{1099511627776,1099511627776} float32", "",
          "!Fill: shape [1099511627776,1099511627776] of the float32 result would have more than 2**63 - 1 elements"},
@@ -313,8 +302,7 @@ static void sizes_that_overflow_are_refused(void **state) {
 
 /* ---- unreadable host arguments ---- */
 
-static void host_value_that_fails_keeps_its_message(void **state) {
-    (void)state;
+TEST(host_value_that_fails_keeps_its_message) {
     static const struct {
         const char *op, *inputs, *message;
     } rows[] = {
@@ -337,8 +325,7 @@ static void host_value_that_fails_keeps_its_message(void **state) {
 }
 
 /* A shape function may read host arguments only: other arguments are on a device. */
-static void host_value_is_asked_for_host_arguments_only(void **state) {
-    (void)state;
+TEST(host_value_is_asked_for_host_arguments_only) {
     static const struct {
         const char *op, *inputs;
         uint64_t read;
@@ -366,22 +353,4 @@ static void host_value_is_asked_for_host_arguments_only(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_wrong_number_of_inputs_is_refused),
-        cmocka_unit_test(counts_list_takes_64_inputs_and_not_65),
-        cmocka_unit_test(counts_input_arg_maps_flat_inputs_to_definitions),
-        cmocka_unit_test(attrs_come_complete_in_definition_order),
-        cmocka_unit_test(attrs_defaults_of_every_kind),
-        cmocka_unit_test(attrs_given_in_any_order_are_taken),
-        cmocka_unit_test(attrs_bad_ones_are_refused_by_name),
-        cmocka_unit_test(attrs_malformed_values_are_refused),
-        cmocka_unit_test(types_are_settled_by_inputs_or_user),
-        cmocka_unit_test(types_that_disagree_are_refused_as_tensorflow_does),
-        cmocka_unit_test(types_of_the_caller_out_of_range_are_refused),
-        cmocka_unit_test(sizes_that_overflow_are_refused),
-        cmocka_unit_test(host_value_that_fails_keeps_its_message),
-        cmocka_unit_test(host_value_is_asked_for_host_arguments_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

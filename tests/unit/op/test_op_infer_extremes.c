@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "infer_case.h"
+#include "test.h"
 
 #define CALLS 400 /* calls of each op, from one seed; GANTRY_TEST_INFER_CALLS overrides it */
 #define HOST_ELEMENTS 8
@@ -186,8 +187,7 @@ static void expect_results_that_exist(const extreme_t *e) {
     }
 }
 
-static void inference_of_extreme_calls_answers(void **state) {
-    (void)state;
+TEST(inference_of_extreme_calls_answers) {
     static extreme_t e; /* large */
     const char *wanted = getenv("GANTRY_TEST_INFER_CALLS");
     const long calls = wanted ? strtol(wanted, NULL, 10) : CALLS;
@@ -209,7 +209,4 @@ static void inference_of_extreme_calls_answers(void **state) {
     assert_true(accepted > 50 * calls); /* some calls pass the first checks */
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(inference_of_extreme_calls_answers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,9 +3,9 @@
  * call, with TensorFlow's texts where it has one.
  * Promise: An index type that cannot hold the largest index is refused. */
 #include "infer_case.h"
+#include "test.h"
 
-static void elementwise_keeps_or_broadcasts_shapes(void **state) {
-    (void)state;
+TEST(elementwise_keeps_or_broadcasts_shapes) {
     static const infer_case_t cases[] = {
         {"Neg", "float32[2,3]", "", "float32[2,3]"},
         {"Relu", "int32", "", "int32[]"},
@@ -39,8 +39,7 @@ static void elementwise_keeps_or_broadcasts_shapes(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void elementwise_misfits_are_refused(void **state) {
-    (void)state;
+TEST(elementwise_misfits_are_refused) {
     static const infer_case_t cases[] = {
         {"Add", "float32[2,3] float32[4,3]", "", "!Add: Incompatible shapes: [2,3] vs. [4,3]"},
         {"Sub", "float32[2,3] float32[2]", "", "!Incompatible shapes: [2,3] vs. [2]"},
@@ -67,8 +66,7 @@ static void elementwise_misfits_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void reduction_drops_or_keeps_axes(void **state) {
-    (void)state;
+TEST(reduction_drops_or_keeps_axes) {
     static const infer_case_t cases[] = {
         {"Sum", "float32[2,3] int32{0}", "", "float32[3]"},
         {"Sum", "float32[2,3] int32{1}", "keep_dims=true", "float32[2,1]"},
@@ -93,8 +91,7 @@ static void reduction_drops_or_keeps_axes(void **state) {
 }
 
 /* The inputs' sizes are only declared: nothing is allocated. */
-static void positions_that_the_type_does_not_reach_are_refused(void **state) {
-    (void)state;
+TEST(positions_that_the_type_does_not_reach_are_refused) {
     static const infer_case_t cases[] = {
         {"ArgMax", "float32[32768] int32(0)", "output_type=int16", "int16[]"},
         {"ArgMax", "float32[32769,2] int32(0)", "output_type=int16",
@@ -124,8 +121,7 @@ static void positions_that_the_type_does_not_reach_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void reduction_bad_axes_are_refused(void **state) {
-    (void)state;
+TEST(reduction_bad_axes_are_refused) {
     static const infer_case_t cases[] = {
         {"Sum", "float32[2,3] int32{5}", "",
          "!Sum: Invalid reduction dimension (5 for input with 2 dimension(s)"},
@@ -159,8 +155,7 @@ static void reduction_bad_axes_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void matrix_products_multiply_the_last_dimensions(void **state) {
-    (void)state;
+TEST(matrix_products_multiply_the_last_dimensions) {
     static const infer_case_t cases[] = {
         {"MatMul", "float32[2,3] float32[3,4]", "", "float32[2,4]"},
         {"MatMul", "float32[3,2] float32[3,4]", "transpose_a=true", "float32[2,4]"},
@@ -182,8 +177,7 @@ static void matrix_products_multiply_the_last_dimensions(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void matrix_misfits_are_refused(void **state) {
-    (void)state;
+TEST(matrix_misfits_are_refused) {
     static const infer_case_t cases[] = {
         {"MatMul", "float32[2,3] float32[4,5]", "",
          "!MatMul: Matrix size-incompatible: In[0]: [2,3], In[1]: [4,5]"},
@@ -206,8 +200,7 @@ static void matrix_misfits_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void reshape_solves_the_unknown_size(void **state) {
-    (void)state;
+TEST(reshape_solves_the_unknown_size) {
     static const infer_case_t cases[] = {
         {"Reshape", "float32[2,3] int32{6}", "", "float32[6]"},
         {"Reshape", "float32[2,3] int64{3,-1}", "", "float32[3,2]"},
@@ -224,8 +217,7 @@ static void reshape_solves_the_unknown_size(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void reshape_impossible_requests_are_refused(void **state) {
-    (void)state;
+TEST(reshape_impossible_requests_are_refused) {
     static const infer_case_t cases[] = {
         {"Reshape", "float32[2,3] int32{4,2}", "",
          "!Reshape: Input to reshape is a tensor with 6 values, but the requested shape has 8"},
@@ -249,8 +241,7 @@ static void reshape_impossible_requests_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void dimensions_of_one_come_and_go(void **state) {
-    (void)state;
+TEST(dimensions_of_one_come_and_go) {
     static const infer_case_t cases[] = {
         {"ExpandDims", "float32[2,3] int32(0)", "", "float32[1,2,3]"},
         {"ExpandDims", "float32[2,3] int32(1)", "", "float32[2,1,3]"},
@@ -284,8 +275,7 @@ static void dimensions_of_one_come_and_go(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void transpose_follows_perm(void **state) {
-    (void)state;
+TEST(transpose_follows_perm) {
     static const infer_case_t cases[] = {
         {"Transpose", "float32[2,3] int32{1,0}", "", "float32[3,2]"},
         {"Transpose", "float32[2,3,4] int64{2,0,1}", "", "float32[4,2,3]"},
@@ -305,8 +295,7 @@ static void transpose_follows_perm(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void broadcast_to_reaches_the_shape_asked_for(void **state) {
-    (void)state;
+TEST(broadcast_to_reaches_the_shape_asked_for) {
     static const infer_case_t cases[] = {
         {"BroadcastTo", "float32[3] int32{2,3}", "", "float32[2,3]"},
         {"BroadcastTo", "float32[2,1] int64{2,3}", "", "float32[2,3]"},
@@ -331,8 +320,7 @@ static void broadcast_to_reaches_the_shape_asked_for(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void concat_adds_up_one_dimension(void **state) {
-    (void)state;
+TEST(concat_adds_up_one_dimension) {
     static const infer_case_t cases[] = {
         {"Concat", "float32[2,3] float32[4,3] int32(0)", "", "float32[6,3]"},
         {"Concat", "float32[2,3] float32[2,1] float32[2,0] int64(-1)", "", "float32[2,4]"},
@@ -354,8 +342,7 @@ static void concat_adds_up_one_dimension(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void slice_stays_inside(void **state) {
-    (void)state;
+TEST(slice_stays_inside) {
     static const infer_case_t cases[] = {
         {"Slice", "float32[3,4] int32{1,0} int32{2,4}", "", "float32[2,4]"},
         {"Slice", "float32[3,4] int64{1,1} int64{-1,-1}", "", "float32[2,3]"},
@@ -380,8 +367,7 @@ static void slice_stays_inside(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void gather_replaces_the_axis_by_indices(void **state) {
-    (void)state;
+TEST(gather_replaces_the_axis_by_indices) {
     static const infer_case_t cases[] = {
         {"Gather", "float32[3,4] int32[5] int32(0)", "", "float32[5,4]"},
         {"Gather", "float32[3,4] int64[5,6] int32(1)", "", "float32[3,5,6]"},
@@ -396,8 +382,7 @@ static void gather_replaces_the_axis_by_indices(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void gather_bad_axes_are_refused(void **state) {
-    (void)state;
+TEST(gather_bad_axes_are_refused) {
     static const infer_case_t cases[] = {
         {"Gather", "float32[3,4] int32[1] int32(2)", "",
          "!Gather: Expected axis in the range [-2, 2), but got 2"},
@@ -420,8 +405,7 @@ static void gather_bad_axes_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void one_hot_puts_depth_in(void **state) {
-    (void)state;
+TEST(one_hot_puts_depth_in) {
     static const infer_case_t cases[] = {
         {"OneHot", "int32[2] int32(3) float32 float32", "", "float32[2,3]"},
         {"OneHot", "int64[2] int32(3) bool bool", "axis=0", "bool[3,2]"},
@@ -445,8 +429,7 @@ static void one_hot_puts_depth_in(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void fill_takes_its_shape_from_dims(void **state) {
-    (void)state;
+TEST(fill_takes_its_shape_from_dims) {
     static const infer_case_t cases[] = {
         {"Fill", "int32{2,3} float32", "", "float32[2,3]"},
         {"Fill", "int64{} bool", "", "bool[]"},
@@ -462,8 +445,7 @@ static void fill_takes_its_shape_from_dims(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void range_counts_its_steps(void **state) {
-    (void)state;
+TEST(range_counts_its_steps) {
     static const infer_case_t cases[] = {
         {"Range", "int32(0) int32(5) int32(1)", "", "int32[5]"},
         {"Range", "int32(0) int32(5) int32(2)", "", "int32[3]"},
@@ -493,8 +475,7 @@ static void range_counts_its_steps(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void range_endless_ones_are_refused(void **state) {
-    (void)state;
+TEST(range_endless_ones_are_refused) {
     static const infer_case_t cases[] = {
         {"Range", "int32(0) int32(5) int32(0)", "", "!Range: Requires delta != 0: 0"},
         {"Range", "float32(0) float32(5) float32(-0.0)", "", "!Requires delta != 0: 0"},
@@ -529,8 +510,7 @@ static void range_endless_ones_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void random_checks_shape_seed_and_algorithm(void **state) {
-    (void)state;
+TEST(random_checks_shape_seed_and_algorithm) {
     static const infer_case_t cases[] = {
         {"StatelessRandomUniform", "int32{2,3} int64{1,2}", "", "float32[2,3]"},
         {"StatelessRandomNormal", "int64{} int32{1,2}", "dtype=float64", "float64[]"},
@@ -570,8 +550,7 @@ static void random_checks_shape_seed_and_algorithm(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void constants_and_variables_have_definitions(void **state) {
-    (void)state;
+TEST(constants_and_variables_have_definitions) {
     static const infer_case_t cases[] = {
         {"Const", "", "dtype=float32", "~Const: a constant is made with its bytes"},
         {"VarHandleOp", "", "dtype=float32 shape=[2,3] shared_name='w'", "float32[2,3]"},
@@ -585,30 +564,4 @@ static void constants_and_variables_have_definitions(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elementwise_keeps_or_broadcasts_shapes),
-        cmocka_unit_test(elementwise_misfits_are_refused),
-        cmocka_unit_test(reduction_drops_or_keeps_axes),
-        cmocka_unit_test(positions_that_the_type_does_not_reach_are_refused),
-        cmocka_unit_test(reduction_bad_axes_are_refused),
-        cmocka_unit_test(matrix_products_multiply_the_last_dimensions),
-        cmocka_unit_test(matrix_misfits_are_refused),
-        cmocka_unit_test(reshape_solves_the_unknown_size),
-        cmocka_unit_test(reshape_impossible_requests_are_refused),
-        cmocka_unit_test(dimensions_of_one_come_and_go),
-        cmocka_unit_test(transpose_follows_perm),
-        cmocka_unit_test(broadcast_to_reaches_the_shape_asked_for),
-        cmocka_unit_test(concat_adds_up_one_dimension),
-        cmocka_unit_test(slice_stays_inside),
-        cmocka_unit_test(gather_replaces_the_axis_by_indices),
-        cmocka_unit_test(gather_bad_axes_are_refused),
-        cmocka_unit_test(one_hot_puts_depth_in),
-        cmocka_unit_test(fill_takes_its_shape_from_dims),
-        cmocka_unit_test(range_counts_its_steps),
-        cmocka_unit_test(range_endless_ones_are_refused),
-        cmocka_unit_test(random_checks_shape_seed_and_algorithm),
-        cmocka_unit_test(constants_and_variables_have_definitions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

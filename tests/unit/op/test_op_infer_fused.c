@@ -2,6 +2,7 @@
 /* Promise: Fused ops infer types and shapes of their outputs, and refuse every program that kernels
  * could not trust. */
 #include "infer_case.h"
+#include "test.h"
 
 #include "op/fused_program.h"
 
@@ -9,8 +10,7 @@
 #define ADD "0"
 #define MUL "2"
 
-static void fused_programs_give_types_and_shapes(void **state) {
-    (void)state;
+TEST(fused_programs_give_types_and_shapes) {
     assert_int_equal(GANTRY__FUSED_Add, 0);
     assert_int_equal(GANTRY__FUSED_Mul, 2);
     static const infer_case_t cases[] = {
@@ -60,8 +60,7 @@ static void fused_programs_give_types_and_shapes(void **state) {
 /* x * rate + y of each part */
 #define PARTS_PROGRAM "program={" MUL ",1,1,0,0," ADD ",1,-1,2,0}"
 
-static void fused_parts_give_types_and_shapes(void **state) {
-    (void)state;
+TEST(fused_parts_give_types_and_shapes) {
     static const infer_case_t cases[] = {
         {"_FusedParts", "float32 float32[2,3] float32[2,3] float32[7] float32[7]",
          PARTS_PROGRAM " outputs={1,1} parts=2 shared=1", "float32[2,3] float32[7]"},
@@ -104,8 +103,7 @@ static void fused_parts_give_types_and_shapes(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void fused_products_have_the_shape_of_the_product(void **state) {
-    (void)state;
+TEST(fused_products_have_the_shape_of_the_product) {
     static const infer_case_t cases[] = {
         {"_FusedMatMul", "float32[2,3] float32[3,4] float32[4]", "program={" ADD ",1,0,1,0}",
          "float32[2,4]"},
@@ -133,8 +131,7 @@ static void fused_products_have_the_shape_of_the_product(void **state) {
 }
 
 /* Instructions without a row, by number. */
-static void fused_casts_and_selects_have_types_of_their_own(void **state) {
-    (void)state;
+TEST(fused_casts_and_selects_have_types_of_their_own) {
     infer_call_t call;
     static const struct {
         int64_t words[GANTRY__FUSED_WORDS];
@@ -167,8 +164,7 @@ static void fused_casts_and_selects_have_types_of_their_own(void **state) {
     }
 }
 
-static void rows_give_types_and_shapes(void **state) {
-    (void)state;
+TEST(rows_give_types_and_shapes) {
     char text[6][160];
     const int sum = GANTRY__FUSED_Sum;
     (void)snprintf(text[0], sizeof text[0], "program={%d,1,0,1,0," MUL ",1,0,-1,0} outputs={1,0}",
@@ -201,13 +197,4 @@ static void rows_give_types_and_shapes(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_give_types_and_shapes),
-        cmocka_unit_test(fused_programs_give_types_and_shapes),
-        cmocka_unit_test(fused_parts_give_types_and_shapes),
-        cmocka_unit_test(fused_products_have_the_shape_of_the_product),
-        cmocka_unit_test(fused_casts_and_selects_have_types_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -5,12 +5,12 @@
  * Golden cases have the numbers that TensorFlow computed. The numbers here would need too much
  * memory in TensorFlow. */
 #include "infer_case.h"
+#include "test.h"
 
 #define LARGEST "9223372036854775807"
 #define LOWEST "-9223372036854775808"
 
-static void optional_inputs_may_be_left_out_from_the_end(void **state) {
-    (void)state;
+TEST(optional_inputs_may_be_left_out_from_the_end) {
     static const infer_case_t cases[] = {
         {"Pad", "float32[2] int32[1,2]{1,1}", "", "float32[4]"},
         {"PadV2", "float32[2] int32[1,2]{1,1} float32(5)", "", "float32[4]"},
@@ -35,8 +35,7 @@ static void optional_inputs_may_be_left_out_from_the_end(void **state) {
     assert_non_null(gantry__op_find("ReverseV2"));
 }
 
-static void sizes_beyond_64_bits_are_refused(void **state) {
-    (void)state;
+TEST(sizes_beyond_64_bits_are_refused) {
     static const infer_case_t cases[] = {
         {"Pad", "float32[3] int64[1,2]{" LARGEST ",0}", "", "!more than 2**63 - 1"},
         {"Pad", "float32[3] int64[1,2]{4611686018427387904,4611686018427387904}", "",
@@ -90,8 +89,7 @@ static void sizes_beyond_64_bits_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void results_of_more_than_8_dimensions_are_refused(void **state) {
-    (void)state;
+TEST(results_of_more_than_8_dimensions_are_refused) {
     static const infer_case_t cases[] = {
         {"StridedSlice", "float32[1,1,1,1,1,1,1,2] int32{0} int32{0} int32{1}", "new_axis_mask=1",
          "!9 dimensions"},
@@ -106,8 +104,7 @@ static void results_of_more_than_8_dimensions_are_refused(void **state) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
-static void numbers_that_cannot_be_read_are_reported(void **state) {
-    (void)state;
+TEST(numbers_that_cannot_be_read_are_reported) {
     static const struct {
         const char *op, *inputs;
     } calls[] = {
@@ -128,12 +125,4 @@ static void numbers_that_cannot_be_read_are_reported(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optional_inputs_may_be_left_out_from_the_end),
-        cmocka_unit_test(sizes_beyond_64_bits_are_refused),
-        cmocka_unit_test(results_of_more_than_8_dimensions_are_refused),
-        cmocka_unit_test(numbers_that_cannot_be_read_are_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

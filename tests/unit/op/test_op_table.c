@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The table of ops, their names and the public listing are complete, consistent and
  * spelled as in TensorFlow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/failure.h"
 #include "op/op_def.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -29,8 +24,7 @@ static void assert_name(const char *name, size_t row_bytes) {
     assert_true(name[0] != '\0');
 }
 
-static void table_every_listed_op_is_defined(void **state) {
-    (void)state;
+TEST(table_every_listed_op_is_defined) {
     for (size_t i = 0; i < COUNT(listed); ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         if (!op || !op->name[0]) fail_msg("%s is listed but not defined", listed[i]);
@@ -104,8 +98,7 @@ static void assert_types_settle(const gantry__op_def_t *op) {
     }
 }
 
-static void table_definitions_are_consistent(void **state) {
-    (void)state;
+TEST(table_definitions_are_consistent) {
     for (size_t i = 0; i < GANTRY__OP_COUNT; ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         assert_true(op->input_count <= GANTRY__MAX_INPUTS);
@@ -119,8 +112,7 @@ static void table_definitions_are_consistent(void **state) {
     }
 }
 
-static void table_flags_mark_aliases_and_variables(void **state) {
-    (void)state;
+TEST(table_flags_mark_aliases_and_variables) {
     static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze",
                                           "StopGradient"};
     static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp",
@@ -147,8 +139,7 @@ static void table_flags_mark_aliases_and_variables(void **state) {
 
 /* ---- look-up ---- */
 
-static void find_every_exact_name_gives_its_op(void **state) {
-    (void)state;
+TEST(find_every_exact_name_gives_its_op) {
     for (size_t i = 0; i < COUNT(listed); ++i) {
         const gantry__op_def_t *op = gantry__op_find(listed[i]);
         assert_non_null(op);
@@ -156,8 +147,7 @@ static void find_every_exact_name_gives_its_op(void **state) {
     }
 }
 
-static void find_aliases_and_suffixes_give_the_op(void **state) {
-    (void)state;
+TEST(find_aliases_and_suffixes_give_the_op) {
     static const struct {
         const char *name, *op;
     } rows[] = {
@@ -181,8 +171,7 @@ static void find_aliases_and_suffixes_give_the_op(void **state) {
     }
 }
 
-static void find_unknown_name_gives_null(void **state) {
-    (void)state;
+TEST(find_unknown_name_gives_null) {
     static const char *const names[] = {"",
                                         "A",
                                         "Ad",
@@ -217,15 +206,13 @@ static gantry_op_info_t info_of(const char *name) {
     return info;
 }
 
-static void info_leaves_out_the_cores_own_ops(void **state) {
-    (void)state;
+TEST(info_leaves_out_the_cores_own_ops) {
     assert_string_equal(listed[gantry_op_count()], "_FusedConvolveImages");
     for (size_t i = 0; i < COUNT(listed); ++i)
         assert_int_equal(listed[i][0] == '_', i >= gantry_op_count());
 }
 
-static void info_lists_names_of_every_op(void **state) {
-    (void)state;
+TEST(info_lists_names_of_every_op) {
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         gantry_op_info_t info = info_of(listed[i]);
@@ -260,8 +247,7 @@ static void info_lists_names_of_every_op(void **state) {
     }
 }
 
-static void info_attributes_show_kind_types_and_default(void **state) {
-    (void)state;
+TEST(info_attributes_show_kind_types_and_default) {
     static const struct {
         const char *op;
         size_t place;
@@ -292,8 +278,7 @@ static void info_attributes_show_kind_types_and_default(void **state) {
     assert_int_equal(info_of("LogicalNot").attr_count, 0);
 }
 
-static void info_types_and_host_inputs_are_the_definitions(void **state) {
-    (void)state;
+TEST(info_types_and_host_inputs_are_the_definitions) {
     size_t hosts = 0;
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
@@ -316,8 +301,7 @@ static void info_types_and_host_inputs_are_the_definitions(void **state) {
     assert_true(hosts > 60);
 }
 
-static void info_tells_what_a_bridge_asks(void **state) {
-    (void)state;
+TEST(info_tells_what_a_bridge_asks) {
     const gantry_op_info_t slice = info_of("Slice"), equal = info_of("Equal"),
                            where = info_of("Where");
     assert_int_equal(slice.host_inputs, 6); /* begin, size */
@@ -328,8 +312,7 @@ static void info_tells_what_a_bridge_asks(void **state) {
     assert_false(info_of("AssignAddVariableOp").is_callable);
 }
 
-static void info_beyond_the_list_is_out_of_range(void **state) {
-    (void)state;
+TEST(info_beyond_the_list_is_out_of_range) {
     gantry_op_info_t info = {.struct_size = sizeof info, .name = "untouched"};
     assert_int_equal(gantry_op_info(gantry_op_count(), &info), GANTRY_OUT_OF_RANGE);
     assert_string_equal(info.name, "untouched");
@@ -340,8 +323,7 @@ static void info_beyond_the_list_is_out_of_range(void **state) {
     assert_string_equal(gantry__message(), expected);
 }
 
-static void info_struct_size_bounds_what_is_written(void **state) {
-    (void)state;
+TEST(info_struct_size_bounds_what_is_written) {
     gantry_op_info_t info = {.struct_size = offsetof(gantry_op_info_t, summary),
                              .summary = "untouched"};
     assert_int_equal(gantry_op_info(0, &info), GANTRY_OK);
@@ -352,21 +334,4 @@ static void info_struct_size_bounds_what_is_written(void **state) {
     assert_int_equal(gantry_op_info(0, NULL), GANTRY_INVALID_ARGUMENT);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_every_listed_op_is_defined),
-        cmocka_unit_test(table_definitions_are_consistent),
-        cmocka_unit_test(table_flags_mark_aliases_and_variables),
-        cmocka_unit_test(find_every_exact_name_gives_its_op),
-        cmocka_unit_test(find_aliases_and_suffixes_give_the_op),
-        cmocka_unit_test(find_unknown_name_gives_null),
-        cmocka_unit_test(info_leaves_out_the_cores_own_ops),
-        cmocka_unit_test(info_lists_names_of_every_op),
-        cmocka_unit_test(info_attributes_show_kind_types_and_default),
-        cmocka_unit_test(info_types_and_host_inputs_are_the_definitions),
-        cmocka_unit_test(info_tells_what_a_bridge_asks),
-        cmocka_unit_test(info_beyond_the_list_is_out_of_range),
-        cmocka_unit_test(info_struct_size_bounds_what_is_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

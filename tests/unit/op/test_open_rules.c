@@ -5,6 +5,7 @@
  * them hidden. */
 #define _POSIX_C_SOURCE 200809L
 #include "infer_case.h"
+#include "test.h"
 
 #include "golden_cases.h"
 #include "op/op_infer.h"
@@ -121,8 +122,7 @@ static void check_file(const golden_file_t *file, void *user) {
     }
 }
 
-static void hidden_sizes_are_open_or_those_of_the_call(void **state) {
-    (void)state;
+TEST(hidden_sizes_are_open_or_those_of_the_call) {
     static hiding_t h; /* large */
     h.random = 7;
     assert_true(golden_each_file(check_file, &h) > 200);
@@ -138,9 +138,4 @@ static void hidden_sizes_are_open_or_those_of_the_call(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hidden_sizes_are_open_or_those_of_the_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The text of an error gives the operands' types and shapes, and long lists end in
  * `...`. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "op/operands_text.h"
+#include "test.h"
 
-static void operands_are_listed_in_order(void **state) {
-    (void)state;
+TEST(operands_are_listed_in_order) {
     gantry__operands_text_t operands = {.text = ""};
     gantry__operands_add(&operands, GANTRY_FLOAT32, &GANTRY_SHAPE(2, 3));
     assert_string_equal(operands.text, " of float32[2,3]");
@@ -23,8 +17,7 @@ static void operands_are_listed_in_order(void **state) {
 }
 
 /* Each prefix of a long list ends with the last shape that fits, or with one mark for the rest. */
-static void many_operands_end_in_dots(void **state) {
-    (void)state;
+TEST(many_operands_end_in_dots) {
     for (int64_t size = 1; size < 1000000000000; size *= 10) {
         gantry__operands_text_t operands = {.text = ""}, before = operands;
         int count = 0;
@@ -43,8 +36,7 @@ static void many_operands_end_in_dots(void **state) {
     }
 }
 
-static void an_operand_that_is_too_long_is_left_out(void **state) {
-    (void)state;
+TEST(an_operand_that_is_too_long_is_left_out) {
     const gantry_shape_t longest = {.rank = 8,
                                     .dims = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                              INT64_MAX, INT64_MAX, INT64_MAX}};
@@ -55,11 +47,4 @@ static void an_operand_that_is_too_long_is_left_out(void **state) {
     assert_string_equal(operands.text, " of ...");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operands_are_listed_in_order),
-        cmocka_unit_test(many_operands_end_in_dots),
-        cmocka_unit_test(an_operand_that_is_too_long_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "op/op_infer.h"
 #include "run/eager.h"
@@ -31,11 +32,18 @@ static const gantry__op_def_t copies = {
 static gantry_status_t run_copies(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num,
                                   const gantry_tensor_t **outputs, size_t *count) {
     const gantry_attr_value_t attr = {.name = "num", .kind = GANTRY_ATTR_INT, .i = num};
-    return gantry__run_op_into(scope, &copies, &x, 1, &attr, 1, NULL, outputs, count);
+    return gantry__run_op(scope,
+                          &(gantry__op_request_t){.op = &copies,
+                                                  .inputs = &x,
+                                                  .input_count = 1,
+                                                  .attrs = &attr,
+                                                  .attr_count = 1,
+                                                  .outputs = outputs,
+                                                  .room = *count},
+                          count);
 }
 
-static void attribute_counts_the_outputs(void **state) {
-    (void)state;
+TEST(attribute_counts_the_outputs) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -52,8 +60,7 @@ static void attribute_counts_the_outputs(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void no_output_at_all_is_possible(void **state) {
-    (void)state;
+TEST(no_output_at_all_is_possible) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -78,8 +85,7 @@ static void expect_refused(gantry_scope_t *scope, const gantry_tensor_t *x, int6
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
 }
 
-static void wrong_number_is_refused(void **state) {
-    (void)state;
+TEST(wrong_number_is_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -88,16 +94,15 @@ static void wrong_number_is_refused(void **state) {
     expect_refused(scope, x, -1, 4, "attribute 'num' is -1; 0 to 64 outputs are accepted");
     expect_refused(scope, x, 65, GANTRY_MAX_OP_OUTPUTS, "attribute 'num' is 65");
     const gantry_tensor_t *out;
-    size_t count = 1;
-    assert_int_equal(gantry__run_op_into(scope, &copies, &x, 1, NULL, 0, NULL, &out, &count),
-                     GANTRY_INVALID_ARGUMENT);
+    const gantry__op_request_t without_num = {
+        .op = &copies, .inputs = &x, .input_count = 1, .outputs = &out, .room = 1};
+    assert_int_equal(gantry__run_op(scope, &without_num, NULL), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "attribute 'num' (int) must be given");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
-static void failure_at_any_output_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST(failure_at_any_output_leaves_nothing_behind) {
     bool reached = true;
     for (uint64_t n = 1; reached; ++n) {
         runtime_fixture_t f;
@@ -120,13 +125,5 @@ static void failure_at_any_output_leaves_nothing_behind(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(attribute_counts_the_outputs),
-        TEST(no_output_at_all_is_possible),
-        TEST(wrong_number_is_refused),
-        TEST(failure_at_any_output_leaves_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

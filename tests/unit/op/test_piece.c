@@ -3,13 +3,9 @@
  * its positions say.
  * Promise: Sizes of an empty tensor whose product overflows do no harm when the place of a box is
  * computed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "op/op_infer.h"
+#include "test.h"
 
 #define MOST 6 /* elements along a dimension */
 
@@ -68,8 +64,7 @@ static box_t draw_box(uint64_t *state) {
     return box;
 }
 
-static void piece_of_random_boxes_is_what_their_positions_say(void **state) {
-    (void)state;
+TEST(piece_of_random_boxes_is_what_their_positions_say) {
     uint64_t random = 1;
     int together = 0, apart = 0;
     for (int n = 0; n < 200000; ++n) {
@@ -86,16 +81,9 @@ static void piece_of_random_boxes_is_what_their_positions_say(void **state) {
 }
 
 /* The product of these sizes overflows: the tensor is empty, and so is the box. */
-static void piece_of_an_empty_tensor_of_huge_sizes_ends(void **state) {
-    (void)state;
+TEST(piece_of_an_empty_tensor_of_huge_sizes_ends) {
     const box_t box = {{INT64_MAX, INT64_MAX, 0}, {INT64_MAX, 5, 0}, {0, 7, 0}, {1, 1, 1}};
     (void)piece_of(&box);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(piece_of_random_boxes_is_what_their_positions_say),
-        cmocka_unit_test(piece_of_an_empty_tensor_of_huge_sizes_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,16 +3,12 @@
  * inputs that Gantry has.
  *
  * TensorFlow is not needed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
+
+#include "test.h"
 
 /* As op_table.h of the plug-in, which needs TensorFlow's headers. */
 typedef struct row_t {
@@ -65,8 +61,7 @@ static const char *const kind_texts[] = {
     [GANTRY_ATTR_INTS] = "list of ints", [GANTRY_ATTR_STRING] = "string",
 };
 
-static void table_every_attribute_is_the_ops(void **state) {
-    (void)state;
+TEST(table_every_attribute_is_the_ops) {
     for (size_t i = 0; i < ROW_COUNT; ++i) {
         const row_t *row = &rows[i];
         const gantry_op_info_t info = info_of(row);
@@ -82,8 +77,7 @@ static void table_every_attribute_is_the_ops(void **state) {
     }
 }
 
-static void table_every_host_input_is_a_host_argument(void **state) {
-    (void)state;
+TEST(table_every_host_input_is_a_host_argument) {
     for (size_t i = 0; i < ROW_COUNT; ++i) {
         const row_t *row = &rows[i];
         const gantry_op_info_t info = info_of(row);
@@ -99,8 +93,7 @@ static void table_every_host_input_is_a_host_argument(void **state) {
 }
 
 /* has_kernel asks about T, or about the op's first type attribute. */
-static void table_every_type_has_a_kernel(void **state) {
-    (void)state;
+TEST(table_every_type_has_a_kernel) {
     gantry_runtime_t *runtime;
     const gantry_logical_device_t *cpu;
     gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
@@ -131,8 +124,7 @@ static void table_every_type_has_a_kernel(void **state) {
 }
 
 /* TensorFlow refuses to choose between two kernels of one type. */
-static void table_no_two_rows_serve_one_type(void **state) {
-    (void)state;
+TEST(table_no_two_rows_serve_one_type) {
     for (size_t i = 0; i + 1 < ROW_COUNT; ++i) {
         const int order = strcmp(rows[i].op, rows[i + 1].op);
         if (order > 0) fail_msg("%s comes after %s", rows[i + 1].op, rows[i].op);
@@ -145,8 +137,7 @@ static void table_no_two_rows_serve_one_type(void **state) {
 }
 
 /* Their dimensions may be merged: no axis, no window, no second result. */
-static void table_elementwise_rows_know_no_dimension(void **state) {
-    (void)state;
+TEST(table_elementwise_rows_know_no_dimension) {
     size_t count = 0;
     for (size_t i = 0; i < ROW_COUNT; ++i) {
         const row_t *row = &rows[i];
@@ -163,13 +154,4 @@ static void table_elementwise_rows_know_no_dimension(void **state) {
     assert_true(count > 80);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_every_attribute_is_the_ops),
-        cmocka_unit_test(table_every_host_input_is_a_host_argument),
-        cmocka_unit_test(table_every_type_has_a_kernel),
-        cmocka_unit_test(table_no_two_rows_serve_one_type),
-        cmocka_unit_test(table_elementwise_rows_know_no_dimension),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

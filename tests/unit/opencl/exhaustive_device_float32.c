@@ -11,29 +11,27 @@
  * as GPU). */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "gantry/gantry.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
 /* SPREAD is odd and PARTS a power of two, so k * SPREAD % PARTS is another part for each k. */
 enum { PART = 1 << 20, PARTS = 4096, SPREAD = 2531, GROUP = 64, THREADS = 4 };
 
+#define NAME_OP(op) #op,
+#define NAME_VARIANT(op)
+#define NAME_PART(op)
+#define GANTRY_MATH_FUNCTION(form, op, ...) NAME_##form(op)
 static const char *const all_functions[] = {
-    "Exp",  "Log",  "Tanh",  "Sigmoid",  "Erf",      "Sin",   "Cos",  "Atan",   "Log1p",  "Expm1",
-    "Silu", "Elu",  "Selu",  "Softplus", "Softsign", "Rsqrt", "Sqrt", "Tan",    "Asin",   "Acos",
-    "Sinh", "Cosh", "Asinh", "Acosh",    "Atanh",    "Erfc",  "Gelu", "Lgamma", "Digamma"};
+#include "ops/functions.def"
+};
 static const char *const *functions = all_functions;
 static size_t function_count = sizeof all_functions / sizeof all_functions[0];
 static uint32_t parts = 1;
@@ -128,8 +126,7 @@ static void check_function(gantry_runtime_t *runtime, const char *function, buff
     print_message("%-10s %u of %d parts: the same bits\n", function, parts, PARTS);
 }
 
-static void functions_have_the_cpus_bits(void **state) {
-    (void)state;
+TEST(functions_have_the_cpus_bits) {
     const size_t bytes = (size_t)(parts < GROUP ? parts : GROUP) * PART * sizeof(uint32_t);
     buffers_t buffers = {.inputs = malloc(bytes), .on_cpu = malloc(bytes), .on_gpu = malloc(bytes)};
     assert_true(buffers.inputs && buffers.on_cpu && buffers.on_gpu);
@@ -157,6 +154,5 @@ int main(int argc, char **argv) {
     }
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_have_the_cpus_bits)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

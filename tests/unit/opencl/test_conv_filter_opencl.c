@@ -5,20 +5,15 @@
  * The values are small integers, so every order of sums is exact. Neither device makes patches. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry/gantry.h>
 #include <gantry/op.h>
 
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -175,22 +170,14 @@ static void check_all(const char *backends, const char *device, int32_t threads)
     gantry_runtime_release(runtime);
 }
 
-static void filter_gradients_are_exact_on_the_cpu(void **state) {
-    (void)state;
+TEST(filter_gradients_are_exact_on_the_cpu) {
     check_all("cpu", "/CPU:0", 1);
     check_all("cpu", "/CPU:0", 3);
 }
 
-static void filter_gradients_are_exact_on_processors_behind_opencl(void **state) {
-    (void)state;
+TEST(filter_gradients_are_exact_on_processors_behind_opencl) {
     need_opencl();
     check_all("cpu,opencl", "/GPU:0", 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filter_gradients_are_exact_on_the_cpu),
-        cmocka_unit_test(filter_gradients_are_exact_on_processors_behind_opencl),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -5,22 +5,17 @@
  * Without good records they are placed as usual, and say why. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <gantry/gantry.h>
 
 #include "json_reader.h"
 #include "log_lines.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define PROCESSOR "launch_us=0.1 gbs=10 gflops=100"
@@ -133,7 +128,7 @@ static void expect_explained(gantry_function_t *function, gantry_explain_form_t 
 
 /* ---- tests ---- */
 
-static void small_ops_run_on_the_cpu_and_large_ones_on_the_gpu(void **state) {
+TEST(small_ops_run_on_the_cpu_and_large_ones_on_the_gpu) {
     static const char *const text[] = {
         "float32[4]        CPU:0   cheaper by measured cost: 0.10 us beside 5.00 us on GPU:0\n",
         "float32[1000000]  GPU:0   cheaper by measured cost: 13.00 us beside 800.10 us on CPU:0\n",
@@ -142,7 +137,6 @@ static void small_ops_run_on_the_cpu_and_large_ones_on_the_gpu(void **state) {
         "\"reason\":\"cheaper by measured cost\",\"with\":\"\",\"cost_ns\":103,\"other\":"
         "\"/job:localhost/replica:0/task:0/device:GPU:0\",\"other_cost_ns\":5000,",
         "\"why\":\"it costs more by measurement\"", NULL};
-    (void)state;
     gantry_runtime_t *runtime = open_measured(PROCESSOR, CARD);
     gantry_function_t *function = call_adding(runtime, NULL);
     expect_explained(function, GANTRY_EXPLAIN_TEXT, text);
@@ -168,8 +162,7 @@ static void small_ops_run_on_the_cpu_and_large_ones_on_the_gpu(void **state) {
     close_all(function, runtime);
 }
 
-static void a_request_wins_over_crossover(void **state) {
-    (void)state;
+TEST(a_request_wins_over_crossover) {
     gantry_runtime_t *runtime = open_measured(PROCESSOR, CARD);
     gantry_function_t *function = call_adding(runtime, "/GPU:0");
     const gantry_placement_record_t small = record_of_add(runtime, 1);
@@ -179,8 +172,7 @@ static void a_request_wins_over_crossover(void **state) {
     close_all(function, runtime);
 }
 
-static void off_places_as_usual_and_reads_no_record(void **state) {
-    (void)state;
+TEST(off_places_as_usual_and_reads_no_record) {
     gantry_runtime_release(open_measured(PROCESSOR, "speed=9"));
     gantry_runtime_t *runtime = open_runtime(GANTRY_OFF);
     gantry_function_t *function = call_adding(runtime, NULL);
@@ -207,8 +199,7 @@ static void expect_not_measured(gantry_runtime_t *runtime) {
     close_all(function, runtime);
 }
 
-static void a_device_without_a_measurement_is_told(void **state) {
-    (void)state;
+TEST(a_device_without_a_measurement_is_told) {
     gantry_runtime_t *runtime = open_measured(PROCESSOR, NULL);
     expect_not_measured(runtime);
     assert_int_equal(log_lines_with(&lines, "Crossover has no measurement of opencl:",
@@ -219,8 +210,7 @@ static void a_device_without_a_measurement_is_told(void **state) {
     assert_int_equal(log_lines_with(&lines, "Crossover has no measurement of cpu:0", ""), 1);
 }
 
-static void a_bad_record_is_refused_with_the_reason(void **state) {
-    (void)state;
+TEST(a_bad_record_is_refused_with_the_reason) {
     expect_not_measured(open_measured(PROCESSOR, "launch_us=5 gbs=1000"));
     assert_int_equal(
         log_lines_with(
@@ -249,12 +239,5 @@ int main(void) {
     (void)setenv("POCL_DEVICES", "pthread", 1);
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_ops_run_on_the_cpu_and_large_ones_on_the_gpu),
-        cmocka_unit_test(a_request_wins_over_crossover),
-        cmocka_unit_test(off_places_as_usual_and_reads_no_record),
-        cmocka_unit_test(a_device_without_a_measurement_is_told),
-        cmocka_unit_test(a_bad_record_is_refused_with_the_reason),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return test_main_with(make_file, remove_file, NULL, NULL);
 }

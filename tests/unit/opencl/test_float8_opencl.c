@@ -4,11 +4,11 @@
 
 #include "float8_case.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
-static void opencl_casts_and_moves_it(void **state) {
-    (void)state;
+TEST(opencl_casts_and_moves_it) {
     gantry_runtime_options_t options = {.struct_size = sizeof options,
                                         .backend_path = MODULES,
                                         .backends = "cpu,opencl",
@@ -21,7 +21,4 @@ static void opencl_casts_and_moves_it(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(opencl_casts_and_moves_it)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -9,6 +9,7 @@
 
 #include "fused_parts_case.h"
 #include "fused_rows_case.h"
+#include "test.h"
 
 #include "log_lines.h"
 #include "need_opencl.h"
@@ -56,10 +57,7 @@ static void run_programs(gantry_runtime_t *runtime, uint64_t first, uint64_t few
     gantry_runtime_release(runtime);
 }
 
-static void random_programs_have_the_ops_bits(void **state) {
-    (void)state;
-    run_programs(open_runtime(), 1, 16);
-}
+TEST(random_programs_have_the_ops_bits) { run_programs(open_runtime(), 1, 16); }
 
 /* A part of the processor that imitates a card runs the kernels' forms for cards. */
 static gantry_runtime_t *open_imitation(void) {
@@ -73,8 +71,7 @@ static gantry_runtime_t *open_imitation(void) {
     return runtime;
 }
 
-static void random_programs_have_the_ops_bits_in_forms_for_cards(void **state) {
-    (void)state;
+TEST(random_programs_have_the_ops_bits_in_forms_for_cards) {
     run_programs(open_imitation(), 10001, 10);
 }
 
@@ -106,15 +103,9 @@ static void run_rows(gantry_runtime_t *runtime, uint64_t first, uint64_t fewest)
     gantry_runtime_release(runtime);
 }
 
-static void random_rows_have_the_ops_bits(void **state) {
-    (void)state;
-    run_rows(open_runtime(), 20001, 4);
-}
+TEST(random_rows_have_the_ops_bits) { run_rows(open_runtime(), 20001, 4); }
 
-static void random_rows_have_the_ops_bits_in_forms_for_cards(void **state) {
-    (void)state;
-    run_rows(open_imitation(), 30001, 3);
-}
+TEST(random_rows_have_the_ops_bits_in_forms_for_cards) { run_rows(open_imitation(), 30001, 3); }
 
 /* ---- parts ---- */
 
@@ -130,19 +121,14 @@ static void run_parts(gantry_runtime_t *runtime, uint64_t first, uint64_t fewest
     gantry_runtime_release(runtime);
 }
 
-static void random_parts_have_the_bits_of_single_calls(void **state) {
-    (void)state;
-    run_parts(open_runtime(), 40001, 6);
-}
+TEST(random_parts_have_the_bits_of_single_calls) { run_parts(open_runtime(), 40001, 6); }
 
-static void random_parts_have_the_bits_of_single_calls_in_forms_for_cards(void **state) {
-    (void)state;
+TEST(random_parts_have_the_bits_of_single_calls_in_forms_for_cards) {
     run_parts(open_imitation(), 50001, 4);
 }
 
 /* Rows of 300 elements are whole words of 4 and of 2, but not of 8. */
-static void words_of_rows_have_the_ops_bits(void **state) {
-    (void)state;
+TEST(words_of_rows_have_the_ops_bits) {
     static const struct {
         gantry__fused_id_t id;
         gantry_dtype_t dtype;
@@ -160,8 +146,7 @@ static void words_of_rows_have_the_ops_bits(void **state) {
 }
 
 /* A second call takes the program from the cache, and other shapes of the same form do, too. */
-static void one_program_serves_all_sizes(void **state) {
-    (void)state;
+TEST(one_program_serves_all_sizes) {
     gantry_runtime_t *runtime = open_runtime();
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
     gantry_program_stats_t before = {.struct_size = sizeof before}, after = before;
@@ -191,8 +176,7 @@ static void one_program_serves_all_sizes(void **state) {
 
 /* A program beyond the limits of devices runs on the CPU, and a device refuses it if it must be
  * there. */
-static void long_program_is_declined(void **state) {
-    (void)state;
+TEST(long_program_is_declined) {
     static fused_case_t c; /* large */
     gantry_runtime_t *runtime = open_runtime();
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
@@ -217,16 +201,5 @@ int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs_have_the_ops_bits),
-        cmocka_unit_test(random_programs_have_the_ops_bits_in_forms_for_cards),
-        cmocka_unit_test(random_rows_have_the_ops_bits),
-        cmocka_unit_test(random_rows_have_the_ops_bits_in_forms_for_cards),
-        cmocka_unit_test(random_parts_have_the_bits_of_single_calls),
-        cmocka_unit_test(random_parts_have_the_bits_of_single_calls_in_forms_for_cards),
-        cmocka_unit_test(words_of_rows_have_the_ops_bits),
-        cmocka_unit_test(one_program_serves_all_sizes),
-        cmocka_unit_test(long_program_is_declined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 static const int64_t shapes[][3] = {
     /* outer, length, columns */
@@ -65,28 +66,22 @@ static void compare_all(const char *settings, char *launches, size_t launches_by
     gantry_runtime_release(runtime);
 }
 
-static void groups_that_read_lines_have_the_bits_of_the_processor(void **state) {
+TEST(groups_that_read_lines_have_the_bits_of_the_processor) {
     static char launches[1 << 18];
-    (void)state;
     compare_all("gpu=1;units=1;log=1", launches, sizeof launches);
     assert_non_null(strstr(launches, "reduce_block32_lines"));
     assert_null(strstr(launches, "reduce_block32 "));
 }
 
-static void a_gpu_that_allows_256_has_the_same_bits(void **state) {
+TEST(a_gpu_that_allows_256_has_the_same_bits) {
     static char launches[1 << 18];
-    (void)state;
     compare_all("gpu=1;units=1;group=256;log=1", launches, sizeof launches);
     assert_non_null(strstr(launches, "reduce_block32 "));
     assert_null(strstr(launches, "reduce_block32_lines"));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_that_read_lines_have_the_bits_of_the_processor),
-        cmocka_unit_test(a_gpu_that_allows_256_has_the_same_bits),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

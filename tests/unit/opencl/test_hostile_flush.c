@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 #define OPS 200
 #define MOST_WITHHELD 16 /* submissions between two flushes */
@@ -27,8 +28,7 @@ static hostile_layer_withheld_t add_often(gantry_runtime_t *runtime, int ops, fl
     return withheld;
 }
 
-static void few_commands_wait_for_a_flush(void **state) {
-    (void)state;
+TEST(few_commands_wait_for_a_flush) {
     gantry_runtime_t *runtime = hostile_open("gpu=1;withhold=1");
     float first;
     (void)add_often(runtime, 1, &first); /* this call builds the program */
@@ -42,8 +42,7 @@ static void few_commands_wait_for_a_flush(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void the_first_command_of_an_idle_device_starts_at_once(void **state) {
-    (void)state;
+TEST(the_first_command_of_an_idle_device_starts_at_once) {
     gantry_runtime_t *runtime = hostile_open("gpu=1;withhold=1");
     float first;
     (void)add_often(runtime, 1, &first);
@@ -56,11 +55,7 @@ static void the_first_command_of_an_idle_device_starts_at_once(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_commands_wait_for_a_flush),
-        cmocka_unit_test(the_first_command_of_an_idle_device_starts_at_once),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 #define GOLDEN GANTRY_TEST_SOURCE_DIR "/tests/unit/opencl/hostile_forms.txt"
 
@@ -149,8 +150,7 @@ static void keep(const char *text) {
     (void)fclose(file);
 }
 
-static void forms_are_those_of_the_golden_text(void **state) {
-    (void)state;
+TEST(forms_are_those_of_the_golden_text) {
     char wanted[1 << 16];
     FILE *file = fopen(GOLDEN, "r");
     assert_non_null(file);
@@ -164,10 +164,7 @@ static void forms_are_those_of_the_golden_text(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_are_those_of_the_golden_text),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

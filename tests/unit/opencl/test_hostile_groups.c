@@ -12,6 +12,7 @@
 
 #include "hostile_gpu.h"
 #include "log_lines.h"
+#include "test.h"
 
 #define ROWS 300
 #define COLUMNS 160
@@ -110,28 +111,23 @@ static void each_op_fits_what_its_kernels_allow(const char *settings) {
     gantry_runtime_release(runtime);
 }
 
-static void each_op_runs_where_kernels_allow_256(void **state) {
-    (void)state;
+TEST(each_op_runs_where_kernels_allow_256) {
     each_op_fits_what_its_kernels_allow("gpu=1;units=2;group=256");
 }
 
-static void each_op_runs_where_kernels_allow_128(void **state) {
-    (void)state;
+TEST(each_op_runs_where_kernels_allow_128) {
     each_op_fits_what_its_kernels_allow("gpu=1;units=2;group=128");
 }
 
-static void each_op_runs_where_kernels_allow_64(void **state) {
-    (void)state;
+TEST(each_op_runs_where_kernels_allow_64) {
     each_op_fits_what_its_kernels_allow("gpu=1;units=2;group=64");
 }
 
-static void each_op_runs_where_rusticl_gives_the_width_for_the_limit(void **state) {
-    (void)state;
+TEST(each_op_runs_where_rusticl_gives_the_width_for_the_limit) {
     each_op_fits_what_its_kernels_allow("gpu=1;units=2;rusticl=32");
 }
 
-static void what_fits_nowhere_names_kernel_and_limit(void **state) {
-    (void)state;
+TEST(what_fits_nowhere_names_kernel_and_limit) {
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=2;group=32");
     char message[1024];
     size_t bytes;
@@ -142,8 +138,7 @@ static void what_fits_nowhere_names_kernel_and_limit(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void a_limit_below_the_device_is_logged(void **state) {
-    (void)state;
+TEST(a_limit_below_the_device_is_logged) {
     log_lines_t lines;
     log_lines_init(&lines);
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
@@ -181,8 +176,7 @@ static float residue(const char *settings) {
     return value;
 }
 
-static void a_gpu_with_a_fused_multiply_add_uses_it_in_products(void **state) {
-    (void)state;
+TEST(a_gpu_with_a_fused_multiply_add_uses_it_in_products) {
     assert_true(residue("gpu=1;slow_fma=1;fma=1") == 0x1p-46f);
     assert_true(residue("gpu=1;slow_fma=1;fma=0") == 0);
 }
@@ -199,24 +193,13 @@ static void expect_note_of_fma(const char *settings, bool has_note) {
     gantry_runtime_release(runtime);
 }
 
-static void a_device_without_a_fused_multiply_add_says_so(void **state) {
-    (void)state;
+TEST(a_device_without_a_fused_multiply_add_says_so) {
     expect_note_of_fma("gpu=1;fma=1", false);
     expect_note_of_fma("gpu=1;fma=0", true);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_op_runs_where_kernels_allow_256),
-        cmocka_unit_test(each_op_runs_where_kernels_allow_128),
-        cmocka_unit_test(each_op_runs_where_kernels_allow_64),
-        cmocka_unit_test(each_op_runs_where_rusticl_gives_the_width_for_the_limit),
-        cmocka_unit_test(what_fits_nowhere_names_kernel_and_limit),
-        cmocka_unit_test(a_limit_below_the_device_is_logged),
-        cmocka_unit_test(a_gpu_with_a_fused_multiply_add_uses_it_in_products),
-        cmocka_unit_test(a_device_without_a_fused_multiply_add_says_so),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

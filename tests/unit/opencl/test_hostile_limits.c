@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 #define SIDE 48 /* all sums are below 2^24: exact */
 
@@ -62,8 +63,7 @@ static void expect_reason(gantry_runtime_t *runtime, const char *settings, const
     fail_msg("there is no OpenCL backend");
 }
 
-static void each_lie_computes_or_gives_a_reason(void **state) {
-    (void)state;
+TEST(each_lie_computes_or_gives_a_reason) {
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; ++i) {
         char settings[160];
         (void)snprintf(settings, sizeof settings, "gpu=1;%s", lies[i].settings);
@@ -79,10 +79,7 @@ static void each_lie_computes_or_gives_a_reason(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_lie_computes_or_gives_a_reason),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 /* Shapes of the whole operand and of the repeated one, and the kernel without its side. */
 static const struct {
@@ -56,9 +57,8 @@ static void compare(gantry_runtime_t *runtime, size_t at, gantry_dtype_t dtype, 
                  gantry_dtype_name(dtype), is_swapped);
 }
 
-static void repeated_operands_have_the_bits_of_the_processor(void **state) {
+TEST(repeated_operands_have_the_bits_of_the_processor) {
     static char launches[1 << 16];
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=1;log=1");
     for (size_t at = 0; at < sizeof cases / sizeof cases[0]; ++at) {
         hostile_take_launches(launches, sizeof launches);
@@ -92,13 +92,12 @@ static void divide(gantry_runtime_t *runtime, const char *device, const int64_t 
     (void)gantry_scope_end(scope);
 }
 
-static void a_zero_divisor_is_reported_as_on_the_processor(void **state) {
+TEST(a_zero_divisor_is_reported_as_on_the_processor) {
     static const int64_t shapes[][2][3] = {{{5, 40, 64}, {1, 1, 64}},
                                            {{5, 40, 33}, {1, 1, 33}},
                                            {{5, 40, 64}, {1, 40, 1}},
                                            {{5, 40, 64}, {1, 1, 1}}};
     char wanted[512], got[512];
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=1");
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i) {
         const size_t zero = i == 3 ? 0 : 31;
@@ -111,11 +110,7 @@ static void a_zero_divisor_is_reported_as_on_the_processor(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeated_operands_have_the_bits_of_the_processor),
-        cmocka_unit_test(a_zero_divisor_is_reported_as_on_the_processor),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 #define MOST_ELEMENTS 1300000
 
@@ -73,11 +74,10 @@ static void compare_all(gantry_runtime_t *runtime, size_t type_count) {
     }
 }
 
-static void few_long_rows_have_the_bits_of_the_processor(void **state) {
+TEST(few_long_rows_have_the_bits_of_the_processor) {
     static char launches[1 << 20];
     static const char *const kernels[] = {"softmax_few", "softmax_tile_most", "softmax_tile_sum",
                                           "softmax_tile_result", "norm_few"};
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=48;log=1");
     hostile_take_launches(launches, sizeof launches);
     compare_all(runtime, sizeof types / sizeof types[0]);
@@ -90,18 +90,16 @@ static void few_long_rows_have_the_bits_of_the_processor(void **state) {
 }
 
 /* Groups on two threads have a local array each: a shared one is seen in one of 300 calls. */
-static void groups_side_by_side_keep_their_local_memory(void **state) {
+TEST(groups_side_by_side_keep_their_local_memory) {
     static const int64_t shape[] = {8, 600};
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=48");
     for (int i = 0; i < 1000; ++i)
         compare(runtime, i % 2 ? SOFTMAX : LAYER_NORM, shape, GANTRY_FLOAT32);
     gantry_runtime_release(runtime);
 }
 
-static void a_gpu_that_allows_small_groups_has_the_same_bits(void **state) {
+TEST(a_gpu_that_allows_small_groups_has_the_same_bits) {
     static char launches[1 << 20];
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=48;group=128;log=1");
     hostile_take_launches(launches, sizeof launches);
     compare_all(runtime, 1);
@@ -115,12 +113,7 @@ static void a_gpu_that_allows_small_groups_has_the_same_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_long_rows_have_the_bits_of_the_processor),
-        cmocka_unit_test(groups_side_by_side_keep_their_local_memory),
-        cmocka_unit_test(a_gpu_that_allows_small_groups_has_the_same_bits),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 #define MOST_BYTES (1 << 20)
 
@@ -74,9 +75,8 @@ static void compare_all(gantry_runtime_t *runtime) {
     }
 }
 
-static void tiles_have_the_bits_of_the_processor(void **state) {
+TEST(tiles_have_the_bits_of_the_processor) {
     static char launches[1 << 20];
-    (void)state;
     const char *const settings[] = {"gpu=1;units=1;log=1", "gpu=1;units=48;log=1"};
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; ++i) {
         gantry_runtime_t *runtime = hostile_open(settings[i]);
@@ -89,9 +89,8 @@ static void tiles_have_the_bits_of_the_processor(void **state) {
     }
 }
 
-static void a_gpu_without_room_for_tiles_has_the_same_bits(void **state) {
+TEST(a_gpu_without_room_for_tiles_has_the_same_bits) {
     static char launches[1 << 20];
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=48;local=8192;log=1");
     hostile_take_launches(launches, sizeof launches);
     compare_all(runtime);
@@ -102,11 +101,7 @@ static void a_gpu_without_room_for_tiles_has_the_same_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_have_the_bits_of_the_processor),
-        cmocka_unit_test(a_gpu_without_room_for_tiles_has_the_same_bits),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

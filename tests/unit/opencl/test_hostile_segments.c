@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 #define MOST_UPDATES (1 << 18) /* from kernels/index/segment_items.c */
 #define ROWS (2 * MOST_UPDATES + 4321)
@@ -76,10 +77,9 @@ static int count_lines(const char *text, const char *part) {
     return count;
 }
 
-static void long_segments_go_over_several_launches_with_the_same_bits(void **state) {
+TEST(long_segments_go_over_several_launches_with_the_same_bits) {
     static char launches[1 << 16];
     static unsigned char wanted[1 << 14], got[1 << 14];
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=48;log=1");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const case_t *one = &cases[i];
@@ -96,10 +96,7 @@ static void long_segments_go_over_several_launches_with_the_same_bits(void **sta
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_segments_go_over_several_launches_with_the_same_bits),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

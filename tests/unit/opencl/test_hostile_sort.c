@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "hostile_gpu.h"
+#include "test.h"
 
 static const int64_t shapes[][3] = {
     /* outer, length, inner */
@@ -71,29 +72,26 @@ static void compare_all(const char *settings, size_t type_count, char *launches,
     gantry_runtime_release(runtime);
 }
 
-static void tiles_sort_as_the_processor(void **state) {
+TEST(tiles_sort_as_the_processor) {
     static char launches[1 << 18];
-    (void)state;
     compare_all("gpu=1;units=8;log=1", sizeof types / sizeof types[0], launches, sizeof launches);
     assert_non_null(strstr(launches, "sort_tile"));
     assert_non_null(strstr(launches, "sort_runs")); /* rows of 512 */
     assert_non_null(strstr(launches, "sort_merge_tile"));
 }
 
-static void a_gpu_without_room_for_tiles_sorts_the_same(void **state) {
+TEST(a_gpu_without_room_for_tiles_sorts_the_same) {
     static char launches[1 << 18];
-    (void)state;
     compare_all("gpu=1;units=8;local=8192;log=1", 1, launches, sizeof launches);
     assert_null(strstr(launches, "sort_tile"));
     compare_all("gpu=1;units=8;group=128;log=1", 1, launches, sizeof launches);
     assert_null(strstr(launches, "sort_tile"));
 }
 
-static void the_first_of_each_row_are_the_processors(void **state) {
+TEST(the_first_of_each_row_are_the_processors) {
     static const int64_t shape[] = {1, 2, 5000};
     static const int32_t kept[] = {10, 2047, 2100, 5000};
     static int32_t wanted[10000], got[10000];
-    (void)state;
     gantry_runtime_t *runtime = hostile_open("gpu=1;units=8");
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
         for (int on_gpu = 0; on_gpu < 2; ++on_gpu) {
@@ -112,12 +110,7 @@ static void the_first_of_each_row_are_the_processors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_sort_as_the_processor),
-        cmocka_unit_test(a_gpu_without_room_for_tiles_sorts_the_same),
-        cmocka_unit_test(the_first_of_each_row_are_the_processors),
-    };
     const int code = hostile_prepare();
     if (code != 0) return code;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

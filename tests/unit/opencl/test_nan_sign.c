@@ -6,18 +6,14 @@
  * payload of a NaN. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
 
 #include "need_opencl.h"
+#include "test.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -192,13 +188,9 @@ static void check_all_functions(const device_t *device) {
     gantry_runtime_release(runtime);
 }
 
-static void function_has_the_nans_of_its_ops(void **state) {
-    (void)state;
-    check_all_functions(&cpu);
-}
+TEST(function_has_the_nans_of_its_ops) { check_all_functions(&cpu); }
 
-static void function_on_opencl_has_the_nans_of_its_ops(void **state) {
-    (void)state;
+TEST(function_on_opencl_has_the_nans_of_its_ops) {
     need_opencl();
     check_all_functions(&gpu);
 }
@@ -269,23 +261,11 @@ static void check_all_signs(const device_t *device) {
     gantry_runtime_release(runtime);
 }
 
-static void no_op_tells_the_sign_of_a_nan(void **state) {
-    (void)state;
-    check_all_signs(&cpu);
-}
+TEST(no_op_tells_the_sign_of_a_nan) { check_all_signs(&cpu); }
 
-static void no_op_on_opencl_tells_the_sign_of_a_nan(void **state) {
-    (void)state;
+TEST(no_op_on_opencl_tells_the_sign_of_a_nan) {
     need_opencl();
     check_all_signs(&gpu);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(function_has_the_nans_of_its_ops),
-        cmocka_unit_test(no_op_tells_the_sign_of_a_nan),
-        cmocka_unit_test(function_on_opencl_has_the_nans_of_its_ops),
-        cmocka_unit_test(no_op_on_opencl_tells_the_sign_of_a_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

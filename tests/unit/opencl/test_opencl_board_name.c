@@ -6,6 +6,7 @@
  * stand_ins/opencl/twin_layer.c plays the driver. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
+#include "test.h"
 
 static void expect_name(const char *board, const char *chip, const char *expected,
                         char out_hash[32]) {
@@ -22,18 +23,16 @@ static void expect_name(const char *board, const char *chip, const char *expecte
     fixture_close(&fixture);
 }
 
-static void empty_board_name_falls_back_to_the_chips(void **state) {
+TEST(empty_board_name_falls_back_to_the_chips) {
     char hash[32];
-    (void)state;
     expect_name("", "gfx1100", "gfx1100", hash);
     expect_name("  ", "gfx1100", "gfx1100", hash);
     expect_name("Acme Board", "gfx1100", "Acme Board", hash);
 }
 
 /* A program for one chip does not run on the other. */
-static void hash_tells_chips_of_one_board_name_apart(void **state) {
+TEST(hash_tells_chips_of_one_board_name_apart) {
     char one[32], again[32], other[32];
-    (void)state;
     expect_name("Acme Board", "gfx906:sramecc+:xnack-", "Acme Board", one);
     expect_name("Acme Board", "gfx906:sramecc+:xnack-", "Acme Board", again);
     expect_name("Acme Board", "gfx906:sramecc-:xnack-", "Acme Board", other);
@@ -42,11 +41,7 @@ static void hash_tells_chips_of_one_board_name_apart(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_board_name_falls_back_to_the_chips),
-        cmocka_unit_test(hash_tells_chips_of_one_board_name_apart),
-    };
     (void)setenv("POCL_DEVICES", "pthread pthread", 1);
     (void)setenv("OPENCL_LAYERS", GANTRY_TEST_MODULES "/opencl/twin_layer.so", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -6,6 +6,7 @@
  * elements or more after the buffer's start. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
+#include "test.h"
 
 #include "fake_clblast_open.h"
 #include "opencl/matmul/opencl_matmul.h"
@@ -185,8 +186,7 @@ static const uint64_t far_begins[][3] = {
 };
 #define FAR_BEGINS (sizeof far_begins / sizeof far_begins[0])
 
-static void products_in_a_large_region_stay_within_reach(void **state) {
-    (void)state;
+TEST(products_in_a_large_region_stay_within_reach) {
     fixture_t fixture;
     core_t core;
     open_far(&core, &fixture);
@@ -203,7 +203,7 @@ static void products_in_a_large_region_stay_within_reach(void **state) {
     core_close(&core);
 }
 
-static void batches_in_a_large_region_stay_within_reach(void **state) {
+TEST(batches_in_a_large_region_stay_within_reach) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {5, 7, 9}, .b_dims = {5, 9, 11}},
         {.a_rank = 5, .b_rank = 4, .a_dims = {2, 1, 3, 7, 9}, .b_dims = {4, 1, 9, 5}},
@@ -211,7 +211,6 @@ static void batches_in_a_large_region_stay_within_reach(void **state) {
         {.a_rank = 3, .b_rank = 3, .a_dims = {6, 4096, 8192}, .b_dims = {6, 8192, 16}},
         {.a_rank = 4, .b_rank = 3, .a_dims = {8, 3, 8192, 8192}, .b_dims = {3, 8192, 16}},
     };
-    (void)state;
     fixture_t fixture;
     core_t core;
     open_far(&core, &fixture);
@@ -229,7 +228,7 @@ static void batches_in_a_large_region_stay_within_reach(void **state) {
     core_close(&core);
 }
 
-static void product_beyond_reach_is_left_to_other_kernels(void **state) {
+TEST(product_beyond_reach_is_left_to_other_kernels) {
     static const far_t cases[] = {
         {{.a_rank = 2, .b_rank = 2, .a_dims = {1 << 16, 1 << 15}, .b_dims = {1 << 15, 1}},
          {0, 16 * GIB, 24 * GIB}},
@@ -252,7 +251,6 @@ static void product_beyond_reach_is_left_to_other_kernels(void **state) {
           .b_dims = {32, 1}},
          {0, 16 * GIB, 24 * GIB}},
     };
-    (void)state;
     fixture_t fixture;
     core_t core;
     open_far(&core, &fixture);
@@ -268,8 +266,7 @@ static void product_beyond_reach_is_left_to_other_kernels(void **state) {
 /* ---- temporary memory ---- */
 
 /* A batched call allocates its temporary memory itself, outside the device's limit. */
-static void large_temporary_memory_of_batches_comes_from_scratch(void **state) {
-    (void)state;
+TEST(large_temporary_memory_of_batches_comes_from_scratch) {
     fixture_t fixture;
     core_t core;
     open_far(&core, &fixture);
@@ -300,15 +297,7 @@ static void large_temporary_memory_of_batches_comes_from_scratch(void **state) {
     core_close(&core);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, fake_clblast_reset)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(products_in_a_large_region_stay_within_reach),
-        TEST(batches_in_a_large_region_stay_within_reach),
-        TEST(product_beyond_reach_is_left_to_other_kernels),
-        TEST(large_temporary_memory_of_batches_comes_from_scratch),
-    };
     (void)setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(fake_clblast_reset, NULL);
 }

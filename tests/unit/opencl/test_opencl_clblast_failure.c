@@ -14,6 +14,7 @@
 #include "fake_clblast_open.h"
 #include "log_lines.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -76,7 +77,7 @@ static void expect_libraries(run_t *run, const char *part) {
     }
 }
 
-static void failed_product_is_retried_and_not_tried_again(void **state) {
+TEST(failed_product_is_retried_and_not_tried_again) {
     static const struct {
         int code;
         const char *text;
@@ -84,7 +85,6 @@ static void failed_product_is_retried_and_not_tried_again(void **state) {
                  {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE (-11)"},
                  {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES (-5)"},
                  {-2046, "CLBlast's own error (-2046)"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         run_t run;
         (void)fake_clblast_reset(NULL);
@@ -107,8 +107,7 @@ static void failed_product_is_retried_and_not_tried_again(void **state) {
     }
 }
 
-static void lack_of_memory_stays_a_lack_of_memory(void **state) {
-    (void)state;
+TEST(lack_of_memory_stays_a_lack_of_memory) {
     run_t run;
     open_run(&run);
     fake->code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -119,15 +118,9 @@ static void lack_of_memory_stays_a_lack_of_memory(void **state) {
     close_run(&run);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, fake_clblast_reset)
-
 int main(void) {
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        TEST(failed_product_is_retried_and_not_tried_again),
-        TEST(lack_of_memory_stays_a_lack_of_memory),
-    };
     (void)setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(fake_clblast_reset, NULL);
 }

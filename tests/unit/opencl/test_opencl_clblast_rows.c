@@ -3,6 +3,7 @@
  * with a reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
+#include "test.h"
 
 #include <unistd.h>
 
@@ -13,13 +14,12 @@
     "SB=1 "                                                                                                        \
     "STRM=1 STRN=1 VWM=2 VWN=2"
 
-static void row_is_read(void **state) {
+TEST(row_is_read) {
     gantry__clblast_row_t row;
     char reason[160];
     const char *kernel;
     const char *const *names;
 
-    (void)state;
     assert_int_equal(gantry__clblast_row_read(GOOD "\r\n", &row, reason, sizeof reason), 1);
     assert_string_equal(row.vendor, "NVIDIA");
     assert_string_equal(row.capability, "9.0");
@@ -38,7 +38,7 @@ static void row_is_read(void **state) {
     assert_int_equal(row.values[0], 448);
 }
 
-static void bad_row_is_refused_with_its_reason(void **state) {
+TEST(bad_row_is_refused_with_its_reason) {
     static const struct {
         const char *line;
         const char *reason;
@@ -60,7 +60,6 @@ static void bad_row_is_refused_with_its_reason(void **state) {
     gantry__clblast_row_t row;
     char reason[160];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         assert_int_equal(gantry__clblast_row_read(cases[i].line, &row, reason, sizeof reason), 0);
         if (strstr(reason, cases[i].reason) == NULL) {
@@ -70,12 +69,11 @@ static void bad_row_is_refused_with_its_reason(void **state) {
 }
 
 /* Each parameter has a value with which CLBlast computes wrong results or does not build. */
-static void row_of_sizes_that_do_not_divide_is_refused(void **state) {
+TEST(row_of_sizes_that_do_not_divide_is_refused) {
     static const char *const wrong[] = {
         "GEMMK=1", "KREG=2", "KWG=24", "KWI=3", "MDIMA=24", "MDIMC=0", "MWG=96", "NDIMB=48",
         "NDIMC=5", "NWG=72", "SA=2",   "SB=7",  "STRM=2",   "STRN=3",  "VWM=3",  "VWN=16"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         gantry__clblast_row_t row;
         char reason[160];
@@ -96,14 +94,13 @@ static void row_of_sizes_that_do_not_divide_is_refused(void **state) {
     }
 }
 
-static void shipped_rows_are_right(void **state) {
+TEST(shipped_rows_are_right) {
     static const char *const rows[] = {
 #define GANTRY__CLBLAST_ROW(text) text,
 #include "opencl/matmul/opencl_clblast_rows.def"
 #undef GANTRY__CLBLAST_ROW
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         gantry__clblast_row_t row;
         char reason[160];
@@ -142,11 +139,10 @@ static void open_with_file(fixture_t *fixture, const char *text, int32_t expecte
     unlink(path);
 }
 
-static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
+TEST(file_with_a_bad_line_is_refused_with_its_number) {
     static char many[70 * 80];
     fixture_t fixture;
 
-    (void)state;
     open_with_file(&fixture, "# tuned\n\n" GOOD "\n  \t\nNVIDIA 9.0 float32 GemmRoutine\n",
                    GANTRY_INVALID_ARGUMENT);
     assert_error_has("line 5: XGEMM_MIN_INDIRECT_SIZE is missing");
@@ -186,10 +182,9 @@ static void keep_log(void *self, int32_t level, const char *text) {
     }
 }
 
-static void rows_reach_the_device_they_are_for(void **state) {
+TEST(rows_reach_the_device_they_are_for) {
     fixture_t fixture;
 
-    (void)state;
     open_with_file(
         &fixture,
         GOOD
@@ -214,15 +209,6 @@ static void rows_reach_the_device_they_are_for(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(row_is_read),
-        cmocka_unit_test(bad_row_is_refused_with_its_reason),
-        cmocka_unit_test(row_of_sizes_that_do_not_divide_is_refused),
-        cmocka_unit_test(shipped_rows_are_right),
-        cmocka_unit_test(file_with_a_bad_line_is_refused_with_its_number),
-        cmocka_unit_test(rows_reach_the_device_they_are_for),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

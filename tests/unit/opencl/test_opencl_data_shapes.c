@@ -9,11 +9,11 @@
 
 #include "data_shapes.h"
 #include "module_runtime.h"
+#include "test.h"
 
 static const char *only;
 
-static void functions_give_the_eager_bits(void **state) {
-    (void)state;
+TEST(functions_give_the_eager_bits) {
     gantry_runtime_t *runtime = module_runtime_open();
     data_shapes_check(runtime, only, "/GPU:0", 0, 0);
     data_shapes_check(runtime, only, NULL, GANTRY_PASS_ALL, -1);
@@ -22,8 +22,5 @@ static void functions_give_the_eager_bits(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) only = argv[1]; /* a body's name */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_give_the_eager_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

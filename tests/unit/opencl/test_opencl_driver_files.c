@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"
+#include "test.h"
 
 #include "opencl/opencl_drivers.h"
 
@@ -33,8 +34,7 @@ static void expect_line(const char *line) {
     if (!strstr(text, line)) fail_msg("\"%s\" is not in \"%s\"", line, text);
 }
 
-static void loader_and_drivers_are_listed(void **state) {
-    (void)state;
+TEST(loader_and_drivers_are_listed) {
     library = NULL;
     assert_int_equal(setenv("OCL_ICD_VENDORS", folder.path, 1), 0);
     list();
@@ -52,8 +52,7 @@ static void loader_and_drivers_are_listed(void **state) {
     assert_string_equal(text, "libOpenCL.so.1\n");
 }
 
-static void driver_in_place_of_a_loader_is_alone(void **state) {
-    (void)state;
+TEST(driver_in_place_of_a_loader_is_alone) {
     library = "/none/libmine.so";
     list();
     assert_string_equal(text, "/none/libmine.so\n");
@@ -63,8 +62,7 @@ static void driver_in_place_of_a_loader_is_alone(void **state) {
     assert_string_equal(text, "/none/libOpenCL.so.9\n/none/liba.so\n");
 }
 
-static void list_is_cut_as_by_snprintf(void **state) {
-    (void)state;
+TEST(list_is_cut_as_by_snprintf) {
     library = "/none/libOpenCL.so.9";
     for (uint64_t capacity = 0; capacity < 40; ++capacity) {
         memset(text, '?', sizeof text);
@@ -76,14 +74,9 @@ static void list_is_cut_as_by_snprintf(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loader_and_drivers_are_listed),
-        cmocka_unit_test(driver_in_place_of_a_loader_is_alone),
-        cmocka_unit_test(list_is_cut_as_by_snprintf),
-    };
     icd_folder_make(&folder);
     (void)unsetenv("OPENCL_VENDOR_PATH");
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     icd_folder_remove(&folder);
     return failed;
 }

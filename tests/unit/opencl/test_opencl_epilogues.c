@@ -9,6 +9,7 @@
 
 #include "epilogue_case.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -33,8 +34,7 @@ static gantry_runtime_t *open_runtime(void) {
 static bool is_cuda(void) { return strstr(backends_of_test(), "cuda") != NULL; }
 
 /* Sums of some hundred products of up to 16. */
-static void products_take_bias_and_relu(void **state) {
-    (void)state;
+TEST(products_take_bias_and_relu) {
     gantry_runtime_t *runtime = open_runtime();
     const epilogue_count_t count =
         epilogue_check_forms(runtime, "GPU:0", GANTRY_FLOAT32, is_cuda() ? 1e-2 : 0);
@@ -45,11 +45,10 @@ static void products_take_bias_and_relu(void **state) {
 }
 
 /* Halves are rounded behind each op; the portable products take all types. */
-static void products_of_other_types_keep_their_bits(void **state) {
+TEST(products_of_other_types_keep_their_bits) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_INT32,
                                             GANTRY_INT64};
     size_t joined = 0;
-    (void)state;
     gantry_runtime_t *runtime = open_runtime();
     for (uint32_t i = 0; i < 8; ++i) {
         epilogue_case_t c = {.m = 70,
@@ -65,7 +64,7 @@ static void products_of_other_types_keep_their_bits(void **state) {
 }
 
 /* Whole tiles and edges, places at borders, few outputs, an image larger than its pieces. */
-static void convolutions_take_bias_and_relu(void **state) {
+TEST(convolutions_take_bias_and_relu) {
     epilogue_conv_t cases[] = {
         {GANTRY_SHAPE(4, 300, 7),
          GANTRY_SHAPE(5, 7, 64),
@@ -81,7 +80,6 @@ static void convolutions_take_bias_and_relu(void **state) {
          false,
          GANTRY_FLOAT64},
     };
-    (void)state;
     gantry_runtime_t *runtime = open_runtime();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const double bound = cases[i].dtype == GANTRY_FLOAT64 ? 1e-11 : 1e-2;
@@ -96,10 +94,5 @@ int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_take_bias_and_relu),
-        cmocka_unit_test(products_of_other_types_keep_their_bits),
-        cmocka_unit_test(convolutions_take_bias_and_relu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -4,6 +4,7 @@
  * Promise: An OpenCL kernel that fails is not reported as a lack of memory. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
+#include "test.h"
 
 #include "opencl/opencl_backend.h"
 
@@ -41,12 +42,11 @@ static void launch_slow(fixture_t *fixture, gantry_backend_stream_t *stream,
     assert_ok(fixture->backend->program->launch(stream, kernel, &launch));
 }
 
-static void event_unrecorded_is_done(void **state) {
+TEST(event_unrecorded_is_done) {
     fixture_t fixture;
     gantry_backend_event_t *event = NULL;
     int32_t is_done = 0;
 
-    (void)state;
     fixture_open(&fixture);
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
     assert_ok(fixture.backend->event->query(event, &is_done));
@@ -57,7 +57,7 @@ static void event_unrecorded_is_done(void **state) {
     fixture_close(&fixture);
 }
 
-static void event_between_streams_orders_their_work(void **state) {
+TEST(event_between_streams_orders_their_work) {
     fixture_t fixture;
     gantry_backend_program_t *program;
     gantry_backend_stream_t *second = NULL;
@@ -67,7 +67,6 @@ static void event_between_streams_orders_their_work(void **state) {
     uint32_t value = 0;
     int32_t is_done = 1;
 
-    (void)state;
     fixture_open(&fixture);
     program = build_slow(&fixture);
     region = fixture_region(&fixture, 0, 256);
@@ -99,7 +98,7 @@ static void event_between_streams_orders_their_work(void **state) {
 }
 
 /* The two devices have a context each: the event crosses from one to the other. */
-static void event_between_devices_orders_their_work(void **state) {
+TEST(event_between_devices_orders_their_work) {
     fixture_t fixture;
     gantry_backend_program_t *program;
     gantry_backend_event_t *event = NULL;
@@ -108,7 +107,6 @@ static void event_between_devices_orders_their_work(void **state) {
     uint32_t value = 0;
     int32_t is_done = 0;
 
-    (void)state;
     fixture_open(&fixture);
     program = build_slow(&fixture);
     slow = fixture_region(&fixture, 0, 256);
@@ -135,13 +133,12 @@ static void event_between_devices_orders_their_work(void **state) {
     fixture_close(&fixture);
 }
 
-static void event_outlives_its_stream(void **state) {
+TEST(event_outlives_its_stream) {
     fixture_t fixture;
     gantry_backend_stream_t *stream = NULL;
     gantry_backend_event_t *event = NULL;
     int32_t is_done = 0;
 
-    (void)state;
     fixture_open(&fixture);
     assert_ok(fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_COMPUTE, &stream));
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
@@ -182,13 +179,12 @@ static void expect_failed_kernel(int32_t status, const char *text) {
     assert_error_has(text);
 }
 
-static void failed_kernel_is_no_lack_of_memory(void **state) {
+TEST(failed_kernel_is_no_lack_of_memory) {
     static const struct {
         cl_int native;
         const char *text;
     } cases[] = {{CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES (-5)"},
                  {-9999, "NVIDIA's illegal access (-9999)"}};
-    (void)state;
     for (size_t i = 0; i < 2; ++i) {
         fixture_t fixture;
         gantry_backend_event_t *event = NULL;
@@ -220,14 +216,6 @@ static void failed_kernel_is_no_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(event_unrecorded_is_done),
-        cmocka_unit_test(event_between_streams_orders_their_work),
-        cmocka_unit_test(event_between_devices_orders_their_work),
-        cmocka_unit_test(event_outlives_its_stream),
-        cmocka_unit_test(failed_kernel_is_no_lack_of_memory),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

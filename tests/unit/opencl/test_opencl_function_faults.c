@@ -7,6 +7,7 @@
 
 #include "function_fixture.h"
 #include "module_runtime.h"
+#include "test.h"
 
 /* ---- bodies: of four numbers and four others, int32 ---- */
 
@@ -124,8 +125,7 @@ static void try_case(gantry_runtime_t *runtime, const char *device, size_t numbe
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void errors_name_function_and_node_on_each_device(void **state) {
-    (void)state;
+TEST(errors_name_function_and_node_on_each_device) {
     static const char *const devices[] = {"/device:CPU:0", "/device:GPU:0"};
     gantry_runtime_t *runtime = module_runtime_open();
     for (size_t d = 0; d < 2; ++d) {
@@ -137,9 +137,4 @@ static void errors_name_function_and_node_on_each_device(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_name_function_and_node_on_each_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

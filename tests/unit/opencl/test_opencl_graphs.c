@@ -11,6 +11,7 @@
 #include "need_opencl.h"
 #include "op/fused_program.h"
 #include "random_graph.h"
+#include "test.h"
 #include "updates_case.h"
 #include "planned.h"
 
@@ -37,8 +38,7 @@ static gantry_runtime_t *open_with(gantry_choice_t crossover, const char *settin
 
 static gantry_runtime_t *open_runtime(void) { return open_with(GANTRY_OFF, NULL); }
 
-static void random_graphs_give_the_eager_bits(void **state) {
-    (void)state;
+TEST(random_graphs_give_the_eager_bits) {
     gantry_runtime_t *runtime = open_runtime();
     uint64_t fused = 0, recomputed = 0;
     for (uint64_t number = first; number < first + count; ++number)
@@ -49,8 +49,7 @@ static void random_graphs_give_the_eager_bits(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void random_updates_have_the_bits_of_single_ones(void **state) {
-    (void)state;
+TEST(random_updates_have_the_bits_of_single_ones) {
     gantry_runtime_t *runtime = open_runtime();
     uint32_t saved = 0;
     for (uint64_t seed = 1000 + first; seed < 1000 + first + count; ++seed)
@@ -84,8 +83,7 @@ static uint64_t count_crossed(gantry_runtime_t *runtime, const char *device) {
 }
 
 /* By made-up costs of which neither device is cheaper for all shapes. */
-static void crossover_gives_the_eager_bits_on_both_devices(void **state) {
-    (void)state;
+TEST(crossover_gives_the_eager_bits_on_both_devices) {
     char path[] = "/tmp/gantry_graphs_XXXXXX", lock[48], setting[64];
     uint64_t recomputed = 0;
     const int file = mkstemp(path);
@@ -145,8 +143,7 @@ static void expect_fused(gantry_runtime_t *runtime, gantry_function_body_fn body
     gantry_function_release(function);
 }
 
-static void limits_of_the_device_split_a_group(void **state) {
-    (void)state;
+TEST(limits_of_the_device_split_a_group) {
     gantry_runtime_t *runtime = open_runtime();
     expect_fused(runtime, sums_body, GANTRY__FUSED_MOST_DEVICE_INSTRUCTIONS, 2);
     expect_fused(runtime, functions_body, GANTRY__FUSED_MOST_DEVICE_COSTLY, 2);
@@ -175,8 +172,7 @@ static void rows_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
     outputs[1] = gantry_sum(scope, outputs[0], &options);
 }
 
-static void rows_are_one_node_with_the_bits_of_the_cpu(void **state) {
-    (void)state;
+TEST(rows_are_one_node_with_the_bits_of_the_cpu) {
     static float values[ROWS * LENGTH], fused[ROWS * LENGTH + ROWS], apart[ROWS * LENGTH + ROWS];
     const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, LENGTH)};
     gantry_runtime_t *runtime = open_runtime();
@@ -219,12 +215,5 @@ int main(int argc, char **argv) {
     if (argc > 3) cmocka_set_test_filter(argv[3]);
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs_give_the_eager_bits),
-        cmocka_unit_test(random_updates_have_the_bits_of_single_ones),
-        cmocka_unit_test(crossover_gives_the_eager_bits_on_both_devices),
-        cmocka_unit_test(limits_of_the_device_split_a_group),
-        cmocka_unit_test(rows_are_one_node_with_the_bits_of_the_cpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -5,6 +5,7 @@
  * product_case.h runs and checks them. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
+#include "test.h"
 
 #include "product_case.h"
 
@@ -16,11 +17,10 @@ static void open_choice(core_t *core, fixture_t *fixture, const char *choice) {
     core_open(core, fixture, "GANTRY_OPENCL_MATMUL", choice);
 }
 
-static void cpu_matmul_small_shapes_are_exact(void **state) {
+TEST(cpu_matmul_small_shapes_are_exact) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_choice(&core, &fixture, "cpu");
     check_shapes(&core, small_shapes, SMALL_SHAPES, 0);
     core_close(&core);
@@ -28,7 +28,7 @@ static void cpu_matmul_small_shapes_are_exact(void **state) {
 
 /* Several blocks in each direction, several work-items, both ways to read b, the transposed
  * product, few rows, few columns. */
-static void cpu_matmul_block_edges_are_exact(void **state) {
+TEST(cpu_matmul_block_edges_are_exact) {
     static const int64_t shapes[][3] = {
         {300, 257, 97}, {245, 513, 64}, {31, 300, 130}, {700, 260, 6}, {1, 600, 500},
         {500, 600, 1},  {8, 40, 2100},  {3, 900, 800},  {800, 900, 3}, {40, 2100, 9},
@@ -36,20 +36,18 @@ static void cpu_matmul_block_edges_are_exact(void **state) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_choice(&core, &fixture, NULL); /* auto: the device is a CPU */
     check_shapes(&core, shapes, sizeof shapes / sizeof shapes[0], 0);
     core_close(&core);
 }
 
-static void cpu_matmul_narrow_vectors_are_exact(void **state) {
+TEST(cpu_matmul_narrow_vectors_are_exact) {
     static const int64_t shapes[][3] = {
         {13, 33, 37}, {64, 600, 33}, {3, 5, 70}, {2, 1103, 1000}, {100, 700, 6}};
     static const uint32_t widths[] = {1, 4, 8};
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_choice(&core, &fixture, "cpu");
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; ++w) {
         core.vector_width = widths[w];
@@ -58,17 +56,16 @@ static void cpu_matmul_narrow_vectors_are_exact(void **state) {
     core_close(&core);
 }
 
-static void cpu_matmul_batches_are_exact(void **state) {
+TEST(cpu_matmul_batches_are_exact) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_choice(&core, &fixture, "cpu");
     check_batches(&core);
     core_close(&core);
 }
 
-static void cpu_matmul_twice_gives_the_same_bits(void **state) {
+TEST(cpu_matmul_twice_gives_the_same_bits) {
     enum { M = 150, K = 700, N = 170 };
     fixture_t fixture;
     core_t core;
@@ -77,7 +74,6 @@ static void cpu_matmul_twice_gives_the_same_bits(void **state) {
     float *b = malloc(K * N * sizeof *b);
     float *c = malloc(2 * M * N * sizeof *c);
 
-    (void)state;
     assert_true(a != NULL && b != NULL && c != NULL);
     open_choice(&core, &fixture, "cpu");
     for (int i = 0; i < M * K; ++i) {
@@ -97,10 +93,9 @@ static void cpu_matmul_twice_gives_the_same_bits(void **state) {
     core_close(&core);
 }
 
-static void matmul_over_nothing_is_zero(void **state) {
+TEST(matmul_over_nothing_is_zero) {
     static const char *const choices[] = {"cpu", "clblast"};
 
-    (void)state;
     for (int i = 0; i < 2; ++i) {
         fixture_t fixture;
         core_t core;
@@ -112,13 +107,12 @@ static void matmul_over_nothing_is_zero(void **state) {
     }
 }
 
-static void cpu_matmul_without_scratch_returns_its_error(void **state) {
+TEST(cpu_matmul_without_scratch_returns_its_error) {
     fixture_t fixture;
     core_t core;
     product_t p = plain(GANTRY_FLOAT32, 4, 4, 4, 0, 0);
     float numbers[16] = {0};
 
-    (void)state;
     open_choice(&core, &fixture, "cpu");
     core.scratch_status = GANTRY_RESOURCE_EXHAUSTED;
     assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_RESOURCE_EXHAUSTED);
@@ -132,7 +126,7 @@ static int has_clblast(const core_t *core) {
 
 /* Only a few: on a CPU, each new kernel of CLBlast takes seconds to build, or a quarter of that
  * without optimization. */
-static void clblast_small_shapes_and_batches_are_exact(void **state) {
+TEST(clblast_small_shapes_and_batches_are_exact) {
     static const product_t batches[] = {
         {.dtype = GANTRY_FLOAT32,
          .is_batched = 1,
@@ -151,7 +145,6 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
     core_t core;
     product_t p;
 
-    (void)state;
     assert_int_equal(setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1), 0);
     open_choice(&core, &fixture, "clblast");
     if (!has_clblast(&core)) {
@@ -174,11 +167,10 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
 }
 
 /* "portable" leaves the op to the pack. With a forced choice, only that kernel supports the op. */
-static void matmul_choice_decides_who_supports_it(void **state) {
+TEST(matmul_choice_decides_who_supports_it) {
     /* not an NVIDIA card */
     static const char *const choices[] = {"portable", "tensor", "cpu", "auto", "tensor_emulated"};
 
-    (void)state;
     for (int i = 0; i < 5; ++i) {
         fixture_t fixture;
         core_t core;
@@ -204,18 +196,6 @@ static void matmul_choice_decides_who_supports_it(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matmul_choice_decides_who_supports_it),
-        cmocka_unit_test(cpu_matmul_small_shapes_are_exact),
-        cmocka_unit_test(cpu_matmul_block_edges_are_exact),
-        cmocka_unit_test(cpu_matmul_narrow_vectors_are_exact),
-        cmocka_unit_test(cpu_matmul_batches_are_exact),
-        cmocka_unit_test(cpu_matmul_twice_gives_the_same_bits),
-        cmocka_unit_test(matmul_over_nothing_is_zero),
-        cmocka_unit_test(cpu_matmul_without_scratch_returns_its_error),
-        cmocka_unit_test(clblast_small_shapes_and_batches_are_exact),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -4,11 +4,11 @@
  * Promise: Float64 is the only type that an OpenCL device without double precision lacks. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
+#include "test.h"
 
-static void float64_is_the_only_type_that_lacks(void **state) {
+TEST(float64_is_the_only_type_that_lacks) {
     fixture_t fixture;
 
-    (void)state;
     fixture_open(&fixture);
     for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         uint64_t mask = fixture.info[d].dtype_mask;
@@ -37,7 +37,7 @@ static int32_t build(fixture_t *fixture, const char *text) {
     return status;
 }
 
-static void text_that_uses_double_is_not_built(void **state) {
+TEST(text_that_uses_double_is_not_built) {
     static const char *const uses[] = {
         "__kernel void f(__global double *x) { x[0] = 1; }\n",
         "__kernel void f(__global float *x) { double y = x[0]; x[0] = (float)(y * y); }\n",
@@ -47,7 +47,6 @@ static void text_that_uses_double_is_not_built(void **state) {
     };
     fixture_t fixture;
 
-    (void)state;
     fixture_open(&fixture);
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; ++i) {
         assert_int_equal(build(&fixture, uses[i]), GANTRY_INVALID_ARGUMENT);
@@ -56,7 +55,7 @@ static void text_that_uses_double_is_not_built(void **state) {
     fixture_close(&fixture);
 }
 
-static void text_without_double_is_built(void **state) {
+TEST(text_without_double_is_built) {
     static const char text[] =
         "#if defined(cl_khr_fp64) || defined(cl_khr_fp16) || defined(__opencl_c_fp64)\n"
         "#error these are not here\n"
@@ -64,20 +63,13 @@ static void text_without_double_is_built(void **state) {
         "__kernel void f(__global float *x) { x[0] = x[1] * (sizeof(1.0) == 4 ? 1 : -1); }\n";
     fixture_t fixture;
 
-    (void)state;
     fixture_open(&fixture);
     assert_ok(build(&fixture, text));
     fixture_close(&fixture);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float64_is_the_only_type_that_lacks),
-        cmocka_unit_test(text_that_uses_double_is_not_built),
-        cmocka_unit_test(text_without_double_is_built),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
     setenv("OPENCL_LAYERS", GANTRY_TEST_MODULES "/opencl/no_double_layer.so", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

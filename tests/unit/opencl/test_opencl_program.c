@@ -10,6 +10,7 @@
 #include "opencl/opencl_backend.h"
 #include "opencl_fixture.h"
 #include "program_case.h"
+#include "test.h"
 
 /* ---- programs ---- */
 
@@ -55,30 +56,24 @@ static int32_t expected_scale(const int32_t *in, int i, int32_t factor) {
 
 static const program_case_t scale = {&test_source, "-DFALLBACK=100", launch_scale, expected_scale};
 
-static void launch_with_span_scalar_and_local_computes(void **state) {
-    (void)state;
-    check_launches(&scale);
-}
+TEST(launch_with_span_scalar_and_local_computes) { check_launches(&scale); }
 
-static void launch_with_a_base_computes(void **state) {
+TEST(launch_with_a_base_computes) {
     program_case_t by_base = scale;
 
-    (void)state;
     by_base.launch = launch_by_base;
     check_launches(&by_base);
 }
 
-static void launch_with_wrong_arguments_is_refused(void **state) {
-    (void)state;
+TEST(launch_with_wrong_arguments_is_refused) {
     check_wrong_arguments(&scale, "the kernel takes 6", "argument 2 (scalar, 8 bytes)");
 }
 
-static void kernel_of_unknown_name_is_not_found(void **state) {
-    (void)state;
+TEST(kernel_of_unknown_name_is_not_found) {
     check_kernel_is_found_once(&scale, "which has: scale");
 }
 
-static void build_of_bad_text_shows_the_compilers_log(void **state) {
+TEST(build_of_bad_text_shows_the_compilers_log) {
     static const char *const parts[] = {
         "__kernel void broken(__global int *x)\n{\n    x[0] = undeclared_thing;\n}\n"};
     static const gantry_program_source_t source = {.struct_size = sizeof source,
@@ -94,7 +89,6 @@ static void build_of_bad_text_shows_the_compilers_log(void **state) {
     gantry_backend_program_t *program = NULL;
     fixture_t fixture;
 
-    (void)state;
     fixture_open(&fixture);
     assert_int_equal(
         fixture.backend->program->build(fixture.device[0], &source, "-DSOME=1", &program),
@@ -135,7 +129,7 @@ static int32_t build_text(fixture_t *fixture, const char *text) {
     return status;
 }
 
-static void own_text_is_built_without_pocls_header(void **state) {
+TEST(own_text_is_built_without_pocls_header) {
     static const char *const texts[] = {
         OWN_TEXT(WITHOUT_HEADER, "fma(sqrt(x[i]), x[i], floor(x[i]))"),
         OWN_TEXT(WITHOUT_HEADER, "vload4(i, x).s0"),
@@ -143,7 +137,6 @@ static void own_text_is_built_without_pocls_header(void **state) {
     fixture_t fixture;
     int32_t status[3];
 
-    (void)state;
     fixture_open(&fixture);
     const bool is_pocl = fixture.device[0]->is_pocl;
     for (int i = 0; i < 3 && is_pocl; ++i) status[i] = build_text(&fixture, texts[i]);
@@ -155,11 +148,10 @@ static void own_text_is_built_without_pocls_header(void **state) {
     for (int i = 0; i < 3; ++i) assert_int_equal(status[i], 0);
 }
 
-static void build_out_of_memory_gives_all_back(void **state) {
+TEST(build_out_of_memory_gives_all_back) {
     fixture_t fixture;
     int32_t status = GANTRY_RESOURCE_EXHAUSTED;
 
-    (void)state;
     fixture_open(&fixture);
     for (int more = 1; status != 0 && more < 20; ++more) {
         gantry_backend_program_t *program = NULL;
@@ -178,10 +170,7 @@ static void build_out_of_memory_gives_all_back(void **state) {
     fixture_close(&fixture);
 }
 
-static void binary_round_trip_needs_no_text(void **state) {
-    (void)state;
-    check_binary_round_trip(&scale, "CL_");
-}
+TEST(binary_round_trip_needs_no_text) { check_binary_round_trip(&scale, "CL_"); }
 
 /* ---- several threads ---- */
 
@@ -235,7 +224,7 @@ static void *launch_often(void *argument) {
     return NULL;
 }
 
-static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **state) {
+TEST(launches_of_one_kernel_from_two_threads_keep_their_arguments) {
     fixture_t fixture;
     gantry_backend_program_t *program;
     gantry_backend_kernel_t *kernel;
@@ -244,7 +233,6 @@ static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **
     pthread_t threads[THREADS];
     worker_t workers[THREADS];
 
-    (void)state;
     fixture_open(&fixture);
     program = build(&fixture, &scale, 0);
     kernel = find_scale(&fixture, program);
@@ -332,10 +320,9 @@ static int told_of_launch(told_t *told, int32_t factor) {
 }
 
 /* In and out count twice, and local memory is always passed. */
-static void arguments_of_the_last_launch_are_not_told_again(void **state) {
+TEST(arguments_of_the_last_launch_are_not_told_again) {
     told_t told;
 
-    (void)state;
     open_told(&told);
     assert_int_equal(told_of_launch(&told, 3), 6);
     assert_int_equal(told_of_launch(&told, 3), 1);
@@ -356,10 +343,9 @@ static cl_int CL_API_CALL refuse_factor(cl_kernel kernel, cl_uint index, size_t 
 }
 
 /* An argument that the driver refused counts as not set. */
-static void an_argument_that_was_refused_is_told_again(void **state) {
+TEST(an_argument_that_was_refused_is_told_again) {
     told_t told;
 
-    (void)state;
     open_told(&told);
     assert_int_equal(told_of_launch(&told, 3), 6);
     told.asked.clSetKernelArg = refuse_factor;
@@ -383,7 +369,7 @@ static const gantry_program_source_t needs_source = {.struct_size = sizeof needs
                                                      .parts = needs_parts,
                                                      .part_count = 1};
 
-static void kernel_info_tells_what_the_text_declares(void **state) {
+TEST(kernel_info_tells_what_the_text_declares) {
     fixture_t fixture;
     gantry_backend_program_t *program = NULL;
     gantry_backend_kernel_t *kernel = NULL;
@@ -391,7 +377,6 @@ static void kernel_info_tells_what_the_text_declares(void **state) {
     gantry_kernel_info_t head = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes),
                                  .local_bytes = 77};
 
-    (void)state;
     fixture_open(&fixture);
     assert_ok(fixture.backend->program->build(fixture.device[0], &needs_source, "", &program));
     assert_ok(fixture.backend->program->kernel_find(program, "tile", &kernel));
@@ -413,12 +398,11 @@ static void kernel_info_tells_what_the_text_declares(void **state) {
 }
 
 /* A hint: if the driver does not know it, the stream is like any other. */
-static void streams_of_every_priority_work(void **state) {
+TEST(streams_of_every_priority_work) {
     fixture_t fixture;
     gantry_backend_stream_t *stream;
     uint32_t value = 0;
 
-    (void)state;
     fixture_open(&fixture);
     assert_true(fixture.info[0].greatest_priority <= fixture.info[0].least_priority);
     for (int32_t priority = -1; priority <= 1; ++priority) {
@@ -438,22 +422,6 @@ static void streams_of_every_priority_work(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernel_info_tells_what_the_text_declares),
-        cmocka_unit_test(streams_of_every_priority_work),
-        cmocka_unit_test(launch_with_span_scalar_and_local_computes),
-        cmocka_unit_test(launch_with_a_base_computes),
-        cmocka_unit_test(launch_with_wrong_arguments_is_refused),
-        cmocka_unit_test(kernel_of_unknown_name_is_not_found),
-        cmocka_unit_test(build_of_bad_text_shows_the_compilers_log),
-        cmocka_unit_test(own_text_is_built_without_pocls_header),
-        cmocka_unit_test(build_out_of_memory_gives_all_back),
-        cmocka_unit_test(binary_round_trip_needs_no_text),
-        cmocka_unit_test(launches_of_one_kernel_from_two_threads_keep_their_arguments),
-        cmocka_unit_test(arguments_of_the_last_launch_are_not_told_again),
-        cmocka_unit_test(an_argument_that_was_refused_is_told_again),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

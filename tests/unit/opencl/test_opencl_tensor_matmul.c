@@ -5,6 +5,7 @@
  * The kernel is the card's; only the product of one fragment is emulated. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
+#include "test.h"
 
 #include <math.h>
 
@@ -25,14 +26,13 @@ static void open_emulated(core_t *core, fixture_t *fixture) {
 
 /* Both sizes of tiles, rows with and without whole float4, and several steps of k, of which the
  * last is not full. */
-static void tensor_matmul_shapes_are_exact(void **state) {
+TEST(tensor_matmul_shapes_are_exact) {
     static const int64_t shapes[][3] = {{1, 1, 1},       {3, 5, 7},      {16, 8, 8},
                                         {64, 16, 64},    {65, 33, 130},  {128, 36, 60},
                                         {200, 100, 132}, {129, 17, 1100}};
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_emulated(&core, &fixture);
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
         for (int form = 0; form < 4; ++form) {
@@ -48,11 +48,10 @@ static void tensor_matmul_shapes_are_exact(void **state) {
     core_close(&core);
 }
 
-static void tensor_matmul_batches_are_exact(void **state) {
+TEST(tensor_matmul_batches_are_exact) {
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_emulated(&core, &fixture);
     check_batches(&core);
     core_close(&core);
@@ -87,7 +86,7 @@ static void measure_errors(const float *a, const float *b, const float *c, int m
 
 /* Three products of TF32 are nearly as accurate as float32. One product alone would exceed the
  * bound a hundredfold. */
-static void tensor_matmul_errs_as_little_as_float32(void **state) {
+TEST(tensor_matmul_errs_as_little_as_float32) {
     enum { M = 70, K = 1500, N = 90 };
     static const float least[] = {-1, 0}; /* random signs; all positive, which shows a bias */
     fixture_t fixture;
@@ -98,7 +97,6 @@ static void tensor_matmul_errs_as_little_as_float32(void **state) {
     float *c = malloc(M * N * sizeof *c);
     uint32_t seed = 7;
 
-    (void)state;
     assert_true(a != NULL && b != NULL && c != NULL);
     open_emulated(&core, &fixture);
     for (int kind = 0; kind < 2; ++kind) {
@@ -126,7 +124,7 @@ static void tensor_matmul_errs_as_little_as_float32(void **state) {
 
 /* One step of k contains a number that cannot be split: every sum is then float32's own, in rising
  * order. */
-static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
+TEST(tensor_matmul_of_special_values_is_that_of_float32) {
     enum { M = 20, K = 16, N = 24 };
     static const float values[] = {INFINITY, -INFINITY,   NAN,       0x1.fffffep127f,
                                    -0x1p60f, 0x1.fp-113f, 0x1p-149f, 0x1.8p-127f,
@@ -139,7 +137,6 @@ static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
     float c[M * N];
     uint32_t seed = 3;
 
-    (void)state;
     open_emulated(&core, &fixture);
     for (size_t v = 0; v < sizeof values / sizeof values[0]; ++v) {
         for (int i = 0; i < M * K; ++i) {
@@ -166,7 +163,7 @@ static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
 }
 
 /* An infinity in one of several steps of k, and zeros in all of them: it affects its row only. */
-static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
+TEST(tensor_matmul_keeps_an_infinity_to_its_row) {
     enum { M = 5, K = 70, N = 6 };
     fixture_t fixture;
     core_t core;
@@ -175,7 +172,6 @@ static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
     float b[K * N];
     float c[M * N];
 
-    (void)state;
     open_emulated(&core, &fixture);
     for (int i = 0; i < K * N; ++i) {
         b[i] = 1;
@@ -197,14 +193,6 @@ static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensor_matmul_shapes_are_exact),
-        cmocka_unit_test(tensor_matmul_batches_are_exact),
-        cmocka_unit_test(tensor_matmul_errs_as_little_as_float32),
-        cmocka_unit_test(tensor_matmul_of_special_values_is_that_of_float32),
-        cmocka_unit_test(tensor_matmul_keeps_an_infinity_to_its_row),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

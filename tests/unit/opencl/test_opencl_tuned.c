@@ -5,6 +5,7 @@
  * Products are right with every valid size; other sizes are refused with file, line and reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
+#include "test.h"
 
 #include <unistd.h>
 
@@ -55,7 +56,7 @@ static void open_tuned(core_t *core, fixture_t *fixture, const char *choice, con
     fixture_open_devices(fixture);
 }
 
-static void sizes_are_read_or_refused_with_a_reason(void **state) {
+TEST(sizes_are_read_or_refused_with_a_reason) {
     static const char *const wrong[] = {"",
                                         "depth=512",
                                         "depth=512 rows=120 columns=1024",
@@ -72,7 +73,6 @@ static void sizes_are_read_or_refused_with_a_reason(void **state) {
     gantry__opencl_cpu_blocks_t blocks = GANTRY__OPENCL_CPU_BLOCKS;
     char reason[192];
 
-    (void)state;
     assert_int_equal(gantry__opencl_cpu_blocks_read("direct=0 rows=4 columns=16 depth=16", &blocks,
                                                     reason, sizeof reason),
                      1);
@@ -90,7 +90,7 @@ static void sizes_are_read_or_refused_with_a_reason(void **state) {
 }
 
 /* The smallest and largest sizes, and sizes that divide nothing. */
-static void odd_sizes_give_right_products(void **state) {
+TEST(odd_sizes_give_right_products) {
     static const char *const odd[] = {
         "depth=16 rows=4 columns=16 direct=0", "depth=4096 rows=1024 columns=16384 direct=1024",
         "depth=17 rows=5 columns=17 direct=1", "depth=100 rows=1000 columns=33 direct=3"};
@@ -98,7 +98,6 @@ static void odd_sizes_give_right_products(void **state) {
                                         {3, 900, 800},  {1, 600, 500},  {65, 65, 65},
                                         {40, 2100, 9}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; ++i) {
         fixture_t fixture;
         core_t core;
@@ -110,12 +109,11 @@ static void odd_sizes_give_right_products(void **state) {
     }
 }
 
-static void sizes_of_float64_are_its_own(void **state) {
+TEST(sizes_of_float64_are_its_own) {
     static const int64_t shapes[][3] = {{300, 257, 97}, {31, 300, 130}};
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_tuned(&core, &fixture, "auto", "opencl.cpu_matmul.float64",
                "depth=16 rows=4 columns=16 direct=0");
     core.dtype_count = 2;
@@ -125,12 +123,11 @@ static void sizes_of_float64_are_its_own(void **state) {
     core_close(&core);
 }
 
-static void absurd_sizes_are_told_and_left_out(void **state) {
+TEST(absurd_sizes_are_told_and_left_out) {
     static const int64_t shapes[][3] = {{300, 257, 97}};
     fixture_t fixture;
     core_t core;
 
-    (void)state;
     open_tuned(&core, &fixture, "cpu", "opencl.cpu_matmul.float32",
                "depth=0 rows=0 columns=0 direct=0");
     check_shapes(&core, shapes, 1, 0);
@@ -139,7 +136,7 @@ static void absurd_sizes_are_told_and_left_out(void **state) {
     core_close(&core);
 }
 
-static void clblast_takes_records(void **state) {
+TEST(clblast_takes_records) {
     static const struct {
         const char *what, *values, *said;
     } cases[] = {
@@ -152,7 +149,6 @@ static void clblast_takes_records(void **state) {
          "are left out: they take more"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         fixture_t fixture;
         core_t core;
@@ -170,13 +166,12 @@ static void clblast_takes_records(void **state) {
     }
 }
 
-static void a_file_of_rows_goes_before_records(void **state) {
+TEST(a_file_of_rows_goes_before_records) {
     static char path[] = "/tmp/gantry_tuned_XXXXXX";
     static const char row[] = "* * float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n";
     fixture_t fixture;
     int file = mkstemp(path);
 
-    (void)state;
     assert_true(file >= 0 && write(file, row, sizeof row - 1) == (ssize_t)sizeof row - 1 &&
                 close(file) == 0);
     said[0] = '\0';
@@ -198,15 +193,6 @@ static void a_file_of_rows_goes_before_records(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_read_or_refused_with_a_reason),
-        cmocka_unit_test(odd_sizes_give_right_products),
-        cmocka_unit_test(sizes_of_float64_are_its_own),
-        cmocka_unit_test(absurd_sizes_are_told_and_left_out),
-        cmocka_unit_test(clblast_takes_records),
-        cmocka_unit_test(a_file_of_rows_goes_before_records),
-    };
-
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

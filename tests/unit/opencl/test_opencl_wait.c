@@ -2,21 +2,16 @@
 /* Promise: A thread waits for an OpenCL device by the calls of its policy, and a driver that uses a
  * core meanwhile is found out. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include <gantry/runtime.h>
 
 #include "driver/wait_policy.h"
 #include "opencl/opencl_backend.h"
 #include "opencl_fixture.h"
+#include "test.h"
 
 _Static_assert((int)GANTRY_WAIT_AUTO == GANTRY__WAIT_AUTO &&
                    (int)GANTRY_WAIT_SPIN == GANTRY__WAIT_SPIN &&
@@ -82,8 +77,7 @@ static void set_policy(gantry__opencl_wait_t *wait, int policy) {
 
 /* ---- which calls a policy makes ---- */
 
-static void auto_leaves_the_wait_to_the_driver(void **state) {
-    (void)state;
+TEST(auto_leaves_the_wait_to_the_driver) {
     gantry__opencl_wait_t wait;
     for (int policy = 0; policy <= GANTRY__WAIT_AUTO; ++policy) {
         set_policy(&wait, policy);
@@ -93,8 +87,7 @@ static void auto_leaves_the_wait_to_the_driver(void **state) {
     }
 }
 
-static void spin_and_yield_only_ask(void **state) {
-    (void)state;
+TEST(spin_and_yield_only_ask) {
     gantry__opencl_wait_t wait;
     for (int policy = GANTRY__WAIT_SPIN; policy <= GANTRY__WAIT_YIELD; ++policy) {
         set_policy(&wait, policy);
@@ -104,8 +97,7 @@ static void spin_and_yield_only_ask(void **state) {
     }
 }
 
-static void block_leaves_the_wait_to_a_driver_that_sleeps(void **state) {
-    (void)state;
+TEST(block_leaves_the_wait_to_a_driver_that_sleeps) {
     gantry__opencl_wait_t wait;
     set_policy(&wait, GANTRY__WAIT_BLOCK);
     for (int i = 0; i < 5; ++i) {
@@ -117,8 +109,7 @@ static void block_leaves_the_wait_to_a_driver_that_sleeps(void **state) {
 }
 
 /* On a busy machine a wait may have less than half of a core: more than one may be needed. */
-static void block_naps_where_the_driver_uses_a_core(void **state) {
-    (void)state;
+TEST(block_naps_where_the_driver_uses_a_core) {
     gantry__opencl_wait_t wait;
     set_policy(&wait, GANTRY__WAIT_BLOCK);
     driver.burns = true;
@@ -134,8 +125,7 @@ static void block_naps_where_the_driver_uses_a_core(void **state) {
     assert_true(clock_ns(CLOCK_THREAD_CPUTIME_ID) - used < clock_ns(CLOCK_MONOTONIC) - begin);
 }
 
-static void adaptive_asks_shortly_and_then_blocks(void **state) {
-    (void)state;
+TEST(adaptive_asks_shortly_and_then_blocks) {
     gantry__opencl_wait_t wait;
     set_policy(&wait, GANTRY__WAIT_ADAPTIVE);
     assert_int_equal(wait_once(&wait, 0), CL_SUCCESS);
@@ -152,8 +142,7 @@ static void adaptive_asks_shortly_and_then_blocks(void **state) {
     assert_true(atomic_load(&wait.typical_ns) < 1000000000); /* it learns again */
 }
 
-static void failures_of_work_and_of_the_driver_are_told(void **state) {
-    (void)state;
+TEST(failures_of_work_and_of_the_driver_are_told) {
     gantry__opencl_wait_t wait;
     for (int policy = 0; policy <= GANTRY__WAIT_ADAPTIVE; ++policy) {
         set_policy(&wait, policy);
@@ -170,8 +159,7 @@ static void failures_of_work_and_of_the_driver_are_told(void **state) {
 
 /* ---- PoCL ---- */
 
-static void pocl_devices_take_a_policy_each(void **state) {
-    (void)state;
+TEST(pocl_devices_take_a_policy_each) {
     fixture_t fixture;
     fixture_init(&fixture);
     fixture_open_instance(&fixture);
@@ -196,15 +184,6 @@ static void pocl_devices_take_a_policy_each(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(auto_leaves_the_wait_to_the_driver),
-        cmocka_unit_test(spin_and_yield_only_ask),
-        cmocka_unit_test(block_leaves_the_wait_to_a_driver_that_sleeps),
-        cmocka_unit_test(block_naps_where_the_driver_uses_a_core),
-        cmocka_unit_test(adaptive_asks_shortly_and_then_blocks),
-        cmocka_unit_test(failures_of_work_and_of_the_driver_are_told),
-        cmocka_unit_test(pocl_devices_take_a_policy_each),
-    };
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

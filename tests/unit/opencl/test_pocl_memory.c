@@ -4,21 +4,16 @@
  *
  * PoCL reads its settings once, so that each case has a process of its own. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
 
 #include "fork_child.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define GIB (UINT64_C(1) << 30)
 
@@ -64,8 +59,7 @@ static void expect_total(uint64_t gib) {
     gantry_runtime_release(runtime);
 }
 
-static void total_and_largest_allocation_are_those_of_the_page(void **state) {
-    (void)state;
+TEST(total_and_largest_allocation_are_those_of_the_page) {
     need_pocl();
     for (uint64_t gib = 0; gib < 3; ++gib) {
         const pid_t child = fork();
@@ -77,9 +71,4 @@ static void total_and_largest_allocation_are_those_of_the_page(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(total_and_largest_allocation_are_those_of_the_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -5,6 +5,7 @@
 
 #include "need_opencl.h"
 #include "pool_gradient_case.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 
@@ -21,16 +22,14 @@ static gantry_runtime_t *open_runtime(void) {
     return runtime;
 }
 
-static void joined_gradients_have_the_ops_bits(void **state) {
-    (void)state;
+TEST(joined_gradients_have_the_ops_bits) {
     gantry_runtime_t *runtime = open_runtime();
     pool_gradient_check_all(runtime, "/GPU:0");
     gantry_runtime_release(runtime);
 }
 
 /* A part of the processor that imitates a card runs the kernels' forms for cards. */
-static void joined_gradients_have_the_ops_bits_in_forms_for_cards(void **state) {
-    (void)state;
+TEST(joined_gradients_have_the_ops_bits_in_forms_for_cards) {
     const gantry_logical_device_config_t part = {.max_work_group_size = 256};
     const gantry_physical_device_t *device = NULL;
     gantry_runtime_t *runtime = open_runtime();
@@ -45,9 +44,5 @@ static void joined_gradients_have_the_ops_bits_in_forms_for_cards(void **state) 
 int main(void) {
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joined_gradients_have_the_ops_bits),
-        cmocka_unit_test(joined_gradients_have_the_ops_bits_in_forms_for_cards),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -7,20 +7,15 @@
  * Portable kernels respect the limits of a part that imitates a smaller card. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry/gantry.h>
 
 #include "log_lines.h"
 #include "need_opencl.h"
+#include "test.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define MIB (UINT64_C(1) << 20)
@@ -80,8 +75,7 @@ static gantry_memory_info_t info_of(gantry_runtime_t *runtime, const char *devic
     return info;
 }
 
-static void two_halves_of_1024_mb_work_like_two_cards(void **state) {
-    (void)state;
+TEST(two_halves_of_1024_mb_work_like_two_cards) {
     gantry_runtime_t *runtime =
         open_split((gantry_logical_device_config_t[]){PART(1024), PART(1024)}, 2);
     size_t count = 0;
@@ -116,8 +110,7 @@ static void two_halves_of_1024_mb_work_like_two_cards(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void limit_of_one_half_leaves_the_other_alone(void **state) {
-    (void)state;
+TEST(limit_of_one_half_leaves_the_other_alone) {
     gantry_runtime_t *runtime =
         open_split((gantry_logical_device_config_t[]){PART(8), PART(64)}, 2);
     gantry_scope_t *a = begin(runtime, "GPU:0"), *b = begin(runtime, "GPU:1");
@@ -196,8 +189,7 @@ static void try_all(const gantry_logical_device_config_t *part, char *out_marks)
     gantry_runtime_release(runtime);
 }
 
-static void portable_kernels_fit_a_card_of_64_items_and_16_kib(void **state) {
-    (void)state;
+TEST(portable_kernels_fit_a_card_of_64_items_and_16_kib) {
     static const char *const choices[] = {"portable", "auto"};
     for (int i = 0; i < 2; ++i) {
         char marks[MAKERS + 1];
@@ -228,8 +220,7 @@ static bool driver_tells_local_memory(const char *marks) {
     return tells;
 }
 
-static void card_too_small_for_the_kernels_is_told_so(void **state) {
-    (void)state;
+TEST(card_too_small_for_the_kernels_is_told_so) {
     char marks[MAKERS + 1];
     try_all(&(gantry_logical_device_config_t){.max_work_group_size = 8}, marks);
     assert_string_equal(
@@ -240,8 +231,7 @@ static void card_too_small_for_the_kernels_is_told_so(void **state) {
     if (driver_tells_local_memory(marks)) assert_string_equal(marks, "xxx.xxx.");
 }
 
-static void tensor_above_the_imitated_largest_allocation_is_refused(void **state) {
-    (void)state;
+TEST(tensor_above_the_imitated_largest_allocation_is_refused) {
     gantry_runtime_t *runtime =
         open_split(&(gantry_logical_device_config_t){.largest_allocation_bytes = 4 * MIB}, 1);
     gantry_scope_t *scope = begin(runtime, "GPU:0");
@@ -280,10 +270,9 @@ static uint64_t calls_of_part(const char *op, const gantry_logical_device_config
     return calls;
 }
 
-static void convolutions_make_patches_on_cards_alone(void **state) {
+TEST(convolutions_make_patches_on_cards_alone) {
     const gantry_logical_device_config_t processor = PART(64), card = {.max_work_group_size = 64,
                                                                        .local_memory_bytes = 16384};
-    (void)state;
     assert_int_equal(calls_of_part("ConvolveImages", &processor), 1);
     assert_int_equal(calls_of_part("ExtractImagePatches", &processor), 0);
     assert_int_equal(calls_of_part("ConvolveImages", &card), 0);
@@ -294,13 +283,5 @@ int main(void) {
     (void)setenv("POCL_DEVICES", "pthread", 1);
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_halves_of_1024_mb_work_like_two_cards),
-        cmocka_unit_test(limit_of_one_half_leaves_the_other_alone),
-        cmocka_unit_test(portable_kernels_fit_a_card_of_64_items_and_16_kib),
-        cmocka_unit_test(card_too_small_for_the_kernels_is_told_so),
-        cmocka_unit_test(tensor_above_the_imitated_largest_allocation_is_refused),
-        cmocka_unit_test(convolutions_make_patches_on_cards_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
 
@@ -37,8 +38,7 @@ static uint64_t count_of(const runtime_fixture_t *f, const char *op,
     return found;
 }
 
-static void record_tells_all_about_a_placement(void **state) {
-    (void)state;
+TEST(record_tells_all_about_a_placement) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     assert_int_equal(read_records(&f, 4), 0);
@@ -68,8 +68,7 @@ static void record_tells_all_about_a_placement(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void fallback_is_recorded_with_its_refusals(void **state) {
-    (void)state;
+TEST(fallback_is_recorded_with_its_refusals) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:1"),
@@ -105,8 +104,7 @@ static void fallback_is_recorded_with_its_refusals(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void ring_keeps_the_newest_in_order(void **state) {
-    (void)state;
+TEST(ring_keeps_the_newest_in_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -130,8 +128,7 @@ static void ring_keeps_the_newest_in_order(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void counts_are_kept_per_op_reason_and_device(void **state) {
-    (void)state;
+TEST(counts_are_kept_per_op_reason_and_device) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     static const char *const devices[] = {"GPU:0", "GPU:1", "CPU:0", NULL};
@@ -176,8 +173,7 @@ static void take_call(void *user, const gantry_placement_record_t *record) {
     calls->last = *record;
 }
 
-static void callback_sees_every_placement_until_it_is_removed(void **state) {
-    (void)state;
+TEST(callback_sees_every_placement_until_it_is_removed) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     calls_t calls = {.count = 0};
@@ -199,8 +195,7 @@ static void callback_sees_every_placement_until_it_is_removed(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void log_has_tensorflows_line_when_it_is_asked_for(void **state) {
-    (void)state;
+TEST(log_has_tensorflows_line_when_it_is_asked_for) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -232,8 +227,7 @@ static void log_has_tensorflows_line_when_it_is_asked_for(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void warning_comes_once_per_op_and_reason(void **state) {
-    (void)state;
+TEST(warning_comes_once_per_op_and_reason) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     assert_int_equal(gantry_set_placement_mode(f.runtime, GANTRY_PLACEMENT_WARN_ONCE), GANTRY_OK);
@@ -270,8 +264,7 @@ static void *place_many(void *user) {
     return NULL;
 }
 
-static void records_of_many_threads_are_whole(void **state) {
-    (void)state;
+TEST(records_of_many_threads_are_whole) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     placer_t placers[3];
@@ -298,17 +291,5 @@ static void records_of_many_threads_are_whole(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(record_tells_all_about_a_placement),
-        TEST(fallback_is_recorded_with_its_refusals),
-        TEST(ring_keeps_the_newest_in_order),
-        TEST(counts_are_kept_per_op_reason_and_device),
-        TEST(callback_sees_every_placement_until_it_is_removed),
-        TEST(log_has_tensorflows_line_when_it_is_asked_for),
-        TEST(warning_comes_once_per_op_and_reason),
-        TEST(records_of_many_threads_are_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

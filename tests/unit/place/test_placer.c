@@ -8,11 +8,11 @@
  * here, with "Gantry:" at Gantry's deviations. An op's kernels are a mask of the machine's devices,
  * so that each case shows its subject. */
 #include "placer_machine.h"
+#include "test.h"
 
 /* ---- no requested device ---- */
 
-static void unasked_op_prefers_the_first_gpu(void **state) {
-    (void)state;
+TEST(unasked_op_prefers_the_first_gpu) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
     place_add(NULL);
@@ -25,8 +25,7 @@ static void unasked_op_prefers_the_first_gpu(void **state) {
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
 }
 
-static void unasked_op_takes_the_second_gpu_when_only_it_has_a_kernel(void **state) {
-    (void)state;
+TEST(unasked_op_takes_the_second_gpu_when_only_it_has_a_kernel) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU1, &add_float);
     place_add(NULL);
@@ -34,8 +33,7 @@ static void unasked_op_takes_the_second_gpu_when_only_it_has_a_kernel(void **sta
     expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
 }
 
-static void unasked_op_without_gpu_kernel_runs_on_the_cpu(void **state) {
-    (void)state;
+TEST(unasked_op_without_gpu_kernel_runs_on_the_cpu) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0, &add_float);
     add_kernel(GPU0, &add_int);
@@ -45,16 +43,14 @@ static void unasked_op_without_gpu_kernel_runs_on_the_cpu(void **state) {
     expect_refusal(1, 2, GANTRY_REFUSED_NO_KERNEL);
 }
 
-static void unasked_op_without_gpu_runs_on_the_cpu(void **state) {
-    (void)state;
+TEST(unasked_op_without_gpu_runs_on_the_cpu) {
     make_cpu_only();
     add_kernel(CPU0, &add_any);
     place_add(NULL);
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_NO_GPU, 0);
 }
 
-static void other_accelerators_come_between_gpus_and_cpus(void **state) {
-    (void)state;
+TEST(other_accelerators_come_between_gpus_and_cpus) {
     begin_machine();
     add_device("CPU", 0, 0, 0);
     add_device("ACCELERATOR", 0, 1, 0);
@@ -67,8 +63,7 @@ static void other_accelerators_come_between_gpus_and_cpus(void **state) {
     expect_placed(LOCAL("ACCELERATOR:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 1);
 }
 
-static void unlisted_views_are_never_chosen_by_themselves(void **state) {
-    (void)state;
+TEST(unlisted_views_are_never_chosen_by_themselves) {
     make_cpu_only();
     add_device("GPU", -1, 2, 0);
     add_kernel(3, &add_float);
@@ -78,8 +73,7 @@ static void unlisted_views_are_never_chosen_by_themselves(void **state) {
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
 }
 
-static void unasked_op_that_no_device_takes_is_refused(void **state) {
-    (void)state;
+TEST(unasked_op_that_no_device_takes_is_refused) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0, &add_int);
     place_add(NULL);
@@ -93,8 +87,7 @@ static void unasked_op_that_no_device_takes_is_refused(void **state) {
     expect_refusal(2, 0, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
 }
 
-static void op_without_any_kernel_is_not_found(void **state) {
-    (void)state;
+TEST(op_without_any_kernel_is_not_found) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0, &sum_kernel);
     static const char *const wishes[] = {NULL, "GPU:0", "CPU:0", "GPU:7"};
@@ -108,8 +101,7 @@ static void op_without_any_kernel_is_not_found(void **state) {
 
 /* ---- a requested device ---- */
 
-static void device_asked_for_is_taken_when_it_has_a_kernel(void **state) {
-    (void)state;
+TEST(device_asked_for_is_taken_when_it_has_a_kernel) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
     static const struct {
@@ -135,8 +127,7 @@ static void device_asked_for_is_taken_when_it_has_a_kernel(void **state) {
     }
 }
 
-static void card_is_found_by_uuid_and_by_address(void **state) {
-    (void)state;
+TEST(card_is_found_by_uuid_and_by_address) {
     make_cpu_and_two_gpus();
     (void)snprintf(machine.physical[2].uuid, sizeof machine.physical[2].uuid,
                    "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
@@ -148,8 +139,7 @@ static void card_is_found_by_uuid_and_by_address(void **state) {
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
 }
 
-static void partial_name_takes_the_first_device_with_a_kernel(void **state) {
-    (void)state;
+TEST(partial_name_takes_the_first_device_with_a_kernel) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU1, &add_float);
     static const struct {
@@ -171,8 +161,7 @@ static void partial_name_takes_the_first_device_with_a_kernel(void **state) {
     }
 }
 
-static void alias_reaches_a_view_that_no_number_names(void **state) {
-    (void)state;
+TEST(alias_reaches_a_view_that_no_number_names) {
     make_cpu_and_two_gpus();
     int view = add_device("GPU", -1, 2, 0);
     machine.physical[view].served_by = &machine.physical[1];
@@ -192,8 +181,7 @@ static void alias_reaches_a_view_that_no_number_names(void **state) {
 
 /* ---- soft placement ---- */
 
-static void missing_device_falls_to_its_own_type_first(void **state) {
-    (void)state;
+TEST(missing_device_falls_to_its_own_type_first) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
     static const char *const gpus[] = {"GPU:2", "GPU:42", "GPU:110", "/physical_device:GPU:2"};
@@ -207,8 +195,7 @@ static void missing_device_falls_to_its_own_type_first(void **state) {
     expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
 }
 
-static void missing_kernel_falls_to_its_own_type_first(void **state) {
-    (void)state;
+TEST(missing_kernel_falls_to_its_own_type_first) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU1, &add_float);
     place_add("GPU:0");
@@ -216,8 +203,7 @@ static void missing_kernel_falls_to_its_own_type_first(void **state) {
     expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
 }
 
-static void cpu_only_op_asked_on_a_gpu_falls_to_the_cpu(void **state) {
-    (void)state;
+TEST(cpu_only_op_asked_on_a_gpu_falls_to_the_cpu) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0, &add_float);
     place_add("GPU:0");
@@ -228,8 +214,7 @@ static void cpu_only_op_asked_on_a_gpu_falls_to_the_cpu(void **state) {
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 2);
 }
 
-static void gpu_only_op_asked_on_the_cpu_falls_to_a_gpu(void **state) {
-    (void)state;
+TEST(gpu_only_op_asked_on_the_cpu_falls_to_a_gpu) {
     make_cpu_and_two_gpus();
     add_kernel(GPU1, &add_float);
     place_add("CPU:0");
@@ -238,8 +223,7 @@ static void gpu_only_op_asked_on_the_cpu_falls_to_a_gpu(void **state) {
     expect_refusal(1, 1, GANTRY_REFUSED_NO_KERNEL);
 }
 
-static void gpu_asked_where_there_is_none_falls_to_the_cpu(void **state) {
-    (void)state;
+TEST(gpu_asked_where_there_is_none_falls_to_the_cpu) {
     make_cpu_only();
     add_kernel(CPU0, &add_float);
     static const char *const wishes[] = {"GPU:0", "GPU:42",    "GPU:*", "fake:0",
@@ -253,8 +237,7 @@ static void gpu_asked_where_there_is_none_falls_to_the_cpu(void **state) {
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_SAME_TYPE, 1);
 }
 
-static void hidden_card_is_told_apart_from_a_missing_one(void **state) {
-    (void)state;
+TEST(hidden_card_is_told_apart_from_a_missing_one) {
     make_cpu_and_two_gpus();
     /* GPU:1 exists but is not a logical device; cards and logical devices have separate numbers */
     machine.table.logical_count = machine.table.listed_count = 2;
@@ -266,8 +249,7 @@ static void hidden_card_is_told_apart_from_a_missing_one(void **state) {
     expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
 }
 
-static void device_passed_over_twice_counts_once(void **state) {
-    (void)state;
+TEST(device_passed_over_twice_counts_once) {
     begin_machine();
     add_device("CPU", 0, 0, 0);
     for (int i = 0; i < 12; ++i) add_device("GPU", i, 1, (uint32_t)i);
@@ -290,8 +272,7 @@ static void expect_refused_hard(const char *wish, const char *text) {
 #define ALL_DEVICES \
     "All available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") ", " LOCAL("GPU:1") "]."
 
-static void missing_device_without_soft_placement_is_refused(void **state) {
-    (void)state;
+TEST(missing_device_without_soft_placement_is_refused) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
     expect_refused_hard(
@@ -305,8 +286,7 @@ static void missing_device_without_soft_placement_is_refused(void **state) {
     expect_refused_hard("fake:9", "Could not satisfy device specification 'fake:9'.");
 }
 
-static void missing_kernel_without_soft_placement_is_refused(void **state) {
-    (void)state;
+TEST(missing_kernel_without_soft_placement_is_refused) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0, &add_float);
     expect_refused_hard(
@@ -322,8 +302,7 @@ static void missing_kernel_without_soft_placement_is_refused(void **state) {
     expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
 }
 
-static void place_that_is_not_here_is_unknown_even_softly(void **state) {
-    (void)state;
+TEST(place_that_is_not_here_is_unknown_even_softly) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
     static const char *const wishes[] = {
@@ -349,8 +328,7 @@ static void place_required(const char *wish) {
     place();
 }
 
-static void required_placement_never_falls_back(void **state) {
-    (void)state;
+TEST(required_placement_never_falls_back) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU1, &add_float);
     place_required("GPU:0");
@@ -365,8 +343,7 @@ static void required_placement_never_falls_back(void **state) {
     expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_GPU_PREFERRED, 1);
 }
 
-static void required_placement_without_gpu_is_an_error(void **state) {
-    (void)state;
+TEST(required_placement_without_gpu_is_an_error) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0, &add_float);
     place_required(NULL);
@@ -381,8 +358,7 @@ static void required_placement_without_gpu_is_an_error(void **state) {
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_EXPLICIT, 0);
 }
 
-static void required_integer_variable_has_its_one_home(void **state) {
-    (void)state;
+TEST(required_integer_variable_has_its_one_home) {
     make_cpu_and_two_gpus();
     begin_placing("VarHandleOp", GANTRY_INT32, NULL);
     placing.request.require = placing.request.integer_variable = true;
@@ -407,8 +383,7 @@ static void place_variable(const char *wish, bool soft) {
     place();
 }
 
-static void integer_variable_lives_on_the_cpu(void **state) {
-    (void)state;
+TEST(integer_variable_lives_on_the_cpu) {
     make_cpu_and_two_gpus();
     place_variable(NULL, true);
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 2);
@@ -420,8 +395,7 @@ static void integer_variable_lives_on_the_cpu(void **state) {
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_EXPLICIT, 0);
 }
 
-static void integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error(void **state) {
-    (void)state;
+TEST(integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error) {
     make_cpu_and_two_gpus();
     place_variable(LOCAL("GPU:0"), false);
     expect_refused(
@@ -431,8 +405,7 @@ static void integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error
     expect_refusal(0, 1, GANTRY_REFUSED_INTEGER_VARIABLE);
 }
 
-static void other_variables_live_where_they_are_asked(void **state) {
-    (void)state;
+TEST(other_variables_live_where_they_are_asked) {
     make_cpu_and_two_gpus();
     /* int64 does not count as an integer variable here */
     begin_placing("VarHandleOp", GANTRY_INT64, "GPU:1");
@@ -443,8 +416,7 @@ static void other_variables_live_where_they_are_asked(void **state) {
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
 }
 
-static void op_on_a_variable_runs_where_it_lives(void **state) {
-    (void)state;
+TEST(op_on_a_variable_runs_where_it_lives) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0, &add_float);
     static const char *const wishes[] = {NULL, "GPU:0", "GPU:1", "CPU:0", "/job:worker"};
@@ -464,8 +436,7 @@ static void op_on_a_variable_runs_where_it_lives(void **state) {
 
 /* ---- kernels ---- */
 
-static void kernel_that_declines_is_passed_over_only_when_shapes_are_known(void **state) {
-    (void)state;
+TEST(kernel_that_declines_is_passed_over_only_when_shapes_are_known) {
     make_cpu_and_two_gpus();
     add_kernel(GPU0, &add_picky);
     add_kernel(CPU0 | GPU1, &add_willing);
@@ -479,8 +450,7 @@ static void kernel_that_declines_is_passed_over_only_when_shapes_are_known(void 
     expect_refusal(0, 1, GANTRY_REFUSED_KERNEL_DECLINED);
 }
 
-static void candidates_keep_the_registrys_order(void **state) {
-    (void)state;
+TEST(candidates_keep_the_registrys_order) {
     make_cpu_only();
     add_kernel(CPU0, &add_picky);
     add_kernel(CPU0, &add_int);
@@ -494,8 +464,7 @@ static void candidates_keep_the_registrys_order(void **state) {
     for (size_t i = 0; i < 4; ++i) assert_ptr_equal(placing.plan.kernels[i]->def, wanted[i]);
 }
 
-static void host_inputs_are_those_of_op_and_kernel(void **state) {
-    (void)state;
+TEST(host_inputs_are_those_of_op_and_kernel) {
     make_cpu_only();
     add_kernel(CPU0, &add_float);
     place_add(NULL);
@@ -530,8 +499,7 @@ static void place_on_gpu(const char *op, gantry_dtype_t dtype, bool soft) {
     place();
 }
 
-static void op_on_a_type_that_the_device_lacks_runs_on_the_cpu(void **state) {
-    (void)state;
+TEST(op_on_a_type_that_the_device_lacks_runs_on_the_cpu) {
     make_gpu_without_float64();
     place_on_gpu("Add", GANTRY_FLOAT64, true);
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
@@ -547,15 +515,13 @@ static void op_on_a_type_that_the_device_lacks_runs_on_the_cpu(void **state) {
     expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
 }
 
-static void type_that_the_device_lacks_is_moved_there(void **state) {
-    (void)state;
+TEST(type_that_the_device_lacks_is_moved_there) {
     make_gpu_without_float64();
     place_on_gpu("Transpose", GANTRY_FLOAT64, false);
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
 }
 
-static void type_that_the_device_lacks_is_named_without_soft_placement(void **state) {
-    (void)state;
+TEST(type_that_the_device_lacks_is_named_without_soft_placement) {
     make_gpu_without_float64();
     place_on_gpu("Add", GANTRY_FLOAT64, false);
     expect_refused(GANTRY_INVALID_ARGUMENT,
@@ -568,8 +534,7 @@ static void type_that_the_device_lacks_is_named_without_soft_placement(void **st
                    " does not compute with float64. GANTRY_PLACEMENT=require ");
 }
 
-static void variable_lives_where_its_type_is_computed_with(void **state) {
-    (void)state;
+TEST(variable_lives_where_its_type_is_computed_with) {
     make_gpu_without_float64();
     place_on_gpu("VarHandleOp", GANTRY_FLOAT64, true);
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
@@ -586,8 +551,7 @@ static void variable_lives_where_its_type_is_computed_with(void **state) {
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
 }
 
-static void constant_needs_no_kernel(void **state) {
-    (void)state;
+TEST(constant_needs_no_kernel) {
     make_cpu_and_two_gpus();
     begin_placing("Const", GANTRY_FLOAT32, "GPU:1");
     place();
@@ -598,8 +562,7 @@ static void constant_needs_no_kernel(void **state) {
     expect_refused(GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
 }
 
-static void every_reason_has_its_own_text(void **state) {
-    (void)state;
+TEST(every_reason_has_its_own_text) {
     for (int i = 0; i <= GANTRY_PLACED_CROSSOVER; ++i) {
         for (int j = 0; j < i; ++j) {
             assert_string_not_equal(gantry_placement_reason_text((gantry_placement_reason_t)i),
@@ -616,46 +579,4 @@ static void every_reason_has_its_own_text(void **state) {
     assert_string_equal(gantry_refusal_text((gantry_refusal_t)99), "invalid refusal");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unasked_op_prefers_the_first_gpu),
-        cmocka_unit_test(unasked_op_takes_the_second_gpu_when_only_it_has_a_kernel),
-        cmocka_unit_test(unasked_op_without_gpu_kernel_runs_on_the_cpu),
-        cmocka_unit_test(unasked_op_without_gpu_runs_on_the_cpu),
-        cmocka_unit_test(other_accelerators_come_between_gpus_and_cpus),
-        cmocka_unit_test(unlisted_views_are_never_chosen_by_themselves),
-        cmocka_unit_test(unasked_op_that_no_device_takes_is_refused),
-        cmocka_unit_test(op_without_any_kernel_is_not_found),
-        cmocka_unit_test(device_asked_for_is_taken_when_it_has_a_kernel),
-        cmocka_unit_test(card_is_found_by_uuid_and_by_address),
-        cmocka_unit_test(partial_name_takes_the_first_device_with_a_kernel),
-        cmocka_unit_test(alias_reaches_a_view_that_no_number_names),
-        cmocka_unit_test(missing_device_falls_to_its_own_type_first),
-        cmocka_unit_test(missing_kernel_falls_to_its_own_type_first),
-        cmocka_unit_test(cpu_only_op_asked_on_a_gpu_falls_to_the_cpu),
-        cmocka_unit_test(gpu_only_op_asked_on_the_cpu_falls_to_a_gpu),
-        cmocka_unit_test(gpu_asked_where_there_is_none_falls_to_the_cpu),
-        cmocka_unit_test(hidden_card_is_told_apart_from_a_missing_one),
-        cmocka_unit_test(device_passed_over_twice_counts_once),
-        cmocka_unit_test(missing_device_without_soft_placement_is_refused),
-        cmocka_unit_test(missing_kernel_without_soft_placement_is_refused),
-        cmocka_unit_test(place_that_is_not_here_is_unknown_even_softly),
-        cmocka_unit_test(required_placement_never_falls_back),
-        cmocka_unit_test(required_placement_without_gpu_is_an_error),
-        cmocka_unit_test(required_integer_variable_has_its_one_home),
-        cmocka_unit_test(integer_variable_lives_on_the_cpu),
-        cmocka_unit_test(integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error),
-        cmocka_unit_test(other_variables_live_where_they_are_asked),
-        cmocka_unit_test(op_on_a_variable_runs_where_it_lives),
-        cmocka_unit_test(kernel_that_declines_is_passed_over_only_when_shapes_are_known),
-        cmocka_unit_test(candidates_keep_the_registrys_order),
-        cmocka_unit_test(host_inputs_are_those_of_op_and_kernel),
-        cmocka_unit_test(op_on_a_type_that_the_device_lacks_runs_on_the_cpu),
-        cmocka_unit_test(type_that_the_device_lacks_is_moved_there),
-        cmocka_unit_test(type_that_the_device_lacks_is_named_without_soft_placement),
-        cmocka_unit_test(variable_lives_where_its_type_is_computed_with),
-        cmocka_unit_test(constant_needs_no_kernel),
-        cmocka_unit_test(every_reason_has_its_own_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

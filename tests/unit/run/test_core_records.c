@@ -8,6 +8,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
 
@@ -45,7 +46,7 @@ static void open_devices(runtime_fixture_t *f) {
     runtime_fixture_open_with(f, &options);
 }
 
-static void each_leaves_one_record(void **state) {
+TEST(each_leaves_one_record) {
     static const struct {
         const char *asked, *device, *result;
         gantry_placement_reason_t reason;
@@ -56,7 +57,6 @@ static void each_leaves_one_record(void **state) {
         {"/CPU:1", LOCAL("CPU:1"), "/device:CPU:1", GANTRY_PLACED_EXPLICIT},
         {"/GPU:7", LOCAL("GPU:0"), "/device:CPU:0", GANTRY_PLACED_SOFT_SAME_TYPE},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         runtime_fixture_t f;
         open_devices(&f);
@@ -100,8 +100,7 @@ static void expect_refused(runtime_fixture_t *f, const char *device, const char 
     }
 }
 
-static void missing_devices_are_refused(void **state) {
-    (void)state;
+TEST(missing_devices_are_refused) {
     runtime_fixture_t f;
     open_devices(&f);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
@@ -143,8 +142,7 @@ static void expect_traced(runtime_fixture_t *f, const char *text) {
     }
 }
 
-static void missing_devices_are_refused_in_functions(void **state) {
-    (void)state;
+TEST(missing_devices_are_refused_in_functions) {
     runtime_fixture_t f;
     open_devices(&f);
     expect_traced(&f, NULL);
@@ -161,8 +159,7 @@ static const char *on_second_cpu(const gantry_device_choice_t *choice, void *use
     return "/CPU:1";
 }
 
-static void device_functions_are_asked(void **state) {
-    (void)state;
+TEST(device_functions_are_asked) {
     int asked = 0;
     runtime_fixture_t f;
     open_devices(&f);
@@ -185,10 +182,9 @@ static void add_to(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[0] = gantry_variable_read(scope, user);
 }
 
-static void updates_leave_one_record(void **state) {
+TEST(updates_leave_one_record) {
     static const char *const ops[] = {"AssignAddVariableOp", "AssignSubVariableOp"};
     const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, {.rank = 1, .dims = {2}}};
-    (void)state;
     runtime_fixture_t f;
     gantry_placement_record_t record;
     open_devices(&f);
@@ -226,18 +222,4 @@ static void updates_leave_one_record(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_leaves_one_record, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(missing_devices_are_refused, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(missing_devices_are_refused_in_functions,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(device_functions_are_asked, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(updates_leave_one_record, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -5,6 +5,7 @@
 
 #include "device/buffer.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "run/scope_state.h"
 
@@ -61,8 +62,7 @@ static int tensors_of(const gantry_scope_t *scope) {
     return count;
 }
 
-static void donated_operand_is_where_the_result_is_made(void **state) {
-    (void)state;
+TEST(donated_operand_is_where_the_result_is_made) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     for (int i = 0; i < 2; ++i) {
         test_t t;
@@ -79,8 +79,7 @@ static void donated_operand_is_where_the_result_is_made(void **state) {
     }
 }
 
-static void donated_square_is_made_in_place(void **state) {
-    (void)state;
+TEST(donated_square_is_made_in_place) {
     test_t t;
     begin(&t, "CPU:0");
     (void)gantry_tensor_donate(t.scope, t.x);
@@ -90,8 +89,7 @@ static void donated_square_is_made_in_place(void **state) {
     end(&t);
 }
 
-static void donated_operand_of_another_type_of_that_size_serves(void **state) {
-    (void)state;
+TEST(donated_operand_of_another_type_of_that_size_serves) {
     test_t t;
     begin(&t, "CPU:0");
     static uint8_t bytes[COUNT];
@@ -108,8 +106,7 @@ static void donated_operand_of_another_type_of_that_size_serves(void **state) {
     end(&t);
 }
 
-static void donated_tensor_that_somebody_holds_keeps_its_elements(void **state) {
-    (void)state;
+TEST(donated_tensor_that_somebody_holds_keeps_its_elements) {
     test_t t;
     begin(&t, "CPU:0");
     gantry_tensor_t *held = gantry_tensor_retain(t.x);
@@ -121,8 +118,7 @@ static void donated_tensor_that_somebody_holds_keeps_its_elements(void **state) 
     end(&t);
 }
 
-static void donated_tensor_with_an_alias_keeps_its_elements(void **state) {
-    (void)state;
+TEST(donated_tensor_with_an_alias_keeps_its_elements) {
     test_t t;
     begin(&t, "CPU:0");
     const gantry_tensor_t *alias = gantry_reshape(t.scope, t.x, GANTRY_SHAPE(COUNT / 2, 2));
@@ -134,8 +130,7 @@ static void donated_tensor_with_an_alias_keeps_its_elements(void **state) {
 }
 
 /* After the tensor's donation, its alias is the only owner. */
-static void donated_alias_of_a_donated_tensor_is_made_in_place(void **state) {
-    (void)state;
+TEST(donated_alias_of_a_donated_tensor_is_made_in_place) {
     test_t t;
     begin(&t, "CPU:0");
     const gantry_tensor_t *alias =
@@ -146,8 +141,7 @@ static void donated_alias_of_a_donated_tensor_is_made_in_place(void **state) {
     end(&t);
 }
 
-static void donated_operand_smaller_than_the_result_only_ends(void **state) {
-    (void)state;
+TEST(donated_operand_smaller_than_the_result_only_ends) {
     test_t t;
     begin(&t, "CPU:0");
     const gantry_tensor_t *column = gantry_reshape(t.scope, t.y, GANTRY_SHAPE(COUNT, 1));
@@ -159,8 +153,7 @@ static void donated_operand_smaller_than_the_result_only_ends(void **state) {
 }
 
 /* An op that reads its input more than once, or at other positions than it writes. */
-static void donated_operand_of_another_kind_of_op_only_ends(void **state) {
-    (void)state;
+TEST(donated_operand_of_another_kind_of_op_only_ends) {
     test_t t;
     begin(&t, "CPU:0");
     const gantry_tensor_t *sums =
@@ -170,8 +163,7 @@ static void donated_operand_of_another_kind_of_op_only_ends(void **state) {
     end(&t);
 }
 
-static void donated_tensor_of_another_device_ends_with_the_op(void **state) {
-    (void)state;
+TEST(donated_tensor_of_another_device_ends_with_the_op) {
     test_t t;
     begin(&t, "CPU:0");
     gantry_scope_t *gpu = runtime_fixture_scope(&t.f, "GPU:0");
@@ -183,8 +175,7 @@ static void donated_tensor_of_another_device_ends_with_the_op(void **state) {
     end(&t);
 }
 
-static void tensor_of_another_scope_is_not_donated(void **state) {
-    (void)state;
+TEST(tensor_of_another_scope_is_not_donated) {
     test_t t;
     begin(&t, "CPU:0");
     gantry_scope_t *foreign = runtime_fixture_scope(&t.f, "CPU:0");
@@ -198,8 +189,7 @@ static void tensor_of_another_scope_is_not_donated(void **state) {
     end(&t);
 }
 
-static void donated_tensor_that_is_kept_or_dropped_is_no_gift_any_more(void **state) {
-    (void)state;
+TEST(donated_tensor_that_is_kept_or_dropped_is_no_gift_any_more) {
     test_t t;
     begin(&t, "CPU:0");
     gantry_scope_t *inner = gantry_scope_begin_in(t.scope, NULL);
@@ -216,8 +206,7 @@ static void donated_tensor_that_is_kept_or_dropped_is_no_gift_any_more(void **st
     end(&t);
 }
 
-static void donated_tensors_beyond_the_most_stay_the_scopes(void **state) {
-    (void)state;
+TEST(donated_tensors_beyond_the_most_stay_the_scopes) {
     test_t t;
     begin(&t, "CPU:0");
     for (int i = 0; i < GANTRY_MAX_DONATED; ++i)
@@ -229,8 +218,7 @@ static void donated_tensors_beyond_the_most_stay_the_scopes(void **state) {
     end(&t);
 }
 
-static void donated_operand_ends_with_an_op_that_fails(void **state) {
-    (void)state;
+TEST(donated_operand_ends_with_an_op_that_fails) {
     test_t t;
     begin(&t, "CPU:0");
     (void)gantry_tensor_donate(t.scope, t.x);
@@ -241,8 +229,7 @@ static void donated_operand_ends_with_an_op_that_fails(void **state) {
 }
 
 /* The parts of composed ops reuse each other's memory; the program's own tensors stay. */
-static void composed_op_leaves_its_inputs_alone(void **state) {
-    (void)state;
+TEST(composed_op_leaves_its_inputs_alone) {
     test_t t;
     begin(&t, "CPU:0");
     const gantry_tensor_t *y = gantry_var(t.scope, t.x, NULL);
@@ -251,8 +238,7 @@ static void composed_op_leaves_its_inputs_alone(void **state) {
     end(&t);
 }
 
-static void each_allocation_that_fails_loses_nothing(void **state) {
-    (void)state;
+TEST(each_allocation_that_fails_loses_nothing) {
     test_t t;
     begin(&t, "GPU:0");
     bool well = false;
@@ -274,25 +260,4 @@ static void each_allocation_that_fails_loses_nothing(void **state) {
     end(&t);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(donated_operand_is_where_the_result_is_made),
-        TEST(donated_square_is_made_in_place),
-        TEST(donated_operand_of_another_type_of_that_size_serves),
-        TEST(donated_tensor_that_somebody_holds_keeps_its_elements),
-        TEST(donated_tensor_with_an_alias_keeps_its_elements),
-        TEST(donated_alias_of_a_donated_tensor_is_made_in_place),
-        TEST(donated_operand_smaller_than_the_result_only_ends),
-        TEST(donated_operand_of_another_kind_of_op_only_ends),
-        TEST(donated_tensor_of_another_device_ends_with_the_op),
-        TEST(tensor_of_another_scope_is_not_donated),
-        TEST(donated_tensor_that_is_kept_or_dropped_is_no_gift_any_more),
-        TEST(donated_tensors_beyond_the_most_stay_the_scopes),
-        TEST(donated_operand_ends_with_an_op_that_fails),
-        TEST(composed_op_leaves_its_inputs_alone),
-        TEST(each_allocation_that_fails_loses_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
 #define TO_DEVICE (1u << GANTRY_STREAM_TO_DEVICE)
@@ -23,8 +24,7 @@ static void drain(uint32_t device) {
 
 /* ---- asynchrony ---- */
 
-static void op_call_returns_while_the_device_is_held(void **state) {
-    (void)state;
+TEST(op_call_returns_while_the_device_is_held) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -42,8 +42,7 @@ static void op_call_returns_while_the_device_is_held(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void ending_a_scope_hands_its_work_to_the_device_once(void **state) {
-    (void)state;
+TEST(ending_a_scope_hands_its_work_to_the_device_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -58,8 +57,7 @@ static void ending_a_scope_hands_its_work_to_the_device_once(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void constant_is_copied_before_its_call_returns(void **state) {
-    (void)state;
+TEST(constant_is_copied_before_its_call_returns) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -89,8 +87,7 @@ static void *read_one(void *user) {
     return NULL;
 }
 
-static void read_waits_for_the_work_that_makes_the_tensor(void **state) {
-    (void)state;
+TEST(read_waits_for_the_work_that_makes_the_tensor) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -111,8 +108,7 @@ static void read_waits_for_the_work_that_makes_the_tensor(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void ending_a_scope_does_not_wait(void **state) {
-    (void)state;
+TEST(ending_a_scope_does_not_wait) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -128,8 +124,7 @@ static void ending_a_scope_does_not_wait(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void devices_work_side_by_side(void **state) {
-    (void)state;
+TEST(devices_work_side_by_side) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *first = runtime_fixture_scope(&f, "GPU:0"),
@@ -149,8 +144,7 @@ static void devices_work_side_by_side(void **state) {
 
 /* ---- results ---- */
 
-static void ops_give_right_results_on_both_backends(void **state) {
-    (void)state;
+TEST(ops_give_right_results_on_both_backends) {
     static const char *const devices[] = {"CPU:0", "GPU:0", "GPU:1"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
@@ -174,8 +168,7 @@ static void ops_give_right_results_on_both_backends(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void empty_tensors_reach_no_device(void **state) {
-    (void)state;
+TEST(empty_tensors_reach_no_device) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -191,8 +184,7 @@ static void empty_tensors_reach_no_device(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void add_n_takes_as_many_inputs_as_an_op_may_have(void **state) {
-    (void)state;
+TEST(add_n_takes_as_many_inputs_as_an_op_may_have) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     static const char *const devices[] = {"CPU:0", "GPU:0"};
@@ -210,8 +202,7 @@ static void add_n_takes_as_many_inputs_as_an_op_may_have(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void bad_inputs_are_named(void **state) {
-    (void)state;
+TEST(bad_inputs_are_named) {
     runtime_fixture_t f, other_world;
     runtime_fixture_open(&f, 1);
     gantry_runtime_options_t options = runtime_fixture_options(&other_world);
@@ -244,8 +235,7 @@ static void bad_inputs_are_named(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void generic_call_refuses_what_it_cannot_run(void **state) {
-    (void)state;
+TEST(generic_call_refuses_what_it_cannot_run) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -288,8 +278,7 @@ static void generic_call_refuses_what_it_cannot_run(void **state) {
 
 /* If a kernel does not accept these shapes, the op runs elsewhere: the fake backend sums only to
  * one element. */
-static void declined_shapes_are_placed_again(void **state) {
-    (void)state;
+TEST(declined_shapes_are_placed_again) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -319,8 +308,7 @@ static void declined_shapes_are_placed_again(void **state) {
 
 /* ---- device policy ---- */
 
-static void inputs_from_another_device_follow_the_policy(void **state) {
-    (void)state;
+TEST(inputs_from_another_device_follow_the_policy) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *cpu = runtime_fixture_scope(&f, "CPU:0"),
@@ -371,8 +359,7 @@ static void inputs_from_another_device_follow_the_policy(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void copies_are_counted_per_op(void **state) {
-    (void)state;
+TEST(copies_are_counted_per_op) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *first = runtime_fixture_scope(&f, "GPU:0"),
@@ -397,23 +384,5 @@ static void copies_are_counted_per_op(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(op_call_returns_while_the_device_is_held),
-        TEST(ending_a_scope_hands_its_work_to_the_device_once),
-        TEST(constant_is_copied_before_its_call_returns),
-        TEST(read_waits_for_the_work_that_makes_the_tensor),
-        TEST(ending_a_scope_does_not_wait),
-        TEST(devices_work_side_by_side),
-        TEST(ops_give_right_results_on_both_backends),
-        TEST(empty_tensors_reach_no_device),
-        TEST(add_n_takes_as_many_inputs_as_an_op_may_have),
-        TEST(bad_inputs_are_named),
-        TEST(generic_call_refuses_what_it_cannot_run),
-        TEST(declined_shapes_are_placed_again),
-        TEST(inputs_from_another_device_follow_the_policy),
-        TEST(copies_are_counted_per_op),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

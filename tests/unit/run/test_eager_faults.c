@@ -10,6 +10,7 @@
 #include "device/fault.h"
 #include "run/tensor_state.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
 #define TO_DEVICE (1u << GANTRY_STREAM_TO_DEVICE)
@@ -31,8 +32,7 @@ static void expect_read_fails(const gantry_tensor_t *tensor, gantry_status_t cod
     assert_string_equal(line, "");
 }
 
-static void bad_index_surfaces_at_the_read_of_what_depends_on_it(void **state) {
-    (void)state;
+TEST(bad_index_surfaces_at_the_read_of_what_depends_on_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -54,8 +54,7 @@ static void bad_index_surfaces_at_the_read_of_what_depends_on_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void bad_index_poisons_across_devices(void **state) {
-    (void)state;
+TEST(bad_index_poisons_across_devices) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -77,8 +76,7 @@ static void bad_index_poisons_across_devices(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void bad_index_is_found_by_an_op_that_needs_the_value_at_once(void **state) {
-    (void)state;
+TEST(bad_index_is_found_by_an_op_that_needs_the_value_at_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -95,8 +93,7 @@ static void bad_index_is_found_by_an_op_that_needs_the_value_at_once(void **stat
     runtime_fixture_close(&f);
 }
 
-static void results_that_may_be_bad_may_be_many(void **state) {
-    (void)state;
+TEST(results_that_may_be_bad_may_be_many) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -115,8 +112,7 @@ static void results_that_may_be_bad_may_be_many(void **state) {
 }
 
 /* Weights are such a chain: each step's depend on all steps before. */
-static void results_of_a_long_chain_carry_few_faults(void **state) {
-    (void)state;
+TEST(results_of_a_long_chain_carry_few_faults) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -135,8 +131,7 @@ static void results_of_a_long_chain_carry_few_faults(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void synchronize_tells_what_a_kernel_found_once(void **state) {
-    (void)state;
+TEST(synchronize_tells_what_a_kernel_found_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -159,8 +154,7 @@ static void synchronize_tells_what_a_kernel_found_once(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void synchronize_tells_of_results_that_are_gone(void **state) {
-    (void)state;
+TEST(synchronize_tells_of_results_that_are_gone) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -179,8 +173,7 @@ static uint64_t bytes_in_use(runtime_fixture_t *f) {
 
 /* The message has the value, as on the CPU, although the indices' memory may have a new owner. The
  * indices are kept only while a result can report the error. */
-static void bad_index_is_told_with_its_value(void **state) {
-    (void)state;
+TEST(bad_index_is_told_with_its_value) {
     runtime_fixture_t f;
     int32_t many[1024] = {0};
     runtime_fixture_open(&f, 1);
@@ -223,8 +216,7 @@ static void bad_index_is_told_with_its_value(void **state) {
 }
 
 /* The kernel never ran, so its slot is not read. The failed work is reported once. */
-static void synchronize_tells_failed_work_and_no_fault_of_it(void **state) {
-    (void)state;
+TEST(synchronize_tells_failed_work_and_no_fault_of_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -242,8 +234,7 @@ static void synchronize_tells_failed_work_and_no_fault_of_it(void **state) {
 
 /* ---- failed work ---- */
 
-static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) {
-    (void)state;
+TEST(failed_work_surfaces_in_its_dependants_on_that_stream) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -275,8 +266,7 @@ static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) 
 
 /* A dependent result, submitted after an event behind the failed work and before the failure was
  * known. */
-static void failed_work_poisons_what_was_submitted_before_it_was_known(void **state) {
-    (void)state;
+TEST(failed_work_poisons_what_was_submitted_before_it_was_known) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -297,8 +287,7 @@ static void failed_work_poisons_what_was_submitted_before_it_was_known(void **st
     runtime_fixture_close(&f);
 }
 
-static void failed_upload_poisons_what_is_computed_from_it(void **state) {
-    (void)state;
+TEST(failed_upload_poisons_what_is_computed_from_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -316,8 +305,7 @@ static void failed_upload_poisons_what_is_computed_from_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void failed_upload_spoils_no_later_one(void **state) {
-    (void)state;
+TEST(failed_upload_spoils_no_later_one) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -343,8 +331,7 @@ static void failed_upload_spoils_no_later_one(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void value_that_was_read_stays_good(void **state) {
-    (void)state;
+TEST(value_that_was_read_stays_good) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -358,8 +345,7 @@ static void value_that_was_read_stays_good(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void synchronize_reports_failed_work_once(void **state) {
-    (void)state;
+TEST(synchronize_reports_failed_work_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -374,8 +360,7 @@ static void synchronize_reports_failed_work_once(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void lost_device_fails_with_the_cause_and_others_go_on(void **state) {
-    (void)state;
+TEST(lost_device_fails_with_the_cause_and_others_go_on) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
@@ -492,18 +477,11 @@ static void exhaust_heap(bool keeps_failing) {
     assert_true(failures > 40);
 }
 
-static void host_memory_short_once_is_an_error_and_no_more(void **state) {
-    (void)state;
-    exhaust_heap(false);
-}
+TEST(host_memory_short_once_is_an_error_and_no_more) { exhaust_heap(false); }
 
-static void host_memory_short_for_good_is_an_error_and_no_more(void **state) {
-    (void)state;
-    exhaust_heap(true);
-}
+TEST(host_memory_short_for_good_is_an_error_and_no_more) { exhaust_heap(true); }
 
-static void every_slot_of_a_backend_may_fail(void **state) {
-    (void)state;
+TEST(every_slot_of_a_backend_may_fail) {
     char message[512];
     int failures = 0;
     for (uint32_t slot = 0; slot < fake->slot_count(); ++slot) {
@@ -543,28 +521,5 @@ static void every_slot_of_a_backend_may_fail(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(bad_index_surfaces_at_the_read_of_what_depends_on_it),
-        TEST(bad_index_poisons_across_devices),
-        TEST(bad_index_is_found_by_an_op_that_needs_the_value_at_once),
-        TEST(results_that_may_be_bad_may_be_many),
-        TEST(results_of_a_long_chain_carry_few_faults),
-        TEST(synchronize_tells_what_a_kernel_found_once),
-        TEST(synchronize_tells_of_results_that_are_gone),
-        TEST(bad_index_is_told_with_its_value),
-        TEST(synchronize_tells_failed_work_and_no_fault_of_it),
-        TEST(failed_work_surfaces_in_its_dependants_on_that_stream),
-        TEST(failed_work_poisons_what_was_submitted_before_it_was_known),
-        TEST(failed_upload_poisons_what_is_computed_from_it),
-        TEST(failed_upload_spoils_no_later_one),
-        TEST(value_that_was_read_stays_good),
-        TEST(synchronize_reports_failed_work_once),
-        TEST(lost_device_fails_with_the_cause_and_others_go_on),
-        TEST(host_memory_short_once_is_an_error_and_no_more),
-        TEST(host_memory_short_for_good_is_an_error_and_no_more),
-        TEST(every_slot_of_a_backend_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
 
@@ -114,8 +115,7 @@ static void stress_step(stress_t *s) {
 }
 
 /* The fake backend counts it as a violation if two streams access the same bytes without order. */
-static void memory_freed_in_flight_is_reused_safely(void **state) {
-    (void)state;
+TEST(memory_freed_in_flight_is_reused_safely) {
     static const char *const devices[] = {"CPU:0", "GPU:0", "GPU:1"};
     for (uint64_t seed = 1; seed <= 3; ++seed) {
         runtime_fixture_t f;
@@ -126,8 +126,7 @@ static void memory_freed_in_flight_is_reused_safely(void **state) {
     }
 }
 
-static void memory_freed_behind_a_held_stream_is_reused_safely(void **state) {
-    (void)state;
+TEST(memory_freed_behind_a_held_stream_is_reused_safely) {
     static const char *const devices[] = {"GPU:1", "GPU:1", "GPU:1"};
     runtime_fixture_t f;
     stress_t s;
@@ -149,8 +148,7 @@ static void memory_freed_behind_a_held_stream_is_reused_safely(void **state) {
     end_stress(&s, &f);
 }
 
-static void dropped_tensors_come_back_to_the_pool(void **state) {
-    (void)state;
+TEST(dropped_tensors_come_back_to_the_pool) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.memory_limit_bytes = 4 << 20;
@@ -186,12 +184,5 @@ static void dropped_tensors_come_back_to_the_pool(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(memory_freed_in_flight_is_reused_safely),
-        TEST(memory_freed_behind_a_held_stream_is_reused_safely),
-        TEST(dropped_tensors_come_back_to_the_pool),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -5,6 +5,7 @@
  * Promise: Ops move float8 bit for bit, and an op that computes refuses it by name.
  * Promise: Float8 is printed, saved as .npy under the names of ml_dtypes, and loaded again. */
 #include "float8_case.h"
+#include "test.h"
 
 static gantry_runtime_t *start(void) {
     gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
@@ -14,8 +15,7 @@ static gantry_runtime_t *start(void) {
     return runtime;
 }
 
-static void the_cpu_casts_and_moves_it(void **state) {
-    (void)state;
+TEST(the_cpu_casts_and_moves_it) {
     gantry_runtime_t *runtime = start();
     float8_check(runtime, "/CPU:0", true);
     gantry_runtime_release(runtime);
@@ -31,8 +31,7 @@ static void body(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
     outputs[1] = gantry_identity(s, low);
 }
 
-static void a_function_casts_as_single_ops_do(void **state) {
-    (void)state;
+TEST(a_function_casts_as_single_ops_do) {
     const gantry_dtype_t dtypes[] = {GANTRY_FLOAT8_E5M2, GANTRY_FLOAT8_E4M3FN};
     float x[100], wide[100], eager_wide[100];
     unsigned char low[100], eager_low[100];
@@ -63,8 +62,7 @@ static void a_function_casts_as_single_ops_do(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void texts_are_shortest_digits(void **state) {
-    (void)state;
+TEST(texts_are_shortest_digits) {
     char text[128];
     const unsigned char e4m3[] = {0x38, 0x3c, 0x0f, 0x77, 0x80, 0x7f},
                         e5m2[] = {0x3c, 0x3e, 0x28, 0x7c, 0xfc, 0x7e};
@@ -86,8 +84,7 @@ static void texts_are_shortest_digits(void **state) {
 }
 
 /* The headers that numpy.save of an array of ml_dtypes writes. */
-static void npy_files_have_the_names_of_ml_dtypes(void **state) {
-    (void)state;
+TEST(npy_files_have_the_names_of_ml_dtypes) {
     static const struct {
         gantry_dtype_t dtype;
         const char *descr;
@@ -112,12 +109,4 @@ static void npy_files_have_the_names_of_ml_dtypes(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cpu_casts_and_moves_it),
-        cmocka_unit_test(a_function_casts_as_single_ops_do),
-        cmocka_unit_test(texts_are_shortest_digits),
-        cmocka_unit_test(npy_files_have_the_names_of_ml_dtypes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -11,21 +11,17 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry/gantry.h>
 
 #include "fp_modes.h"
 #include "need_opencl.h"
 #include "sanitized.h"
+#include "test.h"
 
 /* ---- threads ---- */
 
@@ -201,13 +197,9 @@ static void check_bits(const char *device) {
     assert_int_equal(threads_in_another_mode, 0);
 }
 
-static void bits_on_the_cpu_are_those_of_any_mode(void **state) {
-    (void)state;
-    check_bits("CPU:0");
-}
+TEST(bits_on_the_cpu_are_those_of_any_mode) { check_bits("CPU:0"); }
 
-static void bits_on_opencl_are_those_of_any_mode(void **state) {
-    (void)state;
+TEST(bits_on_opencl_are_those_of_any_mode) {
     need_opencl();
     check_bits("GPU:0");
 }
@@ -295,8 +287,7 @@ static void call_all(gantry_runtime_t *runtime, calls_t *calls) {
     must(gantry_scope_end(outer));
 }
 
-static void callbacks_run_in_the_mode_of_the_program(void **state) {
-    (void)state;
+TEST(callbacks_run_in_the_mode_of_the_program) {
     for (size_t m = 0; m < FP_MODES; ++m) {
         gantry_runtime_t *runtime;
         const gantry__fp_mode_t before = fp_mode_set(&fp_modes[m]);
@@ -320,11 +311,4 @@ static void callbacks_run_in_the_mode_of_the_program(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_on_the_cpu_are_those_of_any_mode),
-        cmocka_unit_test(callbacks_run_in_the_mode_of_the_program),
-        cmocka_unit_test(bits_on_opencl_are_those_of_any_mode),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

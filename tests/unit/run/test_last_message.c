@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 /* Refused modules, one after the other, and one good module. */
 static const char several[] = FAKE_FOLDER("newer") ":" FAKE_FOLDER("rude") ":" FAKE_FOLDER(
@@ -52,8 +53,7 @@ static void *use_a_runtime(void *argument) {
     return NULL;
 }
 
-static void thread_on_which_nothing_failed_has_no_message(void **state) {
-    (void)state;
+TEST(thread_on_which_nothing_failed_has_no_message) {
     static fresh_t fresh;
     pthread_t thread;
     fake->set_device_count(1);
@@ -67,8 +67,7 @@ static void thread_on_which_nothing_failed_has_no_message(void **state) {
     runtime_fixture_close(&fresh.f);
 }
 
-static void create_that_succeeds_leaves_no_message(void **state) {
-    (void)state;
+TEST(create_that_succeeds_leaves_no_message) {
     runtime_fixture_t f;
     fake->set_device_count(1);
     gantry_runtime_options_t options = runtime_fixture_options(&f);
@@ -80,8 +79,7 @@ static void create_that_succeeds_leaves_no_message(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void call_that_succeeds_at_once_leaves_the_message(void **state) {
-    (void)state;
+TEST(call_that_succeeds_at_once_leaves_the_message) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
@@ -94,8 +92,7 @@ static void call_that_succeeds_at_once_leaves_the_message(void **state) {
 }
 
 /* The driver refuses a region, and gives a smaller one. */
-static void memory_that_is_found_in_the_end_leaves_no_message(void **state) {
-    (void)state;
+TEST(memory_that_is_found_in_the_end_leaves_no_message) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -113,15 +110,4 @@ static void memory_that_is_found_in_the_end_leaves_no_message(void **state) {
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(thread_on_which_nothing_failed_has_no_message),
-        TEST(create_that_succeeds_leaves_no_message),
-        TEST(call_that_succeeds_at_once_leaves_the_message),
-        TEST(memory_that_is_found_in_the_end_leaves_no_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

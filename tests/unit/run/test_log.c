@@ -14,10 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -27,9 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "function_fixture.h"
+#include "test.h"
 
 #define NOBODY 65534
 #define SKIP 77
@@ -81,8 +76,7 @@ static int set_up(void **state) {
 
 /* ---- where lines go ---- */
 
-static void a_file_has_the_placements_of_a_program_without_a_log(void **state) {
-    (void)state;
+TEST(a_file_has_the_placements_of_a_program_without_a_log) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = silent_options(&f);
     name_log(path);
@@ -94,8 +88,7 @@ static void a_file_has_the_placements_of_a_program_without_a_log(void **state) {
     expect_line(read_log(), "info: Found device "); /* the program's level is its callback's */
 }
 
-static void level_and_callback_keep_their_meaning(void **state) {
-    (void)state;
+TEST(level_and_callback_keep_their_meaning) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.log_level = GANTRY_LEVEL_DEFAULT;
@@ -110,8 +103,7 @@ static void level_and_callback_keep_their_meaning(void **state) {
     assert_null(strstr(read_log(), "quiet"));
 }
 
-static void a_file_is_appended_to_and_not_inherited(void **state) {
-    (void)state;
+TEST(a_file_is_appended_to_and_not_inherited) {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_true(fputs("before\n", file) > 0);
@@ -148,8 +140,7 @@ static void give_stderr_back(int kept) {
 }
 
 /* A socket that keeps the borders of what is written shows that a line is one write. */
-static void each_line_on_standard_error_is_one_write(void **state) {
-    (void)state;
+TEST(each_line_on_standard_error_is_one_write) {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     runtime_fixture_t f;
@@ -185,8 +176,7 @@ static void each_line_on_standard_error_is_one_write(void **state) {
     (void)close(ends[0]);
 }
 
-static void a_reader_that_is_gone_does_not_end_the_program(void **state) {
-    (void)state;
+TEST(a_reader_that_is_gone_does_not_end_the_program) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     runtime_fixture_t f;
@@ -202,8 +192,7 @@ static void a_reader_that_is_gone_does_not_end_the_program(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void without_the_variable_nothing_is_written(void **state) {
-    (void)state;
+TEST(without_the_variable_nothing_is_written) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = silent_options(&f);
     options.log_level = GANTRY_LEVEL_DEBUG;
@@ -229,8 +218,7 @@ static void negate_twice(gantry_scope_t *scope, const gantry_tensor_t *const *in
     outputs[0] = gantry_neg(scope, gantry_square(scope, inputs[0]));
 }
 
-static void placements_asked_for_are_not_dropped_by_the_level(void **state) {
-    (void)state;
+TEST(placements_asked_for_are_not_dropped_by_the_level) {
     runtime_fixture_t f;
     fake->set_device_count(1);
     gantry_runtime_options_t options = runtime_fixture_options(&f);
@@ -247,8 +235,7 @@ static void placements_asked_for_are_not_dropped_by_the_level(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void warnings_are_seen_in_a_program_that_wants_errors_alone(void **state) {
-    (void)state;
+TEST(warnings_are_seen_in_a_program_that_wants_errors_alone) {
     runtime_fixture_t f;
     fake->set_device_count(1);
     gantry_runtime_options_t options = silent_options(&f);
@@ -272,8 +259,7 @@ static void warnings_are_seen_in_a_program_that_wants_errors_alone(void **state)
 
 /* ---- what is refused ---- */
 
-static void files_that_cannot_be_written_are_a_warning(void **state) {
-    (void)state;
+TEST(files_that_cannot_be_written_are_a_warning) {
     char link_path[80], hard_path[80], pipe_path[80], missing[80], named[80];
     (void)snprintf(link_path, sizeof link_path, "%s/link", folder);
     (void)snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
@@ -310,8 +296,7 @@ static void files_that_cannot_be_written_are_a_warning(void **state) {
     (void)unlink(pipe_path);
 }
 
-static void a_closed_standard_error_is_a_warning(void **state) {
-    (void)state;
+TEST(a_closed_standard_error_is_a_warning) {
     runtime_fixture_t f;
     name_log("stderr");
     const int kept = dup(STDERR_FILENO);
@@ -324,8 +309,7 @@ static void a_closed_standard_error_is_a_warning(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void other_texts_are_refused(void **state) {
-    (void)state;
+TEST(other_texts_are_refused) {
     static const char *const texts[] = {"stdout", "log", "./log", "1", "STDERR"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         runtime_fixture_t f;
@@ -369,8 +353,7 @@ static void expect_whole_lines(const char *text) {
 }
 
 /* Each rest that a line may leave. */
-static void a_limit_of_sizes_leaves_whole_lines(void **state) {
-    (void)state;
+TEST(a_limit_of_sizes_leaves_whole_lines) {
     for (rlim_t rest = 0; rest < 120; rest += 7) {
         runtime_fixture_t f;
         (void)unlink(path);
@@ -395,8 +378,7 @@ static void a_limit_of_sizes_leaves_whole_lines(void **state) {
 }
 
 /* Its own writer may have been the last. */
-static void a_cut_line_of_standard_error_is_ended(void **state) {
-    (void)state;
+TEST(a_cut_line_of_standard_error_is_ended) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = silent_options(&f);
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -416,8 +398,7 @@ static void a_cut_line_of_standard_error_is_ended(void **state) {
     expect_line(read_log(), "error: a line of some length\n");
 }
 
-static void a_full_disk_is_one_warning(void **state) {
-    (void)state;
+TEST(a_full_disk_is_one_warning) {
     if (access("/dev/full", W_OK) != 0) {
         print_message("skipped: there is no /dev/full\n");
         skip();
@@ -461,8 +442,7 @@ static void copy_program(const char *to) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_set_user_id_program_ignores_the_environment(void **state) {
-    (void)state;
+TEST(a_set_user_id_program_ignores_the_environment) {
     if (geteuid() != 0) {
         print_message("skipped: a set-user-ID program of another user needs root\n");
         skip();
@@ -501,8 +481,7 @@ static void *log_many(void *runtime) {
     return NULL;
 }
 
-static void lines_of_threads_do_not_mix(void **state) {
-    (void)state;
+TEST(lines_of_threads_do_not_mix) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = silent_options(&f);
     name_log(path);
@@ -515,33 +494,13 @@ static void lines_of_threads_do_not_mix(void **state) {
     assert_int_equal(count_of(read_log(), "] error: a line of a thread\ngantry["), 799);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, runtime_fixture_tear_down)
-
 int main(int count, char **arguments) {
     (void)arguments;
     /* The kernel lets nobody trace such a program, so that its end must not search for leaks. */
     if (count > 1) _exit(run_with_more_rights());
     if (!mkdtemp(folder)) return 1;
     (void)snprintf(path, sizeof path, "%s/log", folder);
-    const struct CMUnitTest tests[] = {
-        CASE(a_file_has_the_placements_of_a_program_without_a_log),
-        CASE(level_and_callback_keep_their_meaning),
-        CASE(a_file_is_appended_to_and_not_inherited),
-        CASE(each_line_on_standard_error_is_one_write),
-        CASE(a_reader_that_is_gone_does_not_end_the_program),
-        CASE(without_the_variable_nothing_is_written),
-        CASE(placements_asked_for_are_not_dropped_by_the_level),
-        CASE(warnings_are_seen_in_a_program_that_wants_errors_alone),
-        CASE(files_that_cannot_be_written_are_a_warning),
-        CASE(a_closed_standard_error_is_a_warning),
-        CASE(other_texts_are_refused),
-        CASE(a_limit_of_sizes_leaves_whole_lines),
-        CASE(a_cut_line_of_standard_error_is_ended),
-        CASE(a_full_disk_is_one_warning),
-        CASE(a_set_user_id_program_ignores_the_environment),
-        CASE(lines_of_threads_do_not_mix),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_main_each(set_up, runtime_fixture_tear_down);
     (void)unlink(path);
     (void)rmdir(folder);
     return failed;

@@ -5,6 +5,7 @@
 
 #include "device/buffer.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "run/scope_state.h"
 
@@ -83,8 +84,7 @@ static int tear_down(void **state) {
 }
 
 /* Twice in a list, it would lead back to itself. */
-static void observer_is_added_once(void **state) {
-    (void)state;
+TEST(observer_is_added_once) {
     listener_t l;
     listener_init(&l, "");
     assert_int_equal(gantry_scope_observe(scope, &l.observer), GANTRY_OK);
@@ -99,8 +99,7 @@ static void observer_is_added_once(void **state) {
 
 /* ---- which ops are told ---- */
 
-static void observer_is_told_each_op(void **state) {
-    (void)state;
+TEST(observer_is_told_each_op) {
     listener_t l;
     listener_init(&l, "");
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -144,8 +143,7 @@ static gantry_status_t read_attrs(gantry_scope_t *where, const gantry_observatio
     return GANTRY_OK;
 }
 
-static void observer_is_told_all_attributes(void **state) {
-    (void)state;
+TEST(observer_is_told_all_attributes) {
     attrs_t a = {.transpose_a = -1, .transpose_b = -1};
     a.observer = (gantry_observer_t){.observe = read_attrs, .user = &a};
     const gantry_tensor_t *x = gantry_reshape(scope, F32(scope, 1, 2), GANTRY_SHAPE(1, 2));
@@ -157,8 +155,7 @@ static void observer_is_told_all_attributes(void **state) {
     gantry_scope_unobserve(scope, &a.observer);
 }
 
-static void failed_op_is_not_told(void **state) {
-    (void)state;
+TEST(failed_op_is_not_told) {
     listener_t l;
     listener_init(&l, "");
     const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(scope, 1, 2, 3);
@@ -169,8 +166,7 @@ static void failed_op_is_not_told(void **state) {
     gantry_scope_unobserve(scope, &l.observer);
 }
 
-static void composed_op_is_told_by_parts_or_whole(void **state) {
-    (void)state;
+TEST(composed_op_is_told_by_parts_or_whole) {
     listener_t l;
     listener_init(&l, "");
     const gantry_tensor_t *x = F32(scope, 1, 2), *parts[2];
@@ -188,8 +184,7 @@ static void composed_op_is_told_by_parts_or_whole(void **state) {
     gantry_scope_unobserve(scope, &l.observer);
 }
 
-static void variable_is_told_where_it_is_read(void **state) {
-    (void)state;
+TEST(variable_is_told_where_it_is_read) {
     listener_t l;
     listener_init(&l, "");
     gantry_variable_t *v = gantry_variable_create(scope, F32(scope, 1, 2), "v");
@@ -205,8 +200,7 @@ static void variable_is_told_where_it_is_read(void **state) {
 
 /* ---- several observers, several scopes ---- */
 
-static void inner_observer_is_told_first(void **state) {
-    (void)state;
+TEST(inner_observer_is_told_first) {
     listener_t outer, inner;
     listener_init(&outer, "outer:");
     listener_init(&inner, "inner:");
@@ -225,8 +219,7 @@ static void inner_observer_is_told_first(void **state) {
     gantry_scope_unobserve(scope, &outer.observer);
 }
 
-static void innermost_observer_decides_on_parts(void **state) {
-    (void)state;
+TEST(innermost_observer_decides_on_parts) {
     listener_t outer, inner;
     listener_init(&outer, "");
     listener_init(&inner, "");
@@ -244,8 +237,7 @@ static void innermost_observer_decides_on_parts(void **state) {
     gantry_scope_unobserve(scope, &inner.observer);
 }
 
-static void scopes_begun_before_are_not_observed(void **state) {
-    (void)state;
+TEST(scopes_begun_before_are_not_observed) {
     listener_t l;
     listener_init(&l, "");
     gantry_scope_t *before = gantry_scope_begin_in(scope, NULL);
@@ -262,8 +254,7 @@ static void scopes_begun_before_are_not_observed(void **state) {
     gantry_scope_unobserve(scope, &l.observer);
 }
 
-static void unobserving_reaches_open_children(void **state) {
-    (void)state;
+TEST(unobserving_reaches_open_children) {
     listener_t first, second;
     listener_init(&first, "");
     listener_init(&second, "");
@@ -285,8 +276,7 @@ static void unobserving_reaches_open_children(void **state) {
     for (int i = 0; i < 3; ++i) assert_int_equal(gantry_scope_end(children[i]), GANTRY_OK);
 }
 
-static void unobserved_scope_tells_what_its_caller_says(void **state) {
-    (void)state;
+TEST(unobserved_scope_tells_what_its_caller_says) {
     listener_t l;
     listener_init(&l, "");
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -326,8 +316,7 @@ static void take_exp(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
 
 static const gantry_input_spec_t pair = {"x", GANTRY_FLOAT32, {.rank = 1, .dims = {2}}};
 
-static void function_is_told_as_one_op(void **state) {
-    (void)state;
+TEST(function_is_told_as_one_op) {
     listener_t l;
     gantry_function_t *function;
     listener_init(&l, "");
@@ -359,8 +348,7 @@ static void call_in_a_trace(gantry_scope_t *s, const gantry_tensor_t *const *inp
     gantry_scope_unobserve(s, &b->l.observer);
 }
 
-static void function_in_a_trace_is_told_by_its_ops(void **state) {
-    (void)state;
+TEST(function_in_a_trace_is_told_by_its_ops) {
     body_t b;
     gantry_function_t *outer;
     listener_init(&b.l, "");
@@ -387,8 +375,7 @@ static void branch(gantry_scope_t *s, const gantry_tensor_t *const *inputs,
     gantry_scope_unobserve(s, &b->l.observer);
 }
 
-static void branch_in_a_trace_is_told_behind_its_bodies(void **state) {
-    (void)state;
+TEST(branch_in_a_trace_is_told_behind_its_bodies) {
     body_t b;
     gantry_function_t *function;
     listener_init(&b.l, "");
@@ -429,8 +416,7 @@ static void branch_twice(gantry_scope_t *s, const gantry_tensor_t *const *inputs
 }
 
 /* Two bodies deep, and in a function that is called. */
-static void op_with_an_effect_is_named(void **state) {
-    (void)state;
+TEST(op_with_an_effect_is_named) {
     body_t b;
     listener_t caller;
     gantry_function_t *function;
@@ -453,8 +439,7 @@ static void op_with_an_effect_is_named(void **state) {
     assert_int_equal(gantry_scope_body_depth(NULL), 0);
 }
 
-static void branch_elsewhere_is_told_by_its_ops(void **state) {
-    (void)state;
+TEST(branch_elsewhere_is_told_by_its_ops) {
     listener_t l;
     listener_init(&l, "");
     const gantry_tensor_t *x = F32(scope, 1, 2), *y;
@@ -472,8 +457,7 @@ static void branch_elsewhere_is_told_by_its_ops(void **state) {
 
 /* ---- failures ---- */
 
-static void failing_observer_fails_the_scope(void **state) {
-    (void)state;
+TEST(failing_observer_fails_the_scope) {
     listener_t l;
     listener_init(&l, "");
     l.refused = "Exp";
@@ -490,8 +474,7 @@ static void failing_observer_fails_the_scope(void **state) {
     gantry_scope_unobserve(scope, &l.observer);
 }
 
-static void bad_observers_are_refused(void **state) {
-    (void)state;
+TEST(bad_observers_are_refused) {
     gantry_observer_t empty = {.observe = NULL};
     const gantry_observation_t nameless = {.struct_size = sizeof nameless};
     listener_t l;
@@ -511,8 +494,7 @@ static void bad_observers_are_refused(void **state) {
 }
 
 /* The fields behind struct_size are garbage, which nobody reads. */
-static void observations_of_older_versions_are_told(void **state) {
-    (void)state;
+TEST(observations_of_older_versions_are_told) {
     listener_t l;
     listener_init(&l, "");
     assert_int_equal(gantry_scope_observe(scope, &l.observer), GANTRY_OK);
@@ -543,8 +525,7 @@ static uint64_t place_of(const gantry_tensor_t *tensor) {
     return tensor->buffer->span.region + tensor->buffer->span.offset_bytes + tensor->offset_bytes;
 }
 
-static void donated_memory_is_not_reused_where_ops_are_observed(void **state) {
-    (void)state;
+TEST(donated_memory_is_not_reused_where_ops_are_observed) {
     enum { COUNT = 1024 }; /* more than a tensor's object can hold */
     listener_t l;
     listener_init(&l, "");
@@ -559,8 +540,7 @@ static void donated_memory_is_not_reused_where_ops_are_observed(void **state) {
 }
 
 /* Of an observer in an outer scope, the end of an inner one says nothing. */
-static void an_observer_is_told_the_end_of_its_scope(void **state) {
-    (void)state;
+TEST(an_observer_is_told_the_end_of_its_scope) {
     listener_t a, b;
     listener_init(&a, "");
     listener_init(&b, "");
@@ -582,30 +562,4 @@ static void an_observer_is_told_the_end_of_its_scope(void **state) {
     expect_told(&a, "");
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(observer_is_added_once),
-        TEST(observer_is_told_each_op),
-        TEST(observer_is_told_all_attributes),
-        TEST(failed_op_is_not_told),
-        TEST(composed_op_is_told_by_parts_or_whole),
-        TEST(variable_is_told_where_it_is_read),
-        TEST(inner_observer_is_told_first),
-        TEST(innermost_observer_decides_on_parts),
-        TEST(scopes_begun_before_are_not_observed),
-        TEST(unobserving_reaches_open_children),
-        TEST(unobserved_scope_tells_what_its_caller_says),
-        TEST(function_is_told_as_one_op),
-        TEST(function_in_a_trace_is_told_by_its_ops),
-        TEST(branch_in_a_trace_is_told_behind_its_bodies),
-        TEST(op_with_an_effect_is_named),
-        TEST(branch_elsewhere_is_told_by_its_ops),
-        TEST(failing_observer_fails_the_scope),
-        TEST(bad_observers_are_refused),
-        TEST(an_observer_is_told_the_end_of_its_scope),
-        TEST(observations_of_older_versions_are_told),
-        TEST(donated_memory_is_not_reused_where_ops_are_observed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define ELEMENTS 40000 /* 160 kB: the limit has room for two, not for three */
 
@@ -35,8 +36,7 @@ static void expect_doubled(const gantry_tensor_t *tensor) {
     for (int i = 0; i < ELEMENTS; ++i) assert_true(got[i] == 2 * values[i]);
 }
 
-static void op_without_memory_is_an_error_by_default(void **state) {
-    (void)state;
+TEST(op_without_memory_is_an_error_by_default) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f, GANTRY_DEFAULT, "/GPU:0");
     const gantry_tensor_t *a = make_large(scope), *b = make_large(scope);
@@ -48,8 +48,7 @@ static void op_without_memory_is_an_error_by_default(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void op_without_memory_runs_on_the_cpu_when_allowed(void **state) {
-    (void)state;
+TEST(op_without_memory_runs_on_the_cpu_when_allowed) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f, GANTRY_ON, "/GPU:0");
     const gantry_tensor_t *a = make_large(scope), *b = make_large(scope);
@@ -73,8 +72,7 @@ static void op_without_memory_runs_on_the_cpu_when_allowed(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void op_that_the_policy_keeps_in_place_fails_with_both_reasons(void **state) {
-    (void)state;
+TEST(op_that_the_policy_keeps_in_place_fails_with_both_reasons) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f, GANTRY_ON, "/GPU:0");
     const gantry_tensor_t *a = make_large(scope), *b = make_large(scope);
@@ -87,8 +85,7 @@ static void op_that_the_policy_keeps_in_place_fails_with_both_reasons(void **sta
     runtime_fixture_close(&f);
 }
 
-static void op_on_a_variable_is_never_moved(void **state) {
-    (void)state;
+TEST(op_on_a_variable_is_never_moved) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f, GANTRY_ON, "/GPU:0");
     const gantry_tensor_t *a = make_large(scope);
@@ -102,16 +99,4 @@ static void op_on_a_variable_is_never_moved(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(op_without_memory_is_an_error_by_default,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(op_without_memory_runs_on_the_cpu_when_allowed,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(op_that_the_policy_keeps_in_place_fails_with_both_reasons,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(op_on_a_variable_is_never_moved, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

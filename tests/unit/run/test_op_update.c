@@ -6,6 +6,7 @@
 #include "device/buffer.h"
 #include "function_fixture.h"
 #include "run/tensor_state.h"
+#include "test.h"
 
 enum { MANY = 5000 };
 
@@ -32,8 +33,7 @@ static void expect_filled(const gantry_tensor_t *tensor, float value) {
     for (size_t i = 0; i < MANY; ++i) assert_float_equal(got[i], value, 0);
 }
 
-static void value_that_nobody_else_holds_is_overwritten(void **state) {
-    (void)state;
+TEST(value_that_nobody_else_holds_is_overwritten) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -51,8 +51,7 @@ static void value_that_nobody_else_holds_is_overwritten(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void value_that_another_holds_stays(void **state) {
-    (void)state;
+TEST(value_that_another_holds_stays) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -70,8 +69,7 @@ static void value_that_another_holds_stays(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void several_values_are_replaced_at_once(void **state) {
-    (void)state;
+TEST(several_values_are_replaced_at_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -109,8 +107,7 @@ static bool add_to_first(gantry_scope_t *scope, gantry_tensor_t **value) {
     return place_of(*value) == place;
 }
 
-static void value_is_overwritten_again_and_again(void **state) {
-    (void)state;
+TEST(value_is_overwritten_again_and_again) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -145,8 +142,7 @@ static const refused_row_t refused_rows[] = {
     {"Add", 1, 3, GANTRY_INVALID_ARGUMENT, "Incompatible shapes"},
     {"Less", 1, 4, GANTRY_INVALID_ARGUMENT, "op Less: output 0 has not the type and shape"}};
 
-static void failure_leaves_the_values(void **state) {
-    (void)state;
+TEST(failure_leaves_the_values) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof refused_rows / sizeof refused_rows[0]; ++i) {
@@ -173,8 +169,7 @@ static void failure_leaves_the_values(void **state) {
 }
 
 /* The kernel runs before the missing output is seen, and must not write over the first value. */
-static void an_output_too_few_leaves_the_values(void **state) {
-    (void)state;
+TEST(an_output_too_few_leaves_the_values) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -191,8 +186,7 @@ static void an_output_too_few_leaves_the_values(void **state) {
 }
 
 /* The op runs where its value lies, also in a scope that follows a tensor of another device. */
-static void value_stays_at_home_in_a_colocated_scope(void **state) {
-    (void)state;
+TEST(value_stays_at_home_in_a_colocated_scope) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *cpu = runtime_fixture_scope(&f, "CPU:0");
@@ -220,8 +214,7 @@ static void updating_in_a_body(gantry_scope_t *scope, const gantry_tensor_t *con
     outputs[0] = inputs[0];
 }
 
-static void trace_is_refused(void **state) {
-    (void)state;
+TEST(trace_is_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -238,18 +231,4 @@ static void trace_is_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(value_that_nobody_else_holds_is_overwritten),
-        TEST(value_that_another_holds_stays),
-        TEST(several_values_are_replaced_at_once),
-        TEST(value_is_overwritten_again_and_again),
-        TEST(failure_leaves_the_values),
-        TEST(an_output_too_few_leaves_the_values),
-        TEST(value_stays_at_home_in_a_colocated_scope),
-        TEST(trace_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -5,16 +5,11 @@
  * Nothing is recorded while profiling is off, steps add up, and threads are counted. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define LARGE 4096 /* elements: more than a tensor's object can hold */
 
@@ -70,8 +65,7 @@ static void stop_profile(runtime_fixture_t *f) {
 
 /* ---- tests ---- */
 
-static void profile_never_started_is_refused(void **state) {
-    (void)state;
+TEST(profile_never_started_is_refused) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
@@ -88,8 +82,7 @@ static void profile_never_started_is_refused(void **state) {
     close_with(&f, scope);
 }
 
-static void profile_bad_arguments_are_refused(void **state) {
-    (void)state;
+TEST(profile_bad_arguments_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_profile_row_t row = {.struct_size = 2};
@@ -114,8 +107,7 @@ static void profile_bad_arguments_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void cpu_ops_are_counted_as_they_ran(void **state) {
-    (void)state;
+TEST(cpu_ops_are_counted_as_they_ran) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *before = make_large(scope);
@@ -145,8 +137,7 @@ static void cpu_ops_are_counted_as_they_ran(void **state) {
     close_with(&f, scope);
 }
 
-static void small_tensors_on_the_cpu_take_no_memory(void **state) {
-    (void)state;
+TEST(small_tensors_on_the_cpu_take_no_memory) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
@@ -159,8 +150,7 @@ static void small_tensors_on_the_cpu_take_no_memory(void **state) {
     close_with(&f, scope);
 }
 
-static void rows_and_steps_add_up_to_the_sum(void **state) {
-    (void)state;
+TEST(rows_and_steps_add_up_to_the_sum) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     start(&f, GANTRY_PROFILE_ON);
@@ -189,8 +179,7 @@ static void rows_and_steps_add_up_to_the_sum(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void parts_of_composed_ops_have_rows_of_their_own(void **state) {
-    (void)state;
+TEST(parts_of_composed_ops_have_rows_of_their_own) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const float values[] = {1, 2, 3, 4};
@@ -213,8 +202,7 @@ static void parts_of_composed_ops_have_rows_of_their_own(void **state) {
     close_with(&f, scope);
 }
 
-static void copies_between_devices_are_counted_once(void **state) {
-    (void)state;
+TEST(copies_between_devices_are_counted_once) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *gpu = runtime_fixture_scope(&f, "GPU:0"),
@@ -234,8 +222,7 @@ static void copies_between_devices_are_counted_once(void **state) {
 }
 
 /* The fake GPU's kernels are launches of its programs; a thread does its work. */
-static void kernels_of_a_gpu_show_when_they_are_waited_for(void **state) {
-    (void)state;
+TEST(kernels_of_a_gpu_show_when_they_are_waited_for) {
     for (int mode = GANTRY_PROFILE_ON; mode <= GANTRY_PROFILE_WAIT; ++mode) {
         runtime_fixture_t f;
         gantry_scope_t *scope = open_on(&f, "GPU:0");
@@ -251,8 +238,7 @@ static void kernels_of_a_gpu_show_when_they_are_waited_for(void **state) {
     }
 }
 
-static void memory_from_the_driver_is_told_from_the_pools(void **state) {
-    (void)state;
+TEST(memory_from_the_driver_is_told_from_the_pools) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "GPU:0");
     start(&f, GANTRY_PROFILE_ON);
@@ -264,8 +250,7 @@ static void memory_from_the_driver_is_told_from_the_pools(void **state) {
     close_with(&f, scope);
 }
 
-static void failed_calls_count(void **state) {
-    (void)state;
+TEST(failed_calls_count) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     start(&f, GANTRY_PROFILE_ON);
@@ -275,8 +260,7 @@ static void failed_calls_count(void **state) {
     close_with(&f, scope);
 }
 
-static void starting_again_forgets(void **state) {
-    (void)state;
+TEST(starting_again_forgets) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -292,8 +276,7 @@ static void starting_again_forgets(void **state) {
     close_with(&f, scope);
 }
 
-static void variables_have_rows_and_their_sums_too(void **state) {
-    (void)state;
+TEST(variables_have_rows_and_their_sums_too) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -312,8 +295,7 @@ static void variables_have_rows_and_their_sums_too(void **state) {
 
 /* ---- settings ---- */
 
-static void the_environment_and_the_option_start_it(void **state) {
-    (void)state;
+TEST(the_environment_and_the_option_start_it) {
     runtime_fixture_t f;
     assert_int_equal(setenv("GANTRY_PROFILE", "wait", 1), 0);
     runtime_fixture_open(&f, 0);
@@ -340,8 +322,7 @@ static void the_environment_and_the_option_start_it(void **state) {
 
 /* ---- texts ---- */
 
-static void formats_tell_rows_and_their_length(void **state) {
-    (void)state;
+TEST(formats_tell_rows_and_their_length) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
@@ -387,8 +368,7 @@ static void *add_often(void *argument) {
     return status == GANTRY_OK ? NULL : argument;
 }
 
-static void threads_are_added_up(void **state) {
-    (void)state;
+TEST(threads_are_added_up) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
@@ -409,8 +389,7 @@ static void threads_are_added_up(void **state) {
 }
 
 /* Without memory for rows, the numbers are still counted. */
-static void rows_without_memory_are_added_to_others(void **state) {
-    (void)state;
+TEST(rows_without_memory_are_added_to_others) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -425,26 +404,4 @@ static void rows_without_memory_are_added_to_others(void **state) {
     close_with(&f, scope);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(profile_never_started_is_refused),
-        TEST(profile_bad_arguments_are_refused),
-        TEST(cpu_ops_are_counted_as_they_ran),
-        TEST(small_tensors_on_the_cpu_take_no_memory),
-        TEST(rows_and_steps_add_up_to_the_sum),
-        TEST(parts_of_composed_ops_have_rows_of_their_own),
-        TEST(copies_between_devices_are_counted_once),
-        TEST(kernels_of_a_gpu_show_when_they_are_waited_for),
-        TEST(memory_from_the_driver_is_told_from_the_pools),
-        TEST(failed_calls_count),
-        TEST(starting_again_forgets),
-        TEST(variables_have_rows_and_their_sums_too),
-        TEST(the_environment_and_the_option_start_it),
-        TEST(formats_tell_rows_and_their_length),
-        TEST(threads_are_added_up),
-        TEST(rows_without_memory_are_added_to_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

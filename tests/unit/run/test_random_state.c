@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Streams of random numbers begin where TensorFlow's Python begins them for the same
  * seeds, and continue where the last draw ended. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 
 #include "locked_heap.h"
 #include "run/random_state.h"
+#include "test.h"
 
 /* ---- the generator ---- */
 
-static void philox_known_answers_are_met(void **state) {
+TEST(philox_known_answers_are_met) {
     /* kat_vectors of the Random123 distribution: counter, key, words */
     static const uint32_t cases[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
@@ -23,7 +18,6 @@ static void philox_known_answers_are_met(void **state) {
         {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
          0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
-    (void)state;
     for (size_t c = 0; c < 3; ++c) {
         const uint32_t *k = cases[c];
         uint32_t words[4];
@@ -41,8 +35,7 @@ static void expect_place(gantry__philox_t got, uint64_t low, uint64_t high, uint
     assert_int_equal(got.key, key);
 }
 
-static void philox_skip_carries_through_128_bits(void **state) {
-    (void)state;
+TEST(philox_skip_carries_through_128_bits) {
     const gantry__philox_t start = {{5, 7}, 9};
     expect_place(gantry__philox_skip(start, 0), 5, 7, 9);
     expect_place(gantry__philox_skip(start, UINT64_C(1) << 40), (UINT64_C(1) << 40) + 5, 7, 9);
@@ -52,15 +45,13 @@ static void philox_skip_carries_through_128_bits(void **state) {
     expect_place(gantry__philox_skip((gantry__philox_t){{UINT64_MAX, UINT64_MAX}, 9}, 3), 2, 0, 9);
 }
 
-static void philox_of_seed_is_what_tensorflow_makes_of_it(void **state) {
-    (void)state; /* tf.raw_ops.StatelessRandomGetKeyCounter(seed=[1, 2]) */
+TEST(philox_of_seed_is_what_tensorflow_makes_of_it) {
     expect_place(gantry__philox_of_seed(1, 2), 0, UINT64_C(17830669156045600267),
                  UINT64_C(10413732777507651514));
 }
 
 /* More than 2^32 values advance the counter by more than 2^40. */
-static void blocks_of_many_values_do_not_wrap(void **state) {
-    (void)state;
+TEST(blocks_of_many_values_do_not_wrap) {
     assert_int_equal(gantry__random_blocks(INT64_C(3)), 768);
     assert_int_equal(gantry__random_blocks(INT64_C(1) << 33), UINT64_C(1) << 41);
     assert_int_equal(gantry__random_blocks((INT64_C(1) << 55) + 1), (UINT64_C(1) << 63) + 256);
@@ -68,7 +59,7 @@ static void blocks_of_many_values_do_not_wrap(void **state) {
 
 /* ---- seeds ---- */
 
-static void op_seeds_are_pythons(void **state) {
+TEST(op_seeds_are_pythons) {
     /* the first, second and 1000th random.Random(seed).randint(0, 2**31 - 1) */
     static const int64_t cases[][4] = {
         {0, 1654615998, 1806341205, 1042159197},
@@ -77,7 +68,6 @@ static void op_seeds_are_pythons(void **state) {
         {-7, 1390851128, 647892279, 1665997138},
         {INT64_C(1) << 40 | 5, 1153647273, 117802120, 835491780},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         gantry__op_seeds_t seeds;
         gantry__op_seeds_init(&seeds, cases[c][0]);
@@ -105,8 +95,7 @@ static void close(fixture_t *f) {
     locked_heap_deinit(&f->heap);
 }
 
-static void op_seeds_join_the_global_one_as_in_tensorflow(void **state) {
-    (void)state;
+TEST(op_seeds_join_the_global_one_as_in_tensorflow) {
     fixture_t f;
     int64_t seeds[2];
     open(&f);
@@ -144,8 +133,7 @@ static gantry_status_t take(fixture_t *f, gantry__op_id_t op, gantry_dtype_t dty
     assert_int_equal(take(f, GANTRY__OP_ID_RandomUniform, dtype, seed, seed2, blocks, place), \
                      GANTRY_OK)
 
-static void take_goes_on_where_the_last_one_ended(void **state) {
-    (void)state;
+TEST(take_goes_on_where_the_last_one_ended) {
     fixture_t f;
     gantry__philox_t place;
     open(&f);
@@ -158,8 +146,7 @@ static void take_goes_on_where_the_last_one_ended(void **state) {
     close(&f);
 }
 
-static void take_streams_differ_by_op_types_and_seeds(void **state) {
-    (void)state;
+TEST(take_streams_differ_by_op_types_and_seeds) {
     fixture_t f;
     gantry__philox_t place;
     open(&f);
@@ -180,8 +167,7 @@ static void take_streams_differ_by_op_types_and_seeds(void **state) {
     close(&f);
 }
 
-static void set_seed_begins_all_streams_anew(void **state) {
-    (void)state;
+TEST(set_seed_begins_all_streams_anew) {
     fixture_t f;
     gantry__philox_t place, first[3];
     open(&f);
@@ -200,8 +186,7 @@ static void set_seed_begins_all_streams_anew(void **state) {
     close(&f);
 }
 
-static void take_without_any_seed_never_repeats(void **state) {
-    (void)state;
+TEST(take_without_any_seed_never_repeats) {
     fixture_t f;
     gantry__philox_t places[64];
     open(&f);
@@ -213,8 +198,7 @@ static void take_without_any_seed_never_repeats(void **state) {
     close(&f);
 }
 
-static void take_without_memory_fails_and_leaves_the_stream(void **state) {
-    (void)state;
+TEST(take_without_memory_fails_and_leaves_the_stream) {
     fixture_t f;
     gantry__philox_t place;
     open(&f);
@@ -253,8 +237,7 @@ static void *take_many(void *context) {
     return NULL;
 }
 
-static void take_by_many_threads_gives_each_place_once(void **state) {
-    (void)state;
+TEST(take_by_many_threads_gives_each_place_once) {
     static unsigned char seen[THREADS * TAKES];
     fixture_t f;
     pthread_t threads[THREADS];
@@ -273,20 +256,4 @@ static void take_by_many_threads_gives_each_place_once(void **state) {
     close(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers_are_met),
-        cmocka_unit_test(philox_skip_carries_through_128_bits),
-        cmocka_unit_test(philox_of_seed_is_what_tensorflow_makes_of_it),
-        cmocka_unit_test(blocks_of_many_values_do_not_wrap),
-        cmocka_unit_test(op_seeds_are_pythons),
-        cmocka_unit_test(op_seeds_join_the_global_one_as_in_tensorflow),
-        cmocka_unit_test(take_goes_on_where_the_last_one_ended),
-        cmocka_unit_test(take_streams_differ_by_op_types_and_seeds),
-        cmocka_unit_test(set_seed_begins_all_streams_anew),
-        cmocka_unit_test(take_without_any_seed_never_repeats),
-        cmocka_unit_test(take_without_memory_fails_and_leaves_the_stream),
-        cmocka_unit_test(take_by_many_threads_gives_each_place_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 static size_t count_entries(const char *folder) {
     DIR *opened = opendir(folder);
@@ -32,8 +33,7 @@ static gantry_status_t try_create(runtime_fixture_t *f, const gantry_runtime_opt
 
 /* ---- options ---- */
 
-static void options_of_another_version_are_understood_or_refused(void **state) {
-    (void)state;
+TEST(options_of_another_version_are_understood_or_refused) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     static const uint32_t wrong[] = {0, 3, sizeof options + 1, UINT32_MAX};
@@ -55,8 +55,7 @@ static void options_of_another_version_are_understood_or_refused(void **state) {
                    "out_runtime is NULL");
 }
 
-static void choices_out_of_range_are_refused(void **state) {
-    (void)state;
+TEST(choices_out_of_range_are_refused) {
     runtime_fixture_t f;
     gantry_runtime_options_t good = runtime_fixture_options(&f), bad = good;
 #define EXPECT_BAD(field, type, value) \
@@ -78,8 +77,7 @@ static void choices_out_of_range_are_refused(void **state) {
                    "extra option \"NO_EQUALS_SIGN\"");
 }
 
-static void plain_defaults_need_no_options(void **state) {
-    (void)state;
+TEST(plain_defaults_need_no_options) {
     (void)setenv("GANTRY_BACKENDS", "cpu", 1);
     (void)setenv("GANTRY_KERNEL_CACHE", "", 1);
     gantry_runtime_t *runtime;
@@ -261,8 +259,7 @@ static void expect_setting(const struct setting_t *setting, bool environment, bo
     runtime_fixture_close(&f);
 }
 
-static void every_setting_follows_one_precedence(void **state) {
-    (void)state;
+TEST(every_setting_follows_one_precedence) {
     for (size_t i = 0; i < sizeof settings_table / sizeof settings_table[0]; ++i) {
         const struct setting_t *setting = &settings_table[i];
         expect_setting(setting, false, false, false, setting->default_);
@@ -275,8 +272,7 @@ static void every_setting_follows_one_precedence(void **state) {
     }
 }
 
-static void bad_values_in_the_environment_are_named(void **state) {
-    (void)state;
+TEST(bad_values_in_the_environment_are_named) {
     static const struct {
         const char *name, *value;
     } cases[] = {{"GANTRY_SOFT_PLACEMENT", "maybe"}, {"GANTRY_LOG_PLACEMENT", "2"},
@@ -302,8 +298,7 @@ static void bad_values_in_the_environment_are_named(void **state) {
     }
 }
 
-static void backends_are_chosen_by_option_over_environment(void **state) {
-    (void)state;
+TEST(backends_are_chosen_by_option_over_environment) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     (void)setenv("GANTRY_BACKENDS", "cpu", 1);
@@ -331,8 +326,7 @@ static void backends_are_chosen_by_option_over_environment(void **state) {
 
 /* ---- changeable and frozen settings ---- */
 
-static void frozen_settings_tell_who_froze_them(void **state) {
-    (void)state;
+TEST(frozen_settings_tell_who_froze_them) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -362,8 +356,7 @@ static void frozen_settings_tell_who_froze_them(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void creating_takes_no_device_memory_and_no_context(void **state) {
-    (void)state;
+TEST(creating_takes_no_device_memory_and_no_context) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     assert_int_equal(fake->live(GANTRY_FAKE_INSTANCE), 1);
@@ -378,8 +371,7 @@ static void creating_takes_no_device_memory_and_no_context(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void answers_carry_the_callers_size(void **state) {
-    (void)state;
+TEST(answers_carry_the_callers_size) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_backend_status_t backend = {.struct_size = sizeof backend};
@@ -426,8 +418,7 @@ static void answers_carry_the_callers_size(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void log_tells_once_what_was_found(void **state) {
-    (void)state;
+TEST(log_tells_once_what_was_found) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     (void)probe_gpus(&f);
@@ -439,8 +430,7 @@ static void log_tells_once_what_was_found(void **state) {
 
 /* ---- side by side ---- */
 
-static void runtimes_live_side_by_side_with_their_own_settings(void **state) {
-    (void)state;
+TEST(runtimes_live_side_by_side_with_their_own_settings) {
     runtime_fixture_t a, b;
     fake->set_device_count(2);
     gantry_runtime_options_t options = runtime_fixture_options(&a);
@@ -478,8 +468,7 @@ static void runtimes_live_side_by_side_with_their_own_settings(void **state) {
 
 /* ---- release ---- */
 
-static void two_hundred_runtimes_leave_nothing_behind(void **state) {
-    (void)state;
+TEST(two_hundred_runtimes_leave_nothing_behind) {
     runtime_fixture_t f;
     size_t files = 0, threads = 0;
     for (int i = 0; i < 200; ++i) {
@@ -499,8 +488,7 @@ static void two_hundred_runtimes_leave_nothing_behind(void **state) {
     assert_int_equal(count_entries("/proc/self/task"), threads);
 }
 
-static void pending_work_is_waited_for_at_release(void **state) {
-    (void)state;
+TEST(pending_work_is_waited_for_at_release) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -517,8 +505,7 @@ static void pending_work_is_waited_for_at_release(void **state) {
     locked_heap_deinit(&f.heap);
 }
 
-static void released_runtime_is_refused_everywhere(void **state) {
-    (void)state;
+TEST(released_runtime_is_refused_everywhere) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -575,8 +562,7 @@ static void released_runtime_is_refused_everywhere(void **state) {
 
 /* ---- memory runs out ---- */
 
-static void memory_short_at_creation_and_initialisation_is_an_error(void **state) {
-    (void)state;
+TEST(memory_short_at_creation_and_initialisation_is_an_error) {
     int failures = 0;
     for (long n = 0;; ++n) {
         runtime_fixture_t f;
@@ -619,8 +605,7 @@ static void *start(void *user) {
     return NULL;
 }
 
-static void many_threads_may_make_the_first_op(void **state) {
-    (void)state;
+TEST(many_threads_may_make_the_first_op) {
     for (int round = 0; round < 20; ++round) {
         runtime_fixture_t f;
         starter_t starters[4];
@@ -641,25 +626,5 @@ static void many_threads_may_make_the_first_op(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(options_of_another_version_are_understood_or_refused),
-        TEST(choices_out_of_range_are_refused),
-        TEST(plain_defaults_need_no_options),
-        TEST(every_setting_follows_one_precedence),
-        TEST(bad_values_in_the_environment_are_named),
-        TEST(backends_are_chosen_by_option_over_environment),
-        TEST(frozen_settings_tell_who_froze_them),
-        TEST(creating_takes_no_device_memory_and_no_context),
-        TEST(answers_carry_the_callers_size),
-        TEST(log_tells_once_what_was_found),
-        TEST(runtimes_live_side_by_side_with_their_own_settings),
-        TEST(two_hundred_runtimes_leave_nothing_behind),
-        TEST(pending_work_is_waited_for_at_release),
-        TEST(released_runtime_is_refused_everywhere),
-        TEST(memory_short_at_creation_and_initialisation_is_an_error),
-        TEST(many_threads_may_make_the_first_op),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -4,11 +4,11 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 /* ---- ownership ---- */
 
-static void ending_a_scope_releases_what_was_made_in_it(void **state) {
-    (void)state;
+TEST(ending_a_scope_releases_what_was_made_in_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_memory_info_t info = {.struct_size = sizeof info};
@@ -23,8 +23,7 @@ static void ending_a_scope_releases_what_was_made_in_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void kept_tensor_belongs_to_the_parent(void **state) {
-    (void)state;
+TEST(kept_tensor_belongs_to_the_parent) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0"),
@@ -39,8 +38,7 @@ static void kept_tensor_belongs_to_the_parent(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void tensor_kept_from_a_root_scope_belongs_to_the_caller(void **state) {
-    (void)state;
+TEST(tensor_kept_from_a_root_scope_belongs_to_the_caller) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -51,8 +49,7 @@ static void tensor_kept_from_a_root_scope_belongs_to_the_caller(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void keeping_nothing_fails_the_parent(void **state) {
-    (void)state;
+TEST(keeping_nothing_fails_the_parent) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, NULL),
@@ -70,8 +67,7 @@ static void keeping_nothing_fails_the_parent(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void dropping_takes_only_what_the_scope_owns(void **state) {
-    (void)state;
+TEST(dropping_takes_only_what_the_scope_owns) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0"),
@@ -95,8 +91,7 @@ static void dropping_takes_only_what_the_scope_owns(void **state) {
 
 /* ---- errors ---- */
 
-static void first_error_sticks_and_later_ops_do_nothing(void **state) {
-    (void)state;
+TEST(first_error_sticks_and_later_ops_do_nothing) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -122,8 +117,7 @@ static void first_error_sticks_and_later_ops_do_nothing(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void cleared_scope_goes_on(void **state) {
-    (void)state;
+TEST(cleared_scope_goes_on) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -138,8 +132,7 @@ static void cleared_scope_goes_on(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void error_of_a_child_stays_in_it(void **state) {
-    (void)state;
+TEST(error_of_a_child_stays_in_it) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, NULL),
@@ -152,8 +145,7 @@ static void error_of_a_child_stays_in_it(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void child_of_a_failed_scope_does_nothing_either(void **state) {
-    (void)state;
+TEST(child_of_a_failed_scope_does_nothing_either) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, NULL);
@@ -167,8 +159,7 @@ static void child_of_a_failed_scope_does_nothing_either(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void bad_device_text_gives_a_failed_scope(void **state) {
-    (void)state;
+TEST(bad_device_text_gives_a_failed_scope) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     static const char *const texts[] = {"/GPU:x", "GPU:0 ",          "/device:GPU:0/device:GPU:1",
@@ -189,8 +180,7 @@ static void bad_device_text_gives_a_failed_scope(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void nothing_in_place_of_a_scope_is_refused(void **state) {
-    (void)state;
+TEST(nothing_in_place_of_a_scope_is_refused) {
     assert_null(gantry_scope_begin(NULL, NULL));
     assert_non_null(strstr(gantry_last_message(), "the runtime is NULL"));
     assert_null(gantry_scope_begin_in(NULL, NULL));
@@ -224,8 +214,7 @@ static void expect_nested(runtime_fixture_t *f, const char *outer_device, const 
     expect_ended_well(outer);
 }
 
-static void inner_device_replaces_the_outer_one_field_by_field(void **state) {
-    (void)state;
+TEST(inner_device_replaces_the_outer_one_field_by_field) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 3);
     expect_nested(&f, "GPU:1", NULL, "/device:GPU:1");
@@ -249,8 +238,7 @@ static void inner_device_replaces_the_outer_one_field_by_field(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void device_of_another_task_is_unknown(void **state) {
-    (void)state;
+TEST(device_of_another_task_is_unknown) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, "/job:worker/task:1"),
@@ -268,8 +256,7 @@ static void device_of_another_task_is_unknown(void **state) {
 
 /* ---- order of ends ---- */
 
-static void ending_a_parent_first_ends_its_children_and_is_an_error(void **state) {
-    (void)state;
+TEST(ending_a_parent_first_ends_its_children_and_is_an_error) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, NULL);
@@ -283,8 +270,7 @@ static void ending_a_parent_first_ends_its_children_and_is_an_error(void **state
     runtime_fixture_close(&f);
 }
 
-static void siblings_end_in_any_order(void **state) {
-    (void)state;
+TEST(siblings_end_in_any_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, NULL), *inner[3];
@@ -296,8 +282,7 @@ static void siblings_end_in_any_order(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void scopes_nest_as_deep_as_memory_goes(void **state) {
-    (void)state;
+TEST(scopes_nest_as_deep_as_memory_goes) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *outer = runtime_fixture_scope(&f, NULL), *scope = outer;
@@ -309,8 +294,7 @@ static void scopes_nest_as_deep_as_memory_goes(void **state) {
 
 /* ---- a released runtime ---- */
 
-static void scope_of_a_released_runtime_is_refused_and_can_be_ended(void **state) {
-    (void)state;
+TEST(scope_of_a_released_runtime_is_refused_and_can_be_ended) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -338,8 +322,7 @@ static void scope_of_a_released_runtime_is_refused_and_can_be_ended(void **state
     locked_heap_deinit(&f.heap);
 }
 
-static void scope_that_memory_is_short_for_is_no_scope(void **state) {
-    (void)state;
+TEST(scope_that_memory_is_short_for_is_no_scope) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -362,8 +345,7 @@ static void starve(runtime_fixture_t *f) {
     f->heap.inner.fail_at = 0;
 }
 
-static void error_keeps_its_text_when_memory_is_short(void **state) {
-    (void)state;
+TEST(error_keeps_its_text_when_memory_is_short) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -379,8 +361,7 @@ static void error_keeps_its_text_when_memory_is_short(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void refusal_keeps_its_text_when_memory_is_short(void **state) {
-    (void)state;
+TEST(refusal_keeps_its_text_when_memory_is_short) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -397,29 +378,5 @@ static void refusal_keeps_its_text_when_memory_is_short(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(ending_a_scope_releases_what_was_made_in_it),
-        TEST(kept_tensor_belongs_to_the_parent),
-        TEST(tensor_kept_from_a_root_scope_belongs_to_the_caller),
-        TEST(keeping_nothing_fails_the_parent),
-        TEST(dropping_takes_only_what_the_scope_owns),
-        TEST(first_error_sticks_and_later_ops_do_nothing),
-        TEST(cleared_scope_goes_on),
-        TEST(error_of_a_child_stays_in_it),
-        TEST(child_of_a_failed_scope_does_nothing_either),
-        TEST(bad_device_text_gives_a_failed_scope),
-        TEST(nothing_in_place_of_a_scope_is_refused),
-        TEST(inner_device_replaces_the_outer_one_field_by_field),
-        TEST(device_of_another_task_is_unknown),
-        TEST(ending_a_parent_first_ends_its_children_and_is_an_error),
-        TEST(siblings_end_in_any_order),
-        TEST(scopes_nest_as_deep_as_memory_goes),
-        TEST(scope_of_a_released_runtime_is_refused_and_can_be_ended),
-        TEST(scope_that_memory_is_short_for_is_no_scope),
-        TEST(error_keeps_its_text_when_memory_is_short),
-        TEST(refusal_keeps_its_text_when_memory_is_short),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "fused_case.h"
 #include "painted_thread.h"
+#include "test.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -95,8 +96,7 @@ static size_t measure_file(painted_thread_t *thread, gantry_runtime_t *runtime, 
     return thread->used;
 }
 
-static void op_of_every_golden_case_needs_no_more_than_promised(void **state) {
-    (void)state;
+TEST(op_of_every_golden_case_needs_no_more_than_promised) {
     painted_thread_t thread;
     gantry_runtime_t *runtime = make_runtime(0);
     size_t files = 0, most = 0;
@@ -212,8 +212,7 @@ static void live_on_a_small_thread(void *data) {
     run_out_of_memory();
 }
 
-static void thread_of_128_kib_runs_all_from_the_runtime_on(void **state) {
-    (void)state;
+TEST(thread_of_128_kib_runs_all_from_the_runtime_on) {
     painted_thread_t thread;
     painted_thread_init(&thread, SMALL_BYTES);
     painted_thread_run(&thread, live_on_a_small_thread, NULL);
@@ -250,8 +249,7 @@ static void run_longest_fused(void *data) {
     }
 }
 
-static void longest_fused_program_keeps_to_the_stack(void **state) {
-    (void)state;
+TEST(longest_fused_program_keeps_to_the_stack) {
     gantry_runtime_t *runtime;
     painted_thread_t thread;
     assert_int_equal(gantry_runtime_create(NULL, &runtime), GANTRY_OK);
@@ -264,14 +262,10 @@ static void longest_fused_program_keeps_to_the_stack(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(op_of_every_golden_case_needs_no_more_than_promised),
-        cmocka_unit_test(longest_fused_program_keeps_to_the_stack),
-        cmocka_unit_test(thread_of_128_kib_runs_all_from_the_runtime_on)};
     printed = argc > 1 ? argv[1] : "";
 #if !defined(__OPTIMIZE__)
     printf("SKIP: frames of a build without optimisation are larger than promised\n");
     return 77;
 #endif
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

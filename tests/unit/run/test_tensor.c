@@ -7,6 +7,7 @@
 
 #include "run/tensor_state.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
@@ -17,8 +18,7 @@ static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
 
 /* ---- properties ---- */
 
-static void tensor_tells_what_it_is(void **state) {
-    (void)state;
+TEST(tensor_tells_what_it_is) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -34,8 +34,7 @@ static void tensor_tells_what_it_is(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void questions_about_no_tensor_have_plain_answers(void **state) {
-    (void)state;
+TEST(questions_about_no_tensor_have_plain_answers) {
     assert_int_equal(gantry_tensor_dtype(NULL), GANTRY_DTYPE_NONE);
     assert_int_equal(gantry_tensor_elements(NULL), 0);
     assert_int_equal(gantry_tensor_bytes(NULL), 0);
@@ -54,8 +53,7 @@ static void questions_about_no_tensor_have_plain_answers(void **state) {
 
 /* ---- reading ---- */
 
-static void only_its_own_size_is_read(void **state) {
-    (void)state;
+TEST(only_its_own_size_is_read) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -85,8 +83,7 @@ static void only_its_own_size_is_read(void **state) {
 
 /* Inline tensors, tensors that go through staging blocks, and tensors copied straight from the
  * caller's memory. */
-static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
-    (void)state;
+TEST(tensors_of_all_sizes_come_back_as_they_went) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     static const int64_t sizes[] = {1, 15, 16, 17, 1000, 65536, 1 << 18, (1 << 18) + 1, 3 << 18};
     static int32_t values[3 << 18], got[3 << 18];
@@ -117,8 +114,7 @@ static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
 
 /* One element of up to 8 bytes is filled on the ops' stream; all other data is copied on the stream
  * of transfers. */
-static void single_elements_are_made_on_the_stream_of_the_ops(void **state) {
-    (void)state;
+TEST(single_elements_are_made_on_the_stream_of_the_ops) {
     static const struct {
         gantry_dtype_t dtype;
         int64_t elements;
@@ -146,8 +142,7 @@ static void single_elements_are_made_on_the_stream_of_the_ops(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void formatting_cuts_to_fit_and_tells_the_whole_length(void **state) {
-    (void)state;
+TEST(formatting_cuts_to_fit_and_tells_the_whole_length) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -205,8 +200,7 @@ static void *retain_and_release(void *user) {
     return NULL;
 }
 
-static void many_threads_own_one_tensor(void **state) {
-    (void)state;
+TEST(many_threads_own_one_tensor) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -234,8 +228,7 @@ static void *release_here(void *user) {
     return NULL;
 }
 
-static void retained_tensor_outlives_scope_and_runtime(void **state) {
-    (void)state;
+TEST(retained_tensor_outlives_scope_and_runtime) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -256,8 +249,7 @@ static void retained_tensor_outlives_scope_and_runtime(void **state) {
 
 /* ---- aliases ---- */
 
-static void reshaped_tensor_shares_memory_and_outlives_its_source(void **state) {
-    (void)state;
+TEST(reshaped_tensor_shares_memory_and_outlives_its_source) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -280,8 +272,7 @@ static void reshaped_tensor_shares_memory_and_outlives_its_source(void **state) 
     runtime_fixture_close(&f);
 }
 
-static void small_host_tensors_are_aliased_by_value(void **state) {
-    (void)state;
+TEST(small_host_tensors_are_aliased_by_value) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -295,8 +286,7 @@ static void small_host_tensors_are_aliased_by_value(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void reading_with_no_host_memory_is_an_error_and_no_more(void **state) {
-    (void)state;
+TEST(reading_with_no_host_memory_is_an_error_and_no_more) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -324,20 +314,5 @@ static void reading_with_no_host_memory_is_an_error_and_no_more(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(tensor_tells_what_it_is),
-        TEST(questions_about_no_tensor_have_plain_answers),
-        TEST(only_its_own_size_is_read),
-        TEST(tensors_of_all_sizes_come_back_as_they_went),
-        TEST(single_elements_are_made_on_the_stream_of_the_ops),
-        TEST(formatting_cuts_to_fit_and_tells_the_whole_length),
-        TEST(many_threads_own_one_tensor),
-        TEST(retained_tensor_outlives_scope_and_runtime),
-        TEST(reshaped_tensor_shares_memory_and_outlives_its_source),
-        TEST(small_host_tensors_are_aliased_by_value),
-        TEST(reading_with_no_host_memory_is_an_error_and_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

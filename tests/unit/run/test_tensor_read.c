@@ -5,6 +5,7 @@
 
 #include "device/staging.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "run/scope_state.h"
 
@@ -47,8 +48,7 @@ static void end(runtime_fixture_t *f, gantry_scope_t *scope) {
 
 /* ---- order ---- */
 
-static void read_ends_after_the_work_before_it(void **state) {
-    (void)state;
+TEST(read_ends_after_the_work_before_it) {
     static const uint32_t flags[] = {0, GANTRY_DEVICE_WAITS_FOR_PAGEABLE};
     for (int i = 0; i < 2; ++i) {
         runtime_fixture_t f;
@@ -70,8 +70,7 @@ static void read_ends_after_the_work_before_it(void **state) {
     }
 }
 
-static void polling_alone_finds_the_end(void **state) {
-    (void)state;
+TEST(polling_alone_finds_the_end) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
     const gantry_tensor_t *x = F32(scope, 5, 6);
@@ -85,8 +84,7 @@ static void polling_alone_finds_the_end(void **state) {
 }
 
 /* Each read has an event of its own. */
-static void read_that_has_ended_is_not_delayed_by_a_later_one(void **state) {
-    (void)state;
+TEST(read_that_has_ended_is_not_delayed_by_a_later_one) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
     const gantry_tensor_t *x = F32(scope, 5, 6), *y = F32(scope, 7, 8);
@@ -110,8 +108,7 @@ static void read_that_has_ended_is_not_delayed_by_a_later_one(void **state) {
 
 /* ---- who holds what ---- */
 
-static void read_holds_the_tensor_and_the_runtime(void **state) {
-    (void)state;
+TEST(read_holds_the_tensor_and_the_runtime) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
     fake->close_gate(0, COMPUTE);
@@ -129,8 +126,7 @@ static void read_holds_the_tensor_and_the_runtime(void **state) {
 }
 
 /* The memory belongs to the program again. */
-static void release_waits_for_the_end(void **state) {
-    (void)state;
+TEST(release_waits_for_the_end) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -143,8 +139,7 @@ static void release_waits_for_the_end(void **state) {
 
 /* ---- ways ---- */
 
-static void elements_of_the_host_are_copied_at_once(void **state) {
-    (void)state;
+TEST(elements_of_the_host_are_copied_at_once) {
     static const int64_t counts[] = {0, 3, 1000};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
@@ -163,8 +158,7 @@ static void elements_of_the_host_are_copied_at_once(void **state) {
 }
 
 /* A driver that waits for copies to other memory: a staging block, pinned memory, or at once. */
-static void large_read_to_memory_that_is_not_pinned_is_made_at_once(void **state) {
-    (void)state;
+TEST(large_read_to_memory_that_is_not_pinned_is_made_at_once) {
     static float values[BIG], got[BIG];
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, GANTRY_DEVICE_WAITS_FOR_PAGEABLE);
@@ -179,8 +173,7 @@ static void large_read_to_memory_that_is_not_pinned_is_made_at_once(void **state
     end(&f, scope);
 }
 
-static void large_read_to_pinned_memory_is_not_waited_for(void **state) {
-    (void)state;
+TEST(large_read_to_pinned_memory_is_not_waited_for) {
     static float values[BIG];
     runtime_fixture_t f;
     void *pinned;
@@ -204,8 +197,7 @@ static void large_read_to_pinned_memory_is_not_waited_for(void **state) {
 }
 
 /* Staging has no block any more: the next read is made at once, and then there are blocks again. */
-static void reads_without_a_staging_block_are_made_at_once(void **state) {
-    (void)state;
+TEST(reads_without_a_staging_block_are_made_at_once) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, GANTRY_DEVICE_WAITS_FOR_PAGEABLE);
     const gantry_tensor_t *x = F32(scope, 3);
@@ -230,8 +222,7 @@ static void reads_without_a_staging_block_are_made_at_once(void **state) {
 
 /* ---- errors ---- */
 
-static void error_that_a_kernel_finds_reaches_the_waiter(void **state) {
-    (void)state;
+TEST(error_that_a_kernel_finds_reaches_the_waiter) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
     const gantry_tensor_t *bad = gantry_gather(scope, F32(scope, 10, 20, 30), I32(scope, 0, 3), 0);
@@ -271,16 +262,14 @@ static void expect_failed_work(uint32_t stream, bool polls) {
     end(&f, scope);
 }
 
-static void failed_work_reaches_the_waiter_and_the_poller(void **state) {
-    (void)state;
+TEST(failed_work_reaches_the_waiter_and_the_poller) {
     expect_failed_work(TO_HOST, false);
     expect_failed_work(TO_HOST, true);
     expect_failed_work(COMPUTE, false);
     expect_failed_work(COMPUTE, true);
 }
 
-static void read_that_cannot_be_submitted_fails_at_once(void **state) {
-    (void)state;
+TEST(read_that_cannot_be_submitted_fails_at_once) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -302,8 +291,7 @@ static void read_that_cannot_be_submitted_fails_at_once(void **state) {
     end(&f, scope);
 }
 
-static void lost_device_ends_the_read(void **state) {
-    (void)state;
+TEST(lost_device_ends_the_read) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_gpu(&f, 0);
     const gantry_tensor_t *x = F32(scope, 1, 2);
@@ -337,29 +325,8 @@ static gantry_status_t read_program(gantry_scope_t *scope) {
     return status;
 }
 
-static void read_without_host_memory_fails_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(read_without_host_memory_fails_and_leaks_nothing) {
     runtime_fixture_starve_each(1, "GPU:0", read_program);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(read_ends_after_the_work_before_it),
-        TEST(polling_alone_finds_the_end),
-        TEST(read_that_has_ended_is_not_delayed_by_a_later_one),
-        TEST(read_holds_the_tensor_and_the_runtime),
-        TEST(release_waits_for_the_end),
-        TEST(elements_of_the_host_are_copied_at_once),
-        TEST(large_read_to_memory_that_is_not_pinned_is_made_at_once),
-        TEST(large_read_to_pinned_memory_is_not_waited_for),
-        TEST(reads_without_a_staging_block_are_made_at_once),
-        TEST(error_that_a_kernel_finds_reaches_the_waiter),
-        TEST(failed_work_reaches_the_waiter_and_the_poller),
-        TEST(read_that_cannot_be_submitted_fails_at_once),
-        TEST(lost_device_ends_the_read),
-        TEST(read_without_host_memory_fails_and_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

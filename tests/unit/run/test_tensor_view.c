@@ -7,6 +7,7 @@
 
 #include "device/buffer.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "run/scope_state.h"
 
@@ -44,8 +45,7 @@ static void end(runtime_fixture_t *f, gantry_scope_t *scope) {
 
 /* ---- the memory ---- */
 
-static void view_lies_in_its_parents_memory(void **state) {
-    (void)state;
+TEST(view_lies_in_its_parents_memory) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -70,8 +70,7 @@ static void expect_row(const gantry_tensor_t *part, const gantry_tensor_t *whole
 }
 
 /* On the CPU backend: the fake one has no kernels for these ops. */
-static void contiguous_parts_share_memory(void **state) {
-    (void)state;
+TEST(contiguous_parts_share_memory) {
     runtime_fixture_t f;
     gantry_scope_t *scope;
     const gantry_tensor_t *parts[COUNT / ROW];
@@ -94,8 +93,7 @@ static void contiguous_parts_share_memory(void **state) {
     end(&f, scope);
 }
 
-static void view_of_another_type_reads_the_same_bytes(void **state) {
-    (void)state;
+TEST(view_of_another_type_reads_the_same_bytes) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -115,8 +113,7 @@ static void view_of_another_type_reads_the_same_bytes(void **state) {
 }
 
 /* Elements inside the tensor's object are copied. */
-static void view_of_a_small_tensor_has_its_elements(void **state) {
-    (void)state;
+TEST(view_of_a_small_tensor_has_its_elements) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -131,8 +128,7 @@ static void view_of_a_small_tensor_has_its_elements(void **state) {
     end(&f, scope);
 }
 
-static void view_outlives_its_parent(void **state) {
-    (void)state;
+TEST(view_outlives_its_parent) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -146,8 +142,7 @@ static void view_outlives_its_parent(void **state) {
     }
 }
 
-static void view_without_elements_holds_no_memory(void **state) {
-    (void)state;
+TEST(view_without_elements_holds_no_memory) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -165,8 +160,7 @@ static void view_without_elements_holds_no_memory(void **state) {
 
 /* ---- ops ---- */
 
-static void ops_take_a_view_that_is_aligned_for_its_elements_only(void **state) {
-    (void)state;
+TEST(ops_take_a_view_that_is_aligned_for_its_elements_only) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -181,8 +175,7 @@ static void ops_take_a_view_that_is_aligned_for_its_elements_only(void **state) 
     }
 }
 
-static void donated_tensor_with_a_view_keeps_its_elements(void **state) {
-    (void)state;
+TEST(donated_tensor_with_a_view_keeps_its_elements) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -198,8 +191,7 @@ static void donated_tensor_with_a_view_keeps_its_elements(void **state) {
 }
 
 /* Kernels write whole lines: the last owner's memory serves only if a result may begin there. */
-static void donated_view_serves_if_a_result_may_begin_there(void **state) {
-    (void)state;
+TEST(donated_view_serves_if_a_result_may_begin_there) {
     static const uint64_t firsts[] = {4, 1024};
     for (int i = 0; i < 4; ++i) {
         runtime_fixture_t f;
@@ -218,8 +210,7 @@ static void donated_view_serves_if_a_result_may_begin_there(void **state) {
     }
 }
 
-static void variable_that_holds_a_view_is_updated(void **state) {
-    (void)state;
+TEST(variable_that_holds_a_view_is_updated) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -242,8 +233,7 @@ static void variable_that_holds_a_view_is_updated(void **state) {
 
 /* ---- what is refused ---- */
 
-static void view_that_does_not_fit_is_refused_with_numbers(void **state) {
-    (void)state;
+TEST(view_that_does_not_fit_is_refused_with_numbers) {
     static const struct {
         uint64_t first_byte;
         gantry_dtype_t dtype;
@@ -278,8 +268,7 @@ static void view_that_does_not_fit_is_refused_with_numbers(void **state) {
 }
 
 /* The parent begins at an odd byte: its own first byte suits no int32. */
-static void view_of_a_view_is_aligned_by_its_place_in_memory(void **state) {
-    (void)state;
+TEST(view_of_a_view_is_aligned_by_its_place_in_memory) {
     runtime_fixture_t f;
     gantry_scope_t *scope;
     const gantry_tensor_t *x = begin(&f, "GPU:0", &scope);
@@ -291,8 +280,7 @@ static void view_of_a_view_is_aligned_by_its_place_in_memory(void **state) {
     end(&f, scope);
 }
 
-static void view_of_another_runtimes_tensor_is_refused(void **state) {
-    (void)state;
+TEST(view_of_another_runtimes_tensor_is_refused) {
     runtime_fixture_t f;
     gantry_scope_t *scope;
     gantry_runtime_t *second;
@@ -309,8 +297,7 @@ static void view_of_another_runtimes_tensor_is_refused(void **state) {
     end(&f, scope);
 }
 
-static void failed_scope_makes_no_view(void **state) {
-    (void)state;
+TEST(failed_scope_makes_no_view) {
     runtime_fixture_t f;
     gantry_scope_t *scope;
     const gantry_tensor_t *x = begin(&f, "CPU:0", &scope);
@@ -332,8 +319,7 @@ static void view_symbolic(gantry_scope_t *scope, const gantry_tensor_t *const *i
 }
 
 /* A function takes a view as an argument and as a constant; a value of its trace has no memory. */
-static void functions_take_views_but_not_of_symbolic_tensors(void **state) {
-    (void)state;
+TEST(functions_take_views_but_not_of_symbolic_tensors) {
     for (int d = 0; d < 2; ++d) {
         runtime_fixture_t f;
         gantry_scope_t *scope;
@@ -363,31 +349,8 @@ static gantry_status_t view_program(gantry_scope_t *scope) {
     return gantry_scope_status(scope);
 }
 
-static void view_without_host_memory_fails_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(view_without_host_memory_fails_and_leaks_nothing) {
     runtime_fixture_starve_each(1, "GPU:0", view_program);
 }
 
-int main(void) {
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(view_lies_in_its_parents_memory),
-        TEST(contiguous_parts_share_memory),
-        TEST(view_of_another_type_reads_the_same_bytes),
-        TEST(view_of_a_small_tensor_has_its_elements),
-        TEST(view_outlives_its_parent),
-        TEST(view_without_elements_holds_no_memory),
-        TEST(ops_take_a_view_that_is_aligned_for_its_elements_only),
-        TEST(donated_tensor_with_a_view_keeps_its_elements),
-        TEST(donated_view_serves_if_a_result_may_begin_there),
-        TEST(variable_that_holds_a_view_is_updated),
-        TEST(view_that_does_not_fit_is_refused_with_numbers),
-        TEST(view_of_a_view_is_aligned_by_its_place_in_memory),
-        TEST(view_of_another_runtimes_tensor_is_refused),
-        TEST(failed_scope_makes_no_view),
-        TEST(functions_take_views_but_not_of_symbolic_tensors),
-        TEST(view_without_host_memory_fails_and_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -6,11 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,11 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <cjson/cJSON.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define LARGE 4096 /* elements: more than a tensor's object can hold */
 
@@ -188,8 +183,7 @@ static void stop_trace(runtime_fixture_t *f) {
 
 /* ---- tests ---- */
 
-static void timeline_of_the_cpu_nests_and_tells_reasons(void **state) {
-    (void)state;
+TEST(timeline_of_the_cpu_nests_and_tells_reasons) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     const double from_us = now_us();
@@ -229,8 +223,7 @@ static void timeline_of_the_cpu_nests_and_tells_reasons(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void programs_own_work_is_a_slice_around_its_ops(void **state) {
-    (void)state;
+TEST(programs_own_work_is_a_slice_around_its_ops) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     const double from_us = now_us();
@@ -255,8 +248,7 @@ static void programs_own_work_is_a_slice_around_its_ops(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void device_without_times_shows_its_launches(void **state) {
-    (void)state;
+TEST(device_without_times_shows_its_launches) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const double from_us = now_us();
@@ -280,8 +272,7 @@ static void device_without_times_shows_its_launches(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void option_makes_the_file_with_the_first_op(void **state) {
-    (void)state;
+TEST(option_makes_the_file_with_the_first_op) {
     runtime_fixture_t f;
     (void)unlink(path);
     fake->set_device_count(0);
@@ -309,8 +300,7 @@ static void option_makes_the_file_with_the_first_op(void **state) {
     cJSON_Delete(all);
 }
 
-static void option_that_cannot_be_written_is_a_warning(void **state) {
-    (void)state;
+TEST(option_that_cannot_be_written_is_a_warning) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.trace = "/nowhere/at/all.json";
@@ -322,8 +312,7 @@ static void option_that_cannot_be_written_is_a_warning(void **state) {
     assert_int_equal(log_lines_with(&f.log, "The timeline ends here", ""), 1);
 }
 
-static void bad_paths_and_calls_are_refused(void **state) {
-    (void)state;
+TEST(bad_paths_and_calls_are_refused) {
     runtime_fixture_t f;
     static char longest[2000];
     char pipe_path[160];
@@ -358,8 +347,7 @@ static void bad_paths_and_calls_are_refused(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void name_with_p_has_the_process_number(void **state) {
-    (void)state;
+TEST(name_with_p_has_the_process_number) {
     runtime_fixture_t f;
     char name[160], wanted[192];
     (void)snprintf(name, sizeof name, "%s/of-%%p.json", folder);
@@ -373,8 +361,7 @@ static void name_with_p_has_the_process_number(void **state) {
 }
 
 /* The disk is full from 400,000 bytes on. */
-static void full_disk_is_told_and_leaves_a_valid_file(void **state) {
-    (void)state;
+TEST(full_disk_is_told_and_leaves_a_valid_file) {
     runtime_fixture_t f;
     struct rlimit before, limit;
     runtime_fixture_open(&f, 0);
@@ -399,8 +386,7 @@ static void full_disk_is_told_and_leaves_a_valid_file(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void without_memory_ops_go_on(void **state) {
-    (void)state;
+TEST(without_memory_ops_go_on) {
     for (long n = 0; n < 40; ++n) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 1);
@@ -424,8 +410,7 @@ static void *run_thread(void *user) {
     return NULL;
 }
 
-static void many_threads_share_a_bounded_file_writer(void **state) {
-    (void)state;
+TEST(many_threads_share_a_bounded_file_writer) {
     enum { THREADS = 6 };
     runtime_fixture_t f;
     pthread_t threads[THREADS];
@@ -448,8 +433,7 @@ static void many_threads_share_a_bounded_file_writer(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void without_a_thread_calls_write_themselves(void **state) {
-    (void)state;
+TEST(without_a_thread_calls_write_themselves) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     start(&f);
@@ -466,8 +450,7 @@ static void without_a_thread_calls_write_themselves(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void process_that_ends_early_leaves_a_valid_file(void **state) {
-    (void)state;
+TEST(process_that_ends_early_leaves_a_valid_file) {
     (void)unlink(path);
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -486,8 +469,7 @@ static void process_that_ends_early_leaves_a_valid_file(void **state) {
     cJSON_Delete(all);
 }
 
-static void timeline_leaves_profiles_alone(void **state) {
-    (void)state;
+TEST(timeline_leaves_profiles_alone) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     start(&f);
@@ -514,24 +496,7 @@ static void timeline_leaves_profiles_alone(void **state) {
 int main(void) {
     if (!mkdtemp(folder)) return 1;
     (void)snprintf(path, sizeof path, "%s/trace.json", folder);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(timeline_of_the_cpu_nests_and_tells_reasons),
-        TEST(programs_own_work_is_a_slice_around_its_ops),
-        TEST(device_without_times_shows_its_launches),
-        TEST(option_makes_the_file_with_the_first_op),
-        TEST(option_that_cannot_be_written_is_a_warning),
-        TEST(bad_paths_and_calls_are_refused),
-        TEST(name_with_p_has_the_process_number),
-        TEST(full_disk_is_told_and_leaves_a_valid_file),
-        TEST(without_memory_ops_go_on),
-        TEST(many_threads_share_a_bounded_file_writer),
-        TEST(without_a_thread_calls_write_themselves),
-        TEST(process_that_ends_early_leaves_a_valid_file),
-        TEST(timeline_leaves_profiles_alone),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
     (void)unlink(path);
     (void)rmdir(folder);
     return failed;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
 
@@ -18,8 +19,7 @@ static gantry_variable_t *make_variable(gantry_scope_t *scope, const gantry_tens
 
 /* ---- values ---- */
 
-static void variable_is_assigned_added_to_and_taken_from(void **state) {
-    (void)state;
+TEST(variable_is_assigned_added_to_and_taken_from) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -63,8 +63,7 @@ static void count_in_a_trace(gantry_scope_t *s, const gantry_tensor_t *const *in
     assert_int_equal(gantry_variable_assignments(s, user), 3);
 }
 
-static void assignments_are_counted(void **state) {
-    (void)state;
+TEST(assignments_are_counted) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, {.rank = 1, .dims = {2}}};
@@ -91,8 +90,7 @@ static void assignments_are_counted(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void later_assignments_do_not_change_what_was_read(void **state) {
-    (void)state;
+TEST(later_assignments_do_not_change_what_was_read) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -117,8 +115,7 @@ static void later_assignments_do_not_change_what_was_read(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void updates_are_asynchronous_and_in_order(void **state) {
-    (void)state;
+TEST(updates_are_asynchronous_and_in_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -158,8 +155,7 @@ static void *count_up(void *user) {
     return NULL;
 }
 
-static void additions_of_two_threads_both_count(void **state) {
-    (void)state;
+TEST(additions_of_two_threads_both_count) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     static const char *const homes[] = {"GPU:0", "CPU:0"};
@@ -188,8 +184,7 @@ static void additions_of_two_threads_both_count(void **state) {
 
 /* ---- devices of variables ---- */
 
-static void ops_on_a_variable_run_where_it_lives(void **state) {
-    (void)state;
+TEST(ops_on_a_variable_run_where_it_lives) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     gantry_scope_t *home = runtime_fixture_scope(&f, "GPU:1"),
@@ -218,8 +213,7 @@ static void ops_on_a_variable_run_where_it_lives(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void integer_variable_falls_to_the_cpu_under_soft_placement(void **state) {
-    (void)state;
+TEST(integer_variable_falls_to_the_cpu_under_soft_placement) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     static const char *const wishes[] = {"GPU:0", NULL};
@@ -239,8 +233,7 @@ static void integer_variable_falls_to_the_cpu_under_soft_placement(void **state)
     runtime_fixture_close(&f);
 }
 
-static void integer_variable_on_a_gpu_is_the_guides_error_without_soft_placement(void **state) {
-    (void)state;
+TEST(integer_variable_on_a_gpu_is_the_guides_error_without_soft_placement) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
@@ -260,8 +253,7 @@ static void integer_variable_on_a_gpu_is_the_guides_error_without_soft_placement
     runtime_fixture_close(&f);
 }
 
-static void integer_variable_is_made_and_updated_where_placement_is_required(void **state) {
-    (void)state;
+TEST(integer_variable_is_made_and_updated_where_placement_is_required) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_set_placement_mode(f.runtime, GANTRY_PLACEMENT_REQUIRE), GANTRY_OK);
@@ -284,8 +276,7 @@ static void integer_variable_is_made_and_updated_where_placement_is_required(voi
     runtime_fixture_close(&f);
 }
 
-static void long_integer_variable_lives_on_the_gpu(void **state) {
-    (void)state;
+TEST(long_integer_variable_lives_on_the_gpu) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
@@ -304,8 +295,7 @@ static void long_integer_variable_lives_on_the_gpu(void **state) {
 
 /* ---- errors ---- */
 
-static void wrong_values_are_refused_and_change_nothing(void **state) {
-    (void)state;
+TEST(wrong_values_are_refused_and_change_nothing) {
     runtime_fixture_t f, g;
     runtime_fixture_open(&f, 1);
     gantry_runtime_options_t options = runtime_fixture_options(&g);
@@ -353,16 +343,14 @@ static void wrong_values_are_refused_and_change_nothing(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void questions_about_no_variable_have_plain_answers(void **state) {
-    (void)state;
+TEST(questions_about_no_variable_have_plain_answers) {
     assert_int_equal(gantry_variable_dtype(NULL), GANTRY_DTYPE_NONE);
     assert_int_equal(gantry_variable_shape(NULL)->rank, 0);
     assert_null(gantry_variable_device(NULL));
     assert_string_equal(gantry_variable_name(NULL), "");
 }
 
-static void bad_value_poisons_the_variable_until_the_next_assignment(void **state) {
-    (void)state;
+TEST(bad_value_poisons_the_variable_until_the_next_assignment) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -382,8 +370,7 @@ static void bad_value_poisons_the_variable_until_the_next_assignment(void **stat
     runtime_fixture_close(&f);
 }
 
-static void memory_short_during_an_update_changes_nothing(void **state) {
-    (void)state;
+TEST(memory_short_during_an_update_changes_nothing) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -413,23 +400,5 @@ static void memory_short_during_an_update_changes_nothing(void **state) {
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(variable_is_assigned_added_to_and_taken_from),
-        TEST(assignments_are_counted),
-        TEST(later_assignments_do_not_change_what_was_read),
-        TEST(updates_are_asynchronous_and_in_order),
-        TEST(additions_of_two_threads_both_count),
-        TEST(ops_on_a_variable_run_where_it_lives),
-        TEST(integer_variable_falls_to_the_cpu_under_soft_placement),
-        TEST(integer_variable_on_a_gpu_is_the_guides_error_without_soft_placement),
-        TEST(integer_variable_is_made_and_updated_where_placement_is_required),
-        TEST(long_integer_variable_lives_on_the_gpu),
-        TEST(wrong_values_are_refused_and_change_nothing),
-        TEST(questions_about_no_variable_have_plain_answers),
-        TEST(bad_value_poisons_the_variable_until_the_next_assignment),
-        TEST(memory_short_during_an_update_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -11,6 +11,7 @@
 #include "device/buffer.h"
 #include "function_fixture.h"
 #include "run/tensor_state.h"
+#include "test.h"
 
 enum { MANY = 5000 };
 
@@ -80,8 +81,7 @@ static void expect_adam(gantry_scope_t *scope, const adam_t *adam, const float (
         expect_near(gantry_variable_read(scope, adam->variables[i]), 4, values[i]);
 }
 
-static void steps_give_tensorflows_numbers(void **state) {
-    (void)state;
+TEST(steps_give_tensorflows_numbers) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -110,8 +110,7 @@ static void stepping_twice(gantry_scope_t *scope, const gantry_tensor_t *const *
     outputs[2] = gantry_variable_read(scope, adam->variables[0]);
 }
 
-static void steps_in_a_function_keep_program_order(void **state) {
-    (void)state;
+TEST(steps_in_a_function_keep_program_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -148,8 +147,7 @@ static size_t count_of(const char *text, const char *word) {
     return count;
 }
 
-static void step_in_a_function_is_one_kernel(void **state) {
-    (void)state;
+TEST(step_in_a_function_is_one_kernel) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -183,8 +181,7 @@ static gantry_status_t counting_ops(gantry_scope_t *scope, const gantry_observat
 }
 
 /* An update is no part of what a tape differentiates. */
-static void observers_are_not_told(void **state) {
-    (void)state;
+TEST(observers_are_not_told) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -223,8 +220,7 @@ static const rows_row_t rows_rows[] = {{"ResourceScatterUpdate", {10, 20, 3, 4, 
                                        {"ResourceScatterMax", {10, 20, 3, 4, 30, 6}},
                                        {"ResourceScatterMin", {1, 2, 3, 4, 5, -40}}};
 
-static void rows_are_scattered(void **state) {
-    (void)state;
+TEST(rows_are_scattered) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -258,8 +254,7 @@ static void adding_rows_of_distinct_ids(gantry_scope_t *scope, const gantry_tens
     outputs[0] = gantry_variable_read(scope, variables[0]);
 }
 
-static void rows_may_be_as_many_as_the_data_says(void **state) {
-    (void)state;
+TEST(rows_may_be_as_many_as_the_data_says) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -279,8 +274,7 @@ static void rows_may_be_as_many_as_the_data_says(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void integers_are_updated_where_they_live(void **state) {
-    (void)state;
+TEST(integers_are_updated_where_they_live) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -298,8 +292,7 @@ static void integers_are_updated_where_they_live(void **state) {
 
 /* ---- readers and threads ---- */
 
-static void values_that_were_read_stay(void **state) {
-    (void)state;
+TEST(values_that_were_read_stay) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -348,8 +341,7 @@ static void *keep_stepping(void *user) {
 
 /* accum = accum * 1 - 1: after n updates it is -n, and var the sum. The threads name the variables
  * in the same order; locks of the other order are taken by the second pair. */
-static void updates_of_two_threads_both_count(void **state) {
-    (void)state;
+TEST(updates_of_two_threads_both_count) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t h = 0; h < 2; ++h) {
@@ -415,8 +407,7 @@ static void expect_ends(gantry_scope_t *scope, gantry_variable_t *variable, floa
 }
 
 /* At once, and in a function. */
-static void values_that_nobody_holds_are_overwritten(void **state) {
-    (void)state;
+TEST(values_that_nobody_holds_are_overwritten) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -446,8 +437,7 @@ static void values_that_nobody_holds_are_overwritten(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void values_that_somebody_holds_are_not(void **state) {
-    (void)state;
+TEST(values_that_somebody_holds_are_not) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -512,8 +502,7 @@ static void *keep_writing(void *user) {
     return NULL;
 }
 
-static void readers_see_each_value_as_a_whole(void **state) {
-    (void)state;
+TEST(readers_see_each_value_as_a_whole) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     for (int is_traced = 0; is_traced < 2; ++is_traced) {
@@ -549,8 +538,7 @@ static void readers_see_each_value_as_a_whole(void **state) {
 /* ---- memory runs out ---- */
 
 /* A failed update has changed nothing. */
-static void failed_updates_leave_the_values(void **state) {
-    (void)state;
+TEST(failed_updates_leave_the_values) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -598,31 +586,12 @@ static gantry_status_t update_and_trace(gantry_scope_t *scope) {
     return status;
 }
 
-static void nothing_leaks_when_memory_runs_out(void **state) {
-    (void)state;
+TEST(nothing_leaks_when_memory_runs_out) {
     runtime_fixture_starve_each(0, NULL, update_and_trace);
     runtime_fixture_starve_each(1, "GPU:0", update_and_trace);
 }
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(steps_give_tensorflows_numbers),
-        TEST(steps_in_a_function_keep_program_order),
-        TEST(step_in_a_function_is_one_kernel),
-        TEST(observers_are_not_told),
-        TEST(rows_are_scattered),
-        TEST(rows_may_be_as_many_as_the_data_says),
-        TEST(integers_are_updated_where_they_live),
-        TEST(values_that_were_read_stay),
-        TEST(updates_of_two_threads_both_count),
-        TEST(values_that_nobody_holds_are_overwritten),
-        TEST(values_that_somebody_holds_are_not),
-        TEST(readers_see_each_value_as_a_whole),
-        TEST(failed_updates_leave_the_values),
-        TEST(nothing_leaks_when_memory_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

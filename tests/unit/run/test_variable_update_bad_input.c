@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 
 typedef struct refusal_t {
     const char *op, *variables, *inputs; /* letters of things_t, '0': NULL */
@@ -90,8 +91,7 @@ static void refusing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     outputs[0] = inputs[0];
 }
 
-static void wrong_calls_are_refused_and_change_nothing(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused_and_change_nothing) {
     runtime_fixture_t f, g;
     runtime_fixture_open(&f, 1);
     gantry_runtime_options_t options = runtime_fixture_options(&g);
@@ -124,8 +124,7 @@ static void wrong_calls_are_refused_and_change_nothing(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void lists_that_are_null_or_too_long_are_refused(void **state) {
-    (void)state;
+TEST(lists_that_are_null_or_too_long_are_refused) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
@@ -150,8 +149,7 @@ static void lists_that_are_null_or_too_long_are_refused(void **state) {
 }
 
 /* On the CPU the op finds a bad index before it writes. */
-static void bad_index_changes_nothing_on_the_cpu(void **state) {
-    (void)state;
+TEST(bad_index_changes_nothing_on_the_cpu) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
@@ -177,12 +175,5 @@ static void bad_index_changes_nothing_on_the_cpu(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(wrong_calls_are_refused_and_change_nothing),
-        TEST(lists_that_are_null_or_too_long_are_refused),
-        TEST(bad_index_changes_nothing_on_the_cpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "test.h"
 
 enum { MANY = 5000 };
 
@@ -80,8 +81,7 @@ static void expect_same_bits(runtime_fixture_t *f, const gantry_op_info_t *info,
 }
 
 /* Large steps compute the numbers apart. */
-static void large_and_small_steps_have_the_bits_of_a_function(void **state) {
-    (void)state;
+TEST(large_and_small_steps_have_the_bits_of_a_function) {
     runtime_fixture_t f;
     size_t ops = 0;
     runtime_fixture_open(&f, 0);
@@ -99,10 +99,5 @@ static void large_and_small_steps_have_the_bits_of_a_function(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(large_and_small_steps_have_the_bits_of_a_function),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
 }

@@ -7,6 +7,7 @@
 
 #include "runtime_fixture.h"
 #include "split_card.h"
+#include "test.h"
 
 #include "kernel/call.h"
 
@@ -67,8 +68,7 @@ static const gantry_tensor_t *take(gantry_scope_t *scope, uint64_t mib) {
     return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(count), zeros, (size_t)count * 4);
 }
 
-static void ops_run_on_every_part_and_on_no_other(void **state) {
-    (void)state;
+TEST(ops_run_on_every_part_and_on_no_other) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = begin(&f, 2);
     options.soft_placement = GANTRY_OFF;
@@ -94,8 +94,7 @@ static void ops_run_on_every_part_and_on_no_other(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void alias_of_a_split_card_places_on_its_first_part(void **state) {
-    (void)state;
+TEST(alias_of_a_split_card_places_on_its_first_part) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = begin(&f, 2);
     runtime_fixture_open_with(&f, &options);
@@ -111,8 +110,7 @@ static void alias_of_a_split_card_places_on_its_first_part(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void limits_bind_each_part_alone(void **state) {
-    (void)state;
+TEST(limits_bind_each_part_alone) {
     static const char *const types[] = {"GPU", "CPU"};
     for (int t = 0; t < 2; ++t) {
         runtime_fixture_t f;
@@ -150,8 +148,7 @@ static void limits_bind_each_part_alone(void **state) {
     }
 }
 
-static void tensors_pass_between_parts_without_the_host(void **state) {
-    (void)state;
+TEST(tensors_pass_between_parts_without_the_host) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = begin(&f, 1);
     runtime_fixture_open_with(&f, &options);
@@ -170,8 +167,7 @@ static void tensors_pass_between_parts_without_the_host(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void cpu_is_split_and_a_missing_part_falls_to_the_first(void **state) {
-    (void)state;
+TEST(cpu_is_split_and_a_missing_part_falls_to_the_first) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = begin(&f, 1);
     runtime_fixture_open_with(&f, &options);
@@ -196,8 +192,7 @@ static void cpu_is_split_and_a_missing_part_falls_to_the_first(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void too_many_parts_are_refused(void **state) {
-    (void)state;
+TEST(too_many_parts_are_refused) {
     static gantry_logical_device_config_t parts[100];
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -273,8 +268,7 @@ static int32_t launch(launcher_t *l, const char *name, uint64_t x, uint64_t y,
     return abi->services->launch(abi, kernel, &what);
 }
 
-static void launch_that_a_smaller_card_could_not_run_is_refused(void **state) {
-    (void)state;
+TEST(launch_that_a_smaller_card_could_not_run_is_refused) {
     launcher_t l;
     open_launcher(&l, "GPU:0");
     assert_int_equal(l.call.abi.device_info->max_work_group_size, 64);
@@ -295,8 +289,7 @@ static void launch_that_a_smaller_card_could_not_run_is_refused(void **state) {
     close_launcher(&l);
 }
 
-static void part_that_imitates_nothing_asks_nothing(void **state) {
-    (void)state;
+TEST(part_that_imitates_nothing_asks_nothing) {
     launcher_t l;
     open_launcher(&l, "GPU:1");
     assert_int_equal(launch(&l, "plain", 16, 16, 8192), GANTRY_OK);
@@ -319,8 +312,7 @@ static void *start(void *user) {
     return NULL;
 }
 
-static void many_threads_initialise_once(void **state) {
-    (void)state;
+TEST(many_threads_initialise_once) {
     for (int round = 0; round < 20; ++round) {
         runtime_fixture_t f;
         starter_t starters[4];
@@ -340,20 +332,4 @@ static void many_threads_initialise_once(void **state) {
     }
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(ops_run_on_every_part_and_on_no_other),
-        TEST(alias_of_a_split_card_places_on_its_first_part),
-        TEST(limits_bind_each_part_alone),
-        TEST(tensors_pass_between_parts_without_the_host),
-        TEST(cpu_is_split_and_a_missing_part_falls_to_the_first),
-        TEST(too_many_parts_are_refused),
-        TEST(launch_that_a_smaller_card_could_not_run_is_refused),
-        TEST(part_that_imitates_nothing_asks_nothing),
-        TEST(many_threads_initialise_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -5,6 +5,12 @@
 #define GANTRY_TESTS_CPU_REDUCE_CASE_H
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 #include "cpu_kernel_call.h"
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 typedef const gantry_tensor_t *(*epilogue_fn)(gantry_scope_t *scope, const gantry_tensor_t *x);

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "float32_error.h"
-#include "math_float32_text.h"
+#include "math_text.h"
 
 enum { BLOCK = 512, MOST_SPECIAL = 64 };
 

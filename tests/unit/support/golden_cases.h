@@ -5,8 +5,14 @@
 #define TESTS_GOLDEN_CASES_H
 
 #include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "../../conformance/golden_attr.h"
 

@@ -3,7 +3,13 @@
 #ifndef TESTS_GOLDEN_FILE_H
 #define TESTS_GOLDEN_FILE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 #include "../../conformance/golden.h"
 

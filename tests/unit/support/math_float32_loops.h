@@ -8,7 +8,7 @@
 
 typedef void (*math_float32_loop_t)(float *restrict y, const float *restrict x, int count);
 
-/* The loops, in the order of math_float32_functions.def. */
+/* The loops of one argument, in the order of ops/functions.def. */
 GANTRY_CPU_DECLARE(const math_float32_loop_t *, math_float32_loops, (void));
 
 #endif

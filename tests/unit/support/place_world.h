@@ -7,7 +7,7 @@
 #include "placer_machine.h"
 
 #include "base/arena.h"
-#include "function/place_graph.h"
+#include "function/place/place_graph.h"
 
 #define MOST_NODES 8
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 
 /* The function keeps it. */
 static inline gantry_status_t plan_newest(gantry_function_t *function,

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 
 typedef struct pool_gradient_case_t {
     const char *name, *layout, *padding;

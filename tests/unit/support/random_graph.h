@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "random_blocks.h"
 #include "planned.h"
 

@@ -4,8 +4,14 @@
 #ifndef GANTRY_TEST_STRUCT_SIZE_H
 #define GANTRY_TEST_STRUCT_SIZE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "null_calls.h"
 

@@ -16,7 +16,7 @@
 
 #include <gantry/gantry.h>
 
-#include "function/function.h"
+#include "function/call/function.h"
 #include "planned.h"
 
 enum { UPDATES_MOST = 40, UPDATES_CALLS = 3, UPDATES_LONGEST = 20000 };

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include "cells.h"
 #include "memory.h"
@@ -72,8 +73,7 @@ static gantry_tensor_t *tensor_at(addresses_t *a, const void *address, gantry_dt
 
 /* ---- addresses ---- */
 
-static void addresses_are_aligned_apart_and_used_again(void **state) {
-    (void)state;
+TEST(addresses_are_aligned_apart_and_used_again) {
     addresses_t a;
     begin(&a);
     static const uint64_t sizes[] = {1, 255, 256, 257, 4096, 1000000, 1u << 30};
@@ -96,8 +96,7 @@ static void addresses_are_aligned_apart_and_used_again(void **state) {
 
 /* ulimit -v leaves less than the plug-in likes. Sanitizers take more than this limit themselves,
  * and leave less, so that all other tests are this one. */
-static void fewer_addresses_serve_too(void **state) {
-    (void)state;
+TEST(fewer_addresses_serve_too) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     print_message("a sanitizer limits the addresses already\n");
     skip();
@@ -115,8 +114,7 @@ static void fewer_addresses_serve_too(void **state) {
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
-static void nothing_and_too_much_have_no_address(void **state) {
-    (void)state;
+TEST(nothing_and_too_much_have_no_address) {
     addresses_t a;
     begin(&a);
     assert_null(memory_allocate(a.memory, 0, 0));
@@ -125,8 +123,7 @@ static void nothing_and_too_much_have_no_address(void **state) {
     end(&a);
 }
 
-static void foreign_addresses_are_refused(void **state) {
-    (void)state;
+TEST(foreign_addresses_are_refused) {
     addresses_t a;
     begin(&a);
     char data[8] = "";
@@ -144,8 +141,7 @@ static void foreign_addresses_are_refused(void **state) {
 
 /* ---- tensors ---- */
 
-static void bound_tensor_is_found_without_a_copy(void **state) {
-    (void)state;
+TEST(bound_tensor_is_found_without_a_copy) {
     addresses_t a;
     begin(&a);
     char *address = memory_allocate(a.memory, 0, 3 * sizeof(float));
@@ -161,8 +157,7 @@ static void bound_tensor_is_found_without_a_copy(void **state) {
 }
 
 /* A variable's value is overwritten only if nothing else holds it. */
-static void taken_tensor_is_held_by_nobody_else(void **state) {
-    (void)state;
+TEST(taken_tensor_is_held_by_nobody_else) {
     addresses_t a;
     begin(&a);
     char *address = make_steps(&a, 0), *second = memory_allocate(a.memory, 0, FLOATS * 4);
@@ -190,8 +185,7 @@ static void taken_tensor_is_held_by_nobody_else(void **state) {
     end(&a);
 }
 
-static void bytes_get_their_type_once(void **state) {
-    (void)state;
+TEST(bytes_get_their_type_once) {
     addresses_t a;
     begin(&a);
     char *many = make_steps(&a, 0), *few = memory_allocate(a.memory, 0, 8);
@@ -209,8 +203,7 @@ static void bytes_get_their_type_once(void **state) {
     end(&a);
 }
 
-static void bytes_become_bool(void **state) {
-    (void)state;
+TEST(bytes_become_bool) {
     addresses_t a;
     begin(&a);
     unsigned char flags[2048], got[2048];
@@ -224,8 +217,7 @@ static void bytes_become_bool(void **state) {
     end(&a);
 }
 
-static void slice_is_a_view(void **state) {
-    (void)state;
+TEST(slice_is_a_view) {
     addresses_t a;
     begin(&a);
     char *address = make_steps(&a, 0);
@@ -237,8 +229,7 @@ static void slice_is_a_view(void **state) {
 }
 
 /* The first to read a slice of bytes does not cut them. */
-static void slice_leaves_the_whole(void **state) {
-    (void)state;
+TEST(slice_leaves_the_whole) {
     addresses_t a;
     begin(&a);
     char *address = make_steps(&a, 0);
@@ -258,8 +249,7 @@ static void slice_leaves_the_whole(void **state) {
     end(&a);
 }
 
-static void written_part_leaves_the_rest(void **state) {
-    (void)state;
+TEST(written_part_leaves_the_rest) {
     addresses_t a;
     begin(&a);
     char *address = make_steps(&a, 0);
@@ -279,8 +269,7 @@ static void written_part_leaves_the_rest(void **state) {
     end(&a);
 }
 
-static void unwritten_bytes_read_as_zeros(void **state) {
-    (void)state;
+TEST(unwritten_bytes_read_as_zeros) {
     addresses_t a;
     begin(&a);
     char *address = memory_allocate(a.memory, 0, 400);
@@ -295,8 +284,7 @@ static void unwritten_bytes_read_as_zeros(void **state) {
     end(&a);
 }
 
-static void fill_repeats_its_pattern(void **state) {
-    (void)state;
+TEST(fill_repeats_its_pattern) {
     addresses_t a;
     begin(&a);
     char *address = make_steps(&a, 0);
@@ -312,8 +300,7 @@ static void fill_repeats_its_pattern(void **state) {
 
 /* ---- copies ---- */
 
-static void copy_on_one_device_shares_the_tensor(void **state) {
-    (void)state;
+TEST(copy_on_one_device_shares_the_tensor) {
     addresses_t a;
     begin(&a);
     char *from = memory_allocate(a.memory, 0, 12), *to = memory_allocate(a.memory, 0, 12);
@@ -327,8 +314,7 @@ static void copy_on_one_device_shares_the_tensor(void **state) {
     end(&a);
 }
 
-static void copy_between_devices_lies_on_the_other(void **state) {
-    (void)state;
+TEST(copy_between_devices_lies_on_the_other) {
     addresses_t a;
     begin(&a);
     char *from = make_steps(&a, 0), *to = memory_allocate(a.memory, 1, FLOATS * sizeof(float));
@@ -344,8 +330,7 @@ static void copy_between_devices_lies_on_the_other(void **state) {
 
 /* ---- many ---- */
 
-static void chunks_in_any_order_make_a_whole(void **state) {
-    (void)state;
+TEST(chunks_in_any_order_make_a_whole) {
     addresses_t a;
     begin(&a);
     char *from = make_steps(&a, 0), *to = memory_allocate(a.memory, 0, FLOATS * sizeof(float));
@@ -387,8 +372,7 @@ static void *use_addresses(void *argument) {
     return gantry_scope_end(scope) ? "the scope failed" : NULL;
 }
 
-static void threads_do_not_meet(void **state) {
-    (void)state;
+TEST(threads_do_not_meet) {
     addresses_t a;
     begin(&a);
     pthread_t threads[4];
@@ -404,42 +388,4 @@ static void threads_do_not_meet(void **state) {
     end(&a);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(addresses_are_aligned_apart_and_used_again,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(fewer_addresses_serve_too, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(nothing_and_too_much_have_no_address,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(foreign_addresses_are_refused, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(bound_tensor_is_found_without_a_copy,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(taken_tensor_is_held_by_nobody_else, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(bytes_get_their_type_once, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(bytes_become_bool, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(slice_is_a_view, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(slice_leaves_the_whole, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(written_part_leaves_the_rest, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(unwritten_bytes_read_as_zeros, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(fill_repeats_its_pattern, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(copy_on_one_device_shares_the_tensor,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(copy_between_devices_lies_on_the_other,
-                                        runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(chunks_in_any_order_make_a_whole, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(threads_do_not_meet, runtime_fixture_set_up,
-                                        runtime_fixture_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -3,13 +3,9 @@
  * stateful layers are FailedPrecondition, and the objects can be released.
  *
  * test_train_null_calls does the same with every function. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_heap.h"
 
 #include <gantry_train/train.h>
@@ -43,13 +39,12 @@ static const gantry_compile_options_t *options(void) {
     return &made;
 }
 
-static void model_that_is_not_built_is_refused(void **state) {
+TEST(model_that_is_not_built_is_refused) {
     double value;
     gantry_runtime_t *runtime = open_runtime();
     gantry_dataset_t *batches = make_batches();
     gantry_model_t *model = gantry_sequential(runtime, NULL),
                    *other = gantry_functional(runtime, NULL);
-    (void)state;
     assert_int_equal(gantry_model_add(model, gantry_flatten(NULL)), GANTRY_OK);
     assert_int_equal(gantry_model_add(model, gantry_dense(1, GANTRY_LINEAR, NULL)), GANTRY_OK);
     assert_int_equal(gantry_model_compile(model, options()), GANTRY_OK);
@@ -67,11 +62,10 @@ static void model_that_is_not_built_is_refused(void **state) {
     assert_int_equal(train_heap_live(), 0);
 }
 
-static void stateful_layer_is_refused(void **state) {
+TEST(stateful_layer_is_refused) {
     gantry_runtime_t *runtime = open_runtime();
     gantry_model_t *model = gantry_sequential(runtime, &(gantry_model_options_t){.batch_size = 2});
     gantry_layer_t *layer = gantry_lstm(1, &(gantry_recurrent_options_t){.stateful = true});
-    (void)state;
     (void)gantry_model_add(model, layer);
     assert_int_equal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2)), GANTRY_OK);
     gantry_runtime_release(runtime);
@@ -81,7 +75,7 @@ static void stateful_layer_is_refused(void **state) {
     assert_int_equal(train_heap_live(), 0);
 }
 
-static void optimizer_and_metric_are_refused(void **state) {
+TEST(optimizer_and_metric_are_refused) {
     double rate;
     const float one = 1;
     gantry_runtime_t *runtime = open_runtime();
@@ -91,7 +85,6 @@ static void optimizer_and_metric_are_refused(void **state) {
     const gantry_tensor_t *value =
         gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &one, sizeof one);
     gantry_variable_t *variable = gantry_variable_create(scope, value, "w");
-    (void)state;
     assert_int_equal(gantry_optimizer_build(optimizer, scope, &variable, 1), GANTRY_OK);
     assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
     gantry_runtime_release(runtime);
@@ -108,11 +101,4 @@ static void optimizer_and_metric_are_refused(void **state) {
     assert_int_equal(train_heap_live(), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_that_is_not_built_is_refused),
-        cmocka_unit_test(stateful_layer_is_refused),
-        cmocka_unit_test(optimizer_and_metric_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

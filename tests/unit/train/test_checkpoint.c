@@ -8,12 +8,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
 #include <gantry_train/checkpoint.h>
 
 #include "golden_file.h"
+#include "test.h"
 #include "train_heap.h"
 #include "train_system.h"
 
@@ -150,8 +145,7 @@ static const type_row_t type_rows[] = {
     {GANTRY_UINT64, "layer/uint64", (uint64_t[]){13, 14, 15}},
 };
 
-static void saved_bytes_are_those_of_python(void **state) {
-    (void)state;
+TEST(saved_bytes_are_those_of_python) {
     gantry_checkpoint_entry_t entries[COUNT(type_rows)] = {{NULL, NULL, NULL, {0}}};
     for (size_t i = 0; i < COUNT(type_rows); ++i) {
         entries[i].name = type_rows[i].name;
@@ -173,8 +167,7 @@ static void saved_bytes_are_those_of_python(void **state) {
     assert_int_equal(files_in_folder(), 1);
 }
 
-static void files_of_python_are_read(void **state) {
-    (void)state;
+TEST(files_of_python_are_read) {
     write_bytes(every_type->data, every_type->bytes);
     gantry_checkpoint_t *checkpoint = open_file();
     assert_int_equal(gantry_checkpoint_count(checkpoint), COUNT(type_rows));
@@ -213,8 +206,7 @@ static void files_of_python_are_read(void **state) {
     gantry_checkpoint_release(checkpoint);
 }
 
-static void bools_of_a_file_become_0_or_1(void **state) {
-    (void)state;
+TEST(bools_of_a_file_become_0_or_1) {
     static const char file[] =
         "\x38\0\0\0\0\0\0\0"
         "{\"w\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]}} "
@@ -253,8 +245,7 @@ static void expect_variable(gantry_variable_t *variable, float first, float seco
     assert_true(values[0] == first && values[1] == second);
 }
 
-static void variables_and_tensors_are_saved_and_restored(void **state) {
-    (void)state;
+TEST(variables_and_tensors_are_saved_and_restored) {
     gantry_variable_t *a = make_variable(1, 2), *b = make_variable(3, 4);
     const gantry_tensor_t *step = gantry_scalar_i64(folder.scope, 77);
     const gantry_checkpoint_entry_t entries[] = {
@@ -278,8 +269,7 @@ static void variables_and_tensors_are_saved_and_restored(void **state) {
     gantry_variable_release(b);
 }
 
-static void mismatched_checkpoints_change_no_variable(void **state) {
-    (void)state;
+TEST(mismatched_checkpoints_change_no_variable) {
     gantry_variable_t *a = make_variable(1, 2), *b = make_variable(3, 4);
     float data[6] = {0};
     const gantry_checkpoint_entry_t saved[] = {
@@ -328,8 +318,7 @@ static void mismatched_checkpoints_change_no_variable(void **state) {
 
 /* ---- bad input ---- */
 
-static void wrong_entries_are_refused_before_a_file_is_made(void **state) {
-    (void)state;
+TEST(wrong_entries_are_refused_before_a_file_is_made) {
     float number = 1;
     gantry_variable_t *variable = make_variable(1, 2);
     const gantry_array_t array = {GANTRY_FLOAT32, GANTRY_SCALAR, &number};
@@ -365,8 +354,7 @@ static void wrong_entries_are_refused_before_a_file_is_made(void **state) {
     gantry_variable_release(variable);
 }
 
-static void wrong_texts_and_paths_are_refused(void **state) {
-    (void)state;
+TEST(wrong_texts_and_paths_are_refused) {
     const gantry_checkpoint_text_t no_value = {"k", NULL}, no_key = {NULL, "v"},
                                    bad = {"k", "\xed\xa0\x80"}, twice[] = {{"k", "1"}, {"k", "2"}};
 #define SAVE(path, texts, count) gantry_checkpoint_save(NULL, path, NULL, 0, texts, count)
@@ -402,8 +390,7 @@ static void wrong_texts_and_paths_are_refused(void **state) {
     assert_int_equal(files_in_folder(), 0);
 }
 
-static void damaged_files_are_refused_with_their_path(void **state) {
-    (void)state;
+TEST(damaged_files_are_refused_with_their_path) {
     gantry_checkpoint_t *checkpoint = NULL;
     unsigned char changed[4096];
     const unsigned char *bytes = every_type->data;
@@ -439,8 +426,7 @@ static void damaged_files_are_refused_with_their_path(void **state) {
     assert_int_equal(gantry_checkpoint_open(folder.file, NULL), GANTRY_INVALID_ARGUMENT);
 }
 
-static void reads_expect_type_shape_and_size(void **state) {
-    (void)state;
+TEST(reads_expect_type_shape_and_size) {
     write_bytes(every_type->data, every_type->bytes);
     gantry_checkpoint_t *checkpoint = open_file();
     float values[3];
@@ -490,8 +476,7 @@ static void reads_expect_type_shape_and_size(void **state) {
 
 /* ---- saving that fails ---- */
 
-static void a_disk_that_fails_to_flush_leaves_the_old_checkpoint(void **state) {
-    (void)state;
+TEST(a_disk_that_fails_to_flush_leaves_the_old_checkpoint) {
     write_bytes(every_type->data, every_type->bytes);
     train_flush_error = EIO;
     assert_int_equal(gantry_checkpoint_save(NULL, folder.file, NULL, 0, NULL, 0), GANTRY_DATA_LOSS);
@@ -516,8 +501,7 @@ static gantry_status_t save_within(rlim_t bytes, const gantry_checkpoint_entry_t
     return status;
 }
 
-static void a_full_disk_leaves_the_old_checkpoint_whole(void **state) {
-    (void)state;
+TEST(a_full_disk_leaves_the_old_checkpoint_whole) {
     static float data[4096];
     const gantry_checkpoint_entry_t entry = {.name = "w",
                                              .array = {GANTRY_FLOAT32, GANTRY_SHAPE(4096), data}};
@@ -537,8 +521,7 @@ static void a_full_disk_leaves_the_old_checkpoint_whole(void **state) {
     assert_int_equal(files_in_folder(), 1);
 }
 
-static void a_symbolic_link_stays_and_its_target_is_replaced(void **state) {
-    (void)state;
+TEST(a_symbolic_link_stays_and_its_target_is_replaced) {
     char link_path[96];
     (void)snprintf(link_path, sizeof link_path, "%s/link", folder.path);
     write_bytes(empty->data, empty->bytes);
@@ -556,8 +539,7 @@ static void a_symbolic_link_stays_and_its_target_is_replaced(void **state) {
 }
 
 /* A temporary file that a crash left does not stand in the way, and is removed. */
-static void a_left_temporary_file_is_removed(void **state) {
-    (void)state;
+TEST(a_left_temporary_file_is_removed) {
     char left[112];
     (void)snprintf(left, sizeof left, "%s.00000000.tmp", folder.file);
     FILE *file = fopen(left, "wb");
@@ -568,8 +550,7 @@ static void a_left_temporary_file_is_removed(void **state) {
     assert_int_equal(files_in_folder(), 1);
 }
 
-static void the_longest_name_is_saved(void **state) {
-    (void)state;
+TEST(the_longest_name_is_saved) {
     char path[400], name[256];
     memset(name, 'n', sizeof name - 1);
     name[255] = '\0';
@@ -594,8 +575,7 @@ static void *save_often(void *argument) {
     return NULL;
 }
 
-static void threads_that_save_to_one_path_leave_a_whole_file(void **state) {
-    (void)state;
+TEST(threads_that_save_to_one_path_leave_a_whole_file) {
     pthread_t threads[4];
     gantry_status_t statuses[4] = {GANTRY_OK};
     for (int i = 0; i < 4; ++i)
@@ -608,8 +588,7 @@ static void threads_that_save_to_one_path_leave_a_whole_file(void **state) {
 
 /* A process that saves without end is killed, each time a little later; the next save removes what
  * it left. */
-static void a_killed_process_leaves_a_whole_file(void **state) {
-    (void)state;
+TEST(a_killed_process_leaves_a_whole_file) {
     assert_int_equal(save_large(), GANTRY_OK);
     for (long i = 0; i < 12; ++i) {
         const pid_t child = fork();
@@ -626,8 +605,7 @@ static void a_killed_process_leaves_a_whole_file(void **state) {
     }
 }
 
-static void failing_allocations_leave_the_old_checkpoint(void **state) {
-    (void)state;
+TEST(failing_allocations_leave_the_old_checkpoint) {
     gantry_variable_t *variable = make_variable(1, 2);
     const gantry_checkpoint_entry_t entries[] = {
         {.name = "w", .variable = variable},
@@ -663,8 +641,7 @@ static void failing_allocations_leave_the_old_checkpoint(void **state) {
     gantry_variable_release(variable);
 }
 
-static void a_failed_scope_saves_nothing(void **state) {
-    (void)state;
+TEST(a_failed_scope_saves_nothing) {
     (void)gantry_scope_fail(folder.scope, GANTRY_ABORTED, "given up");
     assert_int_equal(gantry_checkpoint_save(folder.scope, folder.file, NULL, 0, NULL, 0),
                      GANTRY_ABORTED);
@@ -672,28 +649,4 @@ static void a_failed_scope_saves_nothing(void **state) {
     gantry_scope_clear(folder.scope);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(saved_bytes_are_those_of_python),
-        TEST(files_of_python_are_read),
-        TEST(bools_of_a_file_become_0_or_1),
-        TEST(variables_and_tensors_are_saved_and_restored),
-        TEST(mismatched_checkpoints_change_no_variable),
-        TEST(wrong_entries_are_refused_before_a_file_is_made),
-        TEST(wrong_texts_and_paths_are_refused),
-        TEST(damaged_files_are_refused_with_their_path),
-        TEST(reads_expect_type_shape_and_size),
-        TEST(a_disk_that_fails_to_flush_leaves_the_old_checkpoint),
-        TEST(a_full_disk_leaves_the_old_checkpoint_whole),
-        TEST(a_symbolic_link_stays_and_its_target_is_replaced),
-        TEST(a_left_temporary_file_is_removed),
-        TEST(the_longest_name_is_saved),
-        TEST(threads_that_save_to_one_path_leave_a_whole_file),
-        TEST(a_killed_process_leaves_a_whole_file),
-        TEST(failing_allocations_leave_the_old_checkpoint),
-        TEST(a_failed_scope_saves_nothing),
-    };
-    return cmocka_run_group_tests(tests, load_python_files, free_python_files);
-}
+int main(void) { return test_main_with(load_python_files, free_python_files, set_up, tear_down); }

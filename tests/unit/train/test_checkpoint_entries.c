@@ -10,6 +10,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
+#include "test.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -43,8 +44,7 @@ static gantry_checkpoint_t *open_checkpoint(void) {
 
 /* ---- tensors that Gantry cannot read ---- */
 
-static void foreign_tensors_hide_no_others(void **state) {
-    (void)state;
+TEST(foreign_tensors_hide_no_others) {
     write_file(
         "{\"f8\":{\"dtype\":\"F8_E8M0\",\"shape\":[2,3],\"data_offsets\":[0,6]},"
         "\"good\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[6,8]},"
@@ -83,8 +83,7 @@ static void foreign_tensors_hide_no_others(void **state) {
 }
 
 /* The offsets of a foreign tensor are trusted in nothing, either. */
-static void offsets_of_foreign_tensors_are_checked(void **state) {
-    (void)state;
+TEST(offsets_of_foreign_tensors_are_checked) {
     static const char *const headers[] = {
         "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[6,4]}}",
         "{\"w\":{\"dtype\":\"F8_E8M0\",\"shape\":[2],\"data_offsets\":[0,9]}}",
@@ -136,8 +135,7 @@ static void expect_end(const gantry_tensor_t *tensor) {
     assert_int_equal(bytes[LARGE - 1], 5);
 }
 
-static void a_device_is_loaded_with_a_few_mib_of_host_memory(void **state) {
-    (void)state;
+TEST(a_device_is_loaded_with_a_few_mib_of_host_memory) {
     char header[128];
     (void)snprintf(header, sizeof header,
                    "{\"w\":{\"dtype\":\"U8\",\"shape\":[%ld],\"data_offsets\":[0,%ld]}}", LARGE,
@@ -199,8 +197,7 @@ static void expect_named(const char *text, const char *kind) {
     assert_non_null(strstr(gantry_last_message(), path));
 }
 
-static void pointers_and_pages_are_named(void **state) {
-    (void)state;
+TEST(pointers_and_pages_are_named) {
     for (size_t i = 0; i < FOREIGN_TEXTS; ++i)
         if (foreign_texts[i].kind) expect_named(foreign_texts[i].text, foreign_texts[i].kind);
     expect_named("<html", "it is an HTML page");
@@ -210,8 +207,7 @@ static void pointers_and_pages_are_named(void **state) {
 }
 
 /* By safetensors.serialize of safetensors 0.8. */
-static void float8_bytes_are_those_of_python(void **state) {
-    (void)state;
+TEST(float8_bytes_are_those_of_python) {
     static const char wanted[] =
         "\xe8\0\0\0\0\0\0\0"
         "{\"h\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]},"
@@ -241,21 +237,11 @@ static void float8_bytes_are_those_of_python(void **state) {
     gantry_checkpoint_release(checkpoint);
 }
 
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
-
 int main(void) {
     const int file = mkstemp(path);
     if (file < 0 || close(file) != 0) return 1;
     train_heap_reset(-1);
-    const struct CMUnitTest tests[] = {
-        TEST(foreign_tensors_hide_no_others),
-        TEST(offsets_of_foreign_tensors_are_checked),
-        TEST(a_device_is_loaded_with_a_few_mib_of_host_memory),
-        TEST(pointers_and_pages_are_named),
-        TEST(float8_bytes_are_those_of_python),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down);
     (void)unlink(path);
     return failed;
 }

@@ -4,16 +4,11 @@
  * Promise: Where a gradient would run a body again, an op in it that must run once, such as a draw
  * or an assignment, is refused by name. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 
 #include "control_program.h"
+#include "test.h"
 #include "train_fixture.h"
 
 typedef control_tensor_t tensor;
@@ -158,22 +153,19 @@ static void check_program(gantry_runtime_t *runtime, size_t program, int order) 
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void gradients_are_tensorflows(void **state) {
-    (void)state;
+TEST(gradients_are_tensorflows) {
     assert_int_equal(PROGRAMS, sizeof control_programs / sizeof control_programs[0]);
     for (size_t i = 0; i < PROGRAMS; ++i) check_program(fixture.runtime, i, 1);
 }
 
-static void second_gradients_are_tensorflows(void **state) {
-    (void)state;
+TEST(second_gradients_are_tensorflows) {
     for (size_t i = 0; i < PROGRAMS; ++i) check_program(fixture.runtime, i, 2);
 }
 
 /* ---- the same ops outside a function, and differences ---- */
 
 /* Outside a trace each op of a body that runs is recorded: a loop is unrolled. */
-static void unrolled_ops_have_the_same_gradients(void **state) {
-    (void)state;
+TEST(unrolled_ops_have_the_same_gradients) {
     for (size_t i = 0; i < PROGRAMS; ++i) {
         step_t step = {.given = &control_cases[i], .run = control_programs[i], .order = 2};
         tensor *inputs[CONTROL_TENSORS], *outputs[STEP_OUTPUTS];
@@ -248,8 +240,7 @@ static void expect_differences(difference_t *d, tensor *const *gradients) {
     }
 }
 
-static void gradients_are_differences(void **state) {
-    (void)state;
+TEST(gradients_are_differences) {
     static double numbers[CONTROL_SOURCES][TRAIN_MOST_BYTES / sizeof(double)];
     for (size_t i = 0; i < PROGRAMS; ++i) {
         step_t step = {.given = &control_cases[i], .run = control_programs[i], .order = 1};
@@ -276,8 +267,7 @@ static void gradients_are_differences(void **state) {
 
 /* ---- PoCL ---- */
 
-static void gradients_on_opencl(void **state) {
-    (void)state;
+TEST(gradients_on_opencl) {
     gantry_runtime_t *runtime = train_open_gpu();
     for (size_t i = 0; i < PROGRAMS; ++i) check_program(runtime, i, 1);
     gantry_runtime_release(runtime);
@@ -323,8 +313,7 @@ static void expect_refused(control_program_fn run, gantry_status_t status, const
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void what_must_run_once_is_refused(void **state) {
-    (void)state;
+TEST(what_must_run_once_is_refused) {
     expect_refused(noisy, GANTRY_UNIMPLEMENTED,
                    "the gradient of op While: it runs the body again, and RandomUniform in it must "
                    "run once");
@@ -362,10 +351,7 @@ CONTROL_PROGRAM(assigned_before) {
     return y;
 }
 
-static void other_assignments_do_no_harm(void **state) {
-    (void)state;
-    assert_int_equal(trace_once(assigned_before), GANTRY_OK);
-}
+TEST(other_assignments_do_no_harm) { assert_int_equal(trace_once(assigned_before), GANTRY_OK); }
 
 /* ---- more tapes ---- */
 
@@ -402,8 +388,7 @@ static void expect_twice(const control_case_t *given, tensor *const *outputs) {
     assert_true(value > 0.1);
 }
 
-static void persistent_tape_gives_several(void **state) {
-    (void)state;
+TEST(persistent_tape_gives_several) {
     step_t step = {.given = &control_cases[9], .run = loop_of_fixed_length};
     gantry_input_spec_t specs[CONTROL_TENSORS];
     gantry_function_t *function;
@@ -450,8 +435,7 @@ static void branch_with_a_gradient(gantry_scope_t *scope, tensor *const *inputs,
                       &step->env, NULL, 0, outputs, 2);
 }
 
-static void gradient_in_the_body_of_a_branch(void **state) {
-    (void)state;
+TEST(gradient_in_the_body_of_a_branch) {
     step_t step = {.given = &control_cases[9]};
     gantry_input_spec_t specs[CONTROL_TENSORS];
     gantry_function_t *function;
@@ -537,8 +521,7 @@ static void check_same(control_program_fn run) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void sizes_may_depend_on_data(void **state) {
-    (void)state;
+TEST(sizes_may_depend_on_data) {
     check_same(some_in_a_branch);
     check_same(some_in_a_loop);
 }
@@ -584,8 +567,7 @@ static void take_custom_step(gantry_scope_t *scope, tensor *const *inputs, tenso
     if (!outputs[0]) outputs[0] = outputs[1];
 }
 
-static void gradients_of_the_programs_own_in_a_body(void **state) {
-    (void)state;
+TEST(gradients_of_the_programs_own_in_a_body) {
     step_t step = {.given = &control_cases[0]};
     gantry_input_spec_t specs[CONTROL_TENSORS];
     gantry_function_t *function;
@@ -624,15 +606,13 @@ static void fail_each_allocation(control_program_fn run) {
     }
 }
 
-static void failing_allocations_leak_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leak_nothing) {
     fail_each_allocation(branch_of_captured);
     fail_each_allocation(loop_of_fixed_length);
 }
 
 /* The library's own: its heap fails from an allocation on. Each seventh, since a trace has many. */
-static void failing_heap_leaks_nothing(void **state) {
-    (void)state;
+TEST(failing_heap_leaks_nothing) {
     failing_heap_t *heap = &fixture.heap.inner;
     step_t step = {.given = &control_cases[0], .run = branch_in_loop, .order = 2};
     gantry_input_spec_t specs[CONTROL_TENSORS];
@@ -659,21 +639,4 @@ static void failing_heap_leaks_nothing(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gradients_are_tensorflows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(second_gradients_are_tensorflows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unrolled_ops_have_the_same_gradients, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gradients_are_differences, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gradients_on_opencl, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_must_run_once_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_assignments_do_no_harm, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(persistent_tape_gives_several, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gradient_in_the_body_of_a_branch, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sizes_may_depend_on_data, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gradients_of_the_programs_own_in_a_body, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(failing_heap_leaks_nothing, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, control_load, control_free);
-}
+int main(void) { return test_main_with(control_load, control_free, set_up, tear_down); }

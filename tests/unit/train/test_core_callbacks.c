@@ -16,6 +16,7 @@
 
 #include "fp_modes.h"
 #include "runtime_fixture.h"
+#include "test.h"
 
 /* ---- the core's callbacks ---- */
 
@@ -333,14 +334,8 @@ static void check_acts(const fp_mode_case_t *mode) {
     for (int k = 0; k < KINDS; ++k) assert_int_equal(p.wrong[k], 0);
 }
 
-static void callbacks_of_the_core_have_the_programs_mode_in_calls_of_training(void **state) {
-    (void)state;
+TEST(callbacks_of_the_core_have_the_programs_mode_in_calls_of_training) {
     for (size_t m = 0; m < FP_MODES; ++m) check_acts(&fp_modes[m]);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(callbacks_of_the_core_have_the_programs_mode_in_calls_of_training),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

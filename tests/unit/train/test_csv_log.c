@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "train_fixture.h"
 
 static size_t read_all(const char *path, char *out, size_t room) {
@@ -28,14 +29,13 @@ static gantry_model_t *make_model(void) {
     return model;
 }
 
-static void limit_of_sizes_keeps_whole_lines(void **state) {
+TEST(limit_of_sizes_keeps_whole_lines) {
     static const float x[] = {1, 2, 3, 4}, y[] = {2, 4, 6, 8};
     static char before[1 << 12], after[1 << 12];
     const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(4, 1), x},
                                      {GANTRY_FLOAT32, GANTRY_SHAPE(4, 1), y}};
     char path[] = "/tmp/gantry_csv_XXXXXX";
     struct rlimit limit;
-    (void)state;
     (void)close(mkstemp(path));
     gantry_model_t *model = make_model();
     gantry_dataset_t *data =
@@ -64,9 +64,4 @@ static void limit_of_sizes_keeps_whole_lines(void **state) {
     gantry_model_release(model);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(limit_of_sizes_keeps_whole_lines, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -2,6 +2,7 @@
 /* Promise: Data sets give the right elements in the right order, count them, and refuse wrong
  * arguments. */
 #include "dataset_case.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,8 +46,7 @@ static void expect_message(const char *part) {
 
 /* ---- order and number ---- */
 
-static void transformations_give_the_elements_of_tf_data(void **state) {
-    (void)state;
+TEST(transformations_give_the_elements_of_tf_data) {
     int64_t seven = 7, none = 0;
     for (int callback = 0; callback < 2; ++callback) {
 #define SOURCE() (callback ? case_elements(&seven) : case_rows(7))
@@ -92,15 +92,13 @@ static void transformations_give_the_elements_of_tf_data(void **state) {
 }
 
 /* Of unknown number, so that the batch's buffers grow. */
-static void a_batch_of_elements_grows_to_their_number(void **state) {
-    (void)state;
+TEST(a_batch_of_elements_grows_to_their_number) {
     int64_t many = 3000;
     expect_range(gantry_dataset_batch(case_elements(&many), INT64_MAX, false), 0, 3000, 1);
     expect_range(gantry_dataset_batch(case_elements(&many), 2900, false), 0, 3000, 2);
 }
 
-static void cardinality_follows_tf_data(void **state) {
-    (void)state;
+TEST(cardinality_follows_tf_data) {
     int64_t count = 10;
     const struct {
         gantry_dataset_t *dataset;
@@ -138,8 +136,7 @@ static void cardinality_follows_tf_data(void **state) {
     assert_int_equal(gantry_dataset_cardinality(NULL), 0);
 }
 
-static void batches_of_rows_reuse_a_buffer_or_point_at_the_rows(void **state) {
-    (void)state;
+TEST(batches_of_rows_reuse_a_buffer_or_point_at_the_rows) {
     gantry_dataset_iterator_t *iterator;
     const gantry_array_t *components;
     size_t count;
@@ -165,8 +162,7 @@ static void batches_of_rows_reuse_a_buffer_or_point_at_the_rows(void **state) {
     gantry_dataset_release(mixed);
 }
 
-static void a_copy_of_arrays_survives_them(void **state) {
-    (void)state;
+TEST(a_copy_of_arrays_survives_them) {
     int32_t numbers[] = {4, 5, 6};
     const gantry_array_t array = {GANTRY_INT32, GANTRY_SHAPE(3), numbers};
     gantry_dataset_t *dataset = gantry_dataset_from_arrays(&array, 1, true);
@@ -205,8 +201,7 @@ static void assert_permutation(const int32_t *order, size_t count) {
     }
 }
 
-static void shuffle_has_this_order_on_every_machine(void **state) {
-    (void)state;
+TEST(shuffle_has_this_order_on_every_machine) {
     gantry_dataset_t *rows = gantry_dataset_shuffle(case_rows(10), 4, 7, true);
     size_t count, elements;
     for (int iteration = 0; iteration < 2; ++iteration) {
@@ -220,8 +215,7 @@ static void shuffle_has_this_order_on_every_machine(void **state) {
                   10);
 }
 
-static void shuffle_gives_each_iteration_an_order_or_all_the_same(void **state) {
-    (void)state;
+TEST(shuffle_gives_each_iteration_an_order_or_all_the_same) {
     int32_t first[100], second[100];
     size_t count, elements;
     for (int reshuffle = 0; reshuffle < 2; ++reshuffle) {
@@ -246,8 +240,7 @@ static void shuffle_gives_each_iteration_an_order_or_all_the_same(void **state) 
 }
 
 /* An element leaves the buffer at the earliest when it has entered it. */
-static void shuffle_moves_an_element_forward_less_than_its_buffer(void **state) {
-    (void)state;
+TEST(shuffle_moves_an_element_forward_less_than_its_buffer) {
     size_t count, elements;
     gantry_dataset_t *dataset = gantry_dataset_shuffle(case_rows(1000), 16, 2, true);
     assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_OK);
@@ -259,8 +252,7 @@ static void shuffle_moves_an_element_forward_less_than_its_buffer(void **state) 
 
 /* All 24 orders of 4 elements, 2400 times: chi-square with 23 degrees of freedom is below 49.7 with
  * probability 0.999; the seed is fixed. */
-static void shuffle_gives_all_orders_equally_often(void **state) {
-    (void)state;
+TEST(shuffle_gives_all_orders_equally_often) {
     int seen[256] = {0};
     size_t count, elements;
     gantry_dataset_t *dataset = gantry_dataset_shuffle(case_rows(4), 10, 1, true);
@@ -282,8 +274,7 @@ static void shuffle_gives_all_orders_equally_often(void **state) {
 }
 
 /* The authors' known answers: counter and key of zeros, and of pi's digits. */
-static void random_numbers_are_philox(void **state) {
-    (void)state;
+TEST(random_numbers_are_philox) {
     gantry__train_random_t random;
     gantry__train_random_init(&random, 0, 0);
     assert_true(gantry__train_random_next(&random) == UINT64_C(0xe169c58d6627e8d5));
@@ -296,8 +287,7 @@ static void random_numbers_are_philox(void **state) {
 
 /* ---- cache ---- */
 
-static void cache_keeps_the_first_complete_iteration(void **state) {
-    (void)state;
+TEST(cache_keeps_the_first_complete_iteration) {
     int32_t first[30], second[30];
     size_t count, elements;
     gantry_dataset_t *cached = gantry_dataset_cache(gantry_dataset_prefetch(
@@ -318,8 +308,7 @@ static void cache_keeps_the_first_complete_iteration(void **state) {
 }
 
 /* Elements that were kept by an iteration that is given up are not used behind its end. */
-static void nested_caches_outlive_what_they_gave_up(void **state) {
-    (void)state;
+TEST(nested_caches_outlive_what_they_gave_up) {
     int64_t seven = 7;
     gantry_dataset_t *dataset = gantry_dataset_cache(gantry_dataset_prefetch(
         gantry_dataset_repeat(gantry_dataset_take(gantry_dataset_cache(case_elements(&seven)), 3),
@@ -337,8 +326,7 @@ static void nested_caches_outlive_what_they_gave_up(void **state) {
 
 /* ---- bad input ---- */
 
-static void wrong_arrays_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arrays_are_refused) {
     float data[12] = {0};
     const gantry_array_t good = {GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), data};
     const gantry_array_t list[] = {good, {GANTRY_FLOAT32, GANTRY_SHAPE(4), data}};
@@ -374,8 +362,7 @@ static gantry_status_t map_never(void *user, const gantry_array_t *input, size_t
     return GANTRY_INTERNAL;
 }
 
-static void wrong_arguments_of_transformations_release_the_input(void **state) {
-    (void)state;
+TEST(wrong_arguments_of_transformations_release_the_input) {
     train_heap_reset(-1);
     assert_null(gantry_dataset_shuffle(case_rows(5), 0, 1, true));
     expect_message("gantry_dataset_shuffle: buffer_size is 0; 1 and more are accepted");
@@ -408,8 +395,7 @@ static void wrong_arguments_of_transformations_release_the_input(void **state) {
     expect_message("gantry_dataset_batch: batch_size is 0");
 }
 
-static void a_chain_is_bounded(void **state) {
-    (void)state;
+TEST(a_chain_is_bounded) {
     gantry_dataset_t *dataset = case_rows(3);
     for (int i = 1; i < 256; ++i) dataset = gantry_dataset_repeat(dataset, 1);
     expect_range(gantry_dataset_retain(dataset), 0, 3, 3);
@@ -417,8 +403,7 @@ static void a_chain_is_bounded(void **state) {
     expect_message("gantry_dataset_take: the chain has 257 data sets; at most 256 are accepted");
 }
 
-static void null_is_refused_where_an_iterator_is_needed(void **state) {
-    (void)state;
+TEST(null_is_refused_where_an_iterator_is_needed) {
     gantry_dataset_iterator_t *iterator;
     const gantry_array_t *components;
     size_t count;
@@ -449,8 +434,7 @@ static void null_is_refused_where_an_iterator_is_needed(void **state) {
     expect_message("gantry_dataset_from_npy: the scope is NULL");
 }
 
-static void a_batch_of_rank_8_is_refused(void **state) {
-    (void)state;
+TEST(a_batch_of_rank_8_is_refused) {
     float one = 1;
     const gantry_array_t array = {GANTRY_FLOAT32, GANTRY_SHAPE(1, 1, 1, 1, 1, 1, 1, 1), &one};
     gantry_dataset_t *dataset = gantry_dataset_batch(
@@ -464,13 +448,12 @@ static void a_batch_of_rank_8_is_refused(void **state) {
 /* ---- .npy files ---- */
 
 /* The rows of Keras's fit with validation_split. */
-static void a_split_leaves_the_last_rows(void **state) {
+TEST(a_split_leaves_the_last_rows) {
     static const struct {
         int64_t rows, left;
         double split;
     } cases[] = {{10, 9, 0.1}, {10, 7, 0.25}, {7, 5, 0.2}, {3, 1, 0.5}, {1000, 299, 0.7001}};
     static int32_t x[1000], y[3000];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const gantry_array_t arrays[] = {{GANTRY_INT32, GANTRY_SHAPE(cases[i].rows), x},
                                          {GANTRY_INT32, GANTRY_SHAPE(cases[i].rows, 3), y}};
@@ -487,13 +470,12 @@ static void a_split_leaves_the_last_rows(void **state) {
     }
 }
 
-static void wrong_splits_are_refused(void **state) {
+TEST(wrong_splits_are_refused) {
     static const double splits[] = {0, 1, -0.5, NAN};
     static int32_t x[2];
     const gantry_array_t pair = {GANTRY_INT32, GANTRY_SHAPE(2), x},
                          scalar = {GANTRY_INT32, GANTRY_SCALAR, x};
     gantry_array_t left[1], right[1];
-    (void)state;
     for (size_t i = 0; i < 4; ++i) {
         assert_int_equal(gantry_arrays_split(&pair, 1, splits[i], left, right),
                          GANTRY_INVALID_ARGUMENT);
@@ -509,8 +491,7 @@ static void wrong_splits_are_refused(void **state) {
     expect_message("out_validation is NULL");
 }
 
-static void npy_files_are_sources(void **state) {
-    (void)state;
+TEST(npy_files_are_sources) {
     gantry_runtime_t *runtime;
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
@@ -541,28 +522,4 @@ static void npy_files_are_sources(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transformations_give_the_elements_of_tf_data),
-        cmocka_unit_test(a_batch_of_elements_grows_to_their_number),
-        cmocka_unit_test(cardinality_follows_tf_data),
-        cmocka_unit_test(batches_of_rows_reuse_a_buffer_or_point_at_the_rows),
-        cmocka_unit_test(a_copy_of_arrays_survives_them),
-        cmocka_unit_test(shuffle_has_this_order_on_every_machine),
-        cmocka_unit_test(shuffle_gives_each_iteration_an_order_or_all_the_same),
-        cmocka_unit_test(shuffle_moves_an_element_forward_less_than_its_buffer),
-        cmocka_unit_test(shuffle_gives_all_orders_equally_often),
-        cmocka_unit_test(random_numbers_are_philox),
-        cmocka_unit_test(cache_keeps_the_first_complete_iteration),
-        cmocka_unit_test(nested_caches_outlive_what_they_gave_up),
-        cmocka_unit_test(wrong_arrays_are_refused),
-        cmocka_unit_test(wrong_arguments_of_transformations_release_the_input),
-        cmocka_unit_test(a_chain_is_bounded),
-        cmocka_unit_test(null_is_refused_where_an_iterator_is_needed),
-        cmocka_unit_test(a_batch_of_rank_8_is_refused),
-        cmocka_unit_test(a_split_leaves_the_last_rows),
-        cmocka_unit_test(wrong_splits_are_refused),
-        cmocka_unit_test(npy_files_are_sources),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -2,6 +2,7 @@
 /* Promise: An element of a wrong form, or a failure, of a callback that makes elements ends the
  * iteration with the callback's text, and the callback is not asked again. */
 #include "dataset_case.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -59,8 +60,7 @@ static gantry_status_t odd_next(void *state, gantry_element_t *element, bool *ou
     return GANTRY_OK; /* a component that was refused fails the element all the same */
 }
 
-static void odd_elements_of_callbacks_end_the_iteration(void **state) {
-    (void)state;
+TEST(odd_elements_of_callbacks_end_the_iteration) {
     static const struct {
         odd_t odd;
         gantry_status_t status;
@@ -94,8 +94,7 @@ static void odd_elements_of_callbacks_end_the_iteration(void **state) {
     }
 }
 
-static void a_failure_ends_the_iterator_for_good(void **state) {
-    (void)state;
+TEST(a_failure_ends_the_iterator_for_good) {
     odd_source_t source = {.odd = ODD_TEXT};
     gantry_dataset_t *dataset = gantry_dataset_from_callback(&(gantry_dataset_source_t){
         .struct_size = sizeof(gantry_dataset_source_t), .next = odd_next, .user = &source});
@@ -130,8 +129,7 @@ static gantry_status_t end_once(void *state, gantry_element_t *element, bool *ou
     return GANTRY_OK;
 }
 
-static void a_callback_is_not_asked_behind_its_end(void **state) {
-    (void)state;
+TEST(a_callback_is_not_asked_behind_its_end) {
     int asked = 0;
     gantry_dataset_t *dataset = gantry_dataset_batch(
         gantry_dataset_batch(
@@ -162,8 +160,7 @@ static gantry_status_t begin_failing(void *user, void **out_state) {
     return GANTRY_UNAVAILABLE;
 }
 
-static void wrong_sources_are_refused(void **state) {
-    (void)state;
+TEST(wrong_sources_are_refused) {
     int64_t five = 5;
     gantry_dataset_source_t source = {.struct_size = sizeof source,
                                       .begin = case_begin,
@@ -198,12 +195,4 @@ static void wrong_sources_are_refused(void **state) {
     gantry_dataset_release(dataset);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(odd_elements_of_callbacks_end_the_iteration),
-        cmocka_unit_test(a_failure_ends_the_iterator_for_good),
-        cmocka_unit_test(a_callback_is_not_asked_behind_its_end),
-        cmocka_unit_test(wrong_sources_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

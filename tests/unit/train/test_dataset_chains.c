@@ -2,6 +2,7 @@
 /* Promise: Random chains of transformations give the same elements from rows of arrays and from a
  * callback, and their cardinality is right where it is known. */
 #include "dataset_case.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,8 +101,7 @@ static gantry_dataset_t *build_chain(const chain_t *chain, gantry_dataset_t *dat
     return dataset;
 }
 
-static void rows_and_elements_give_the_same(void **state) {
-    (void)state;
+TEST(rows_and_elements_give_the_same) {
     static int32_t of_rows[CASE_MOST], of_elements[CASE_MOST];
     gantry__train_random_t random;
     size_t most = 0;
@@ -130,9 +130,4 @@ static void rows_and_elements_give_the_same(void **state) {
     assert_int_equal(train_heap_live(), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_and_elements_give_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -4,13 +4,9 @@
  * Promise: Counts near INT64_MAX and INT64_MIN are accepted or refused without overflow, and a
  * cardinality that is known is the number of elements that are delivered. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_heap.h"
 
 #include <gantry_train/dataset.h>
@@ -65,8 +61,7 @@ static void expect_batches(gantry_dataset_t *data, int64_t batches, gantry_statu
 /* Batches of 5 of 22 elements: the last one has 2. */
 static gantry_dataset_t *fives(void) { return gantry_dataset_batch(rows(22), 5, false); }
 
-static void dropped_remainder_is_not_checked(void **state) {
-    (void)state;
+TEST(dropped_remainder_is_not_checked) {
     expect_batches(gantry_dataset_batch(fives(), 3, true), 1, GANTRY_OK);
     expect_batches(gantry_dataset_batch(fives(), 6, true), 0, GANTRY_OK);
     /* a whole batch, or one that is kept, is checked */
@@ -104,8 +99,7 @@ static gantry_dataset_t *made(source_t *source) {
 }
 
 /* Eight elements in batches of 3: elements 6 and 7 are the remainder. */
-static void dropped_types_and_components_are_not_checked(void **state) {
-    (void)state;
+TEST(dropped_types_and_components_are_not_checked) {
     for (int padded = 0; padded < 2; ++padded) {
         for (int more = 0; more < 2; ++more) {
             for (int64_t odd = 5; odd < 8; ++odd) {
@@ -123,9 +117,8 @@ static void dropped_types_and_components_are_not_checked(void **state) {
 }
 
 /* A batch of elements of the highest rank has no shape. */
-static void dropped_ranks_are_not_checked(void **state) {
+TEST(dropped_ranks_are_not_checked) {
     source_t source = {.odd_at = -1, .rank = GANTRY_MAX_RANK};
-    (void)state;
     expect_batches(gantry_dataset_batch(made(&source), 9, true), 0, GANTRY_OK);
     source.at = 0;
     expect_batches(gantry_dataset_batch(made(&source), 8, true), 0, GANTRY_INVALID_ARGUMENT);
@@ -179,8 +172,7 @@ static void expect_edges(make_fn make, const char *what, int64_t lowest) {
     }
 }
 
-static void counts_at_their_edges_do_not_overflow(void **state) {
-    (void)state;
+TEST(counts_at_their_edges_do_not_overflow) {
     expect_edges(gantry_dataset_take, "take", -1);
     expect_edges(gantry_dataset_skip, "skip", -1);
     expect_edges(gantry_dataset_repeat, "repeat", -1);
@@ -192,10 +184,9 @@ static void counts_at_their_edges_do_not_overflow(void **state) {
 }
 
 /* Two of them: of data sets that never end, of none, and of as many elements as there can be. */
-static void cardinalities_of_pairs_are_what_is_delivered(void **state) {
+TEST(cardinalities_of_pairs_are_what_is_delivered) {
     static const make_fn makes[] = {gantry_dataset_take, gantry_dataset_repeat,
                                     gantry_dataset_enumerate, gantry_dataset_skip};
-    (void)state;
     for (size_t i = 0; i < EDGES * 3; ++i) {
         for (size_t k = 0; k < EDGES * 4; ++k) {
             const make_fn first = makes[i / EDGES], second = makes[k / EDGES];
@@ -207,8 +198,7 @@ static void cardinalities_of_pairs_are_what_is_delivered(void **state) {
     }
 }
 
-static void numbers_end_before_the_largest(void **state) {
-    (void)state;
+TEST(numbers_end_before_the_largest) {
     for (size_t i = 0; i < EDGES; ++i) {
         gantry_dataset_t *data =
             gantry_dataset_enumerate(gantry_dataset_repeat(rows(3), -1), edges[i]);
@@ -219,9 +209,8 @@ static void numbers_end_before_the_largest(void **state) {
     }
 }
 
-static void none_of_an_unknown_number_is_known(void **state) {
+TEST(none_of_an_unknown_number_is_known) {
     source_t source = {.odd_at = -1};
-    (void)state;
     gantry_dataset_t *data = gantry_dataset_take(made(&source), 0);
     assert_int_equal(gantry_dataset_cardinality(data), 0);
     gantry_dataset_release(data);
@@ -230,16 +219,4 @@ static void none_of_an_unknown_number_is_known(void **state) {
     gantry_dataset_release(data);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(dropped_remainder_is_not_checked),
-        WITH(dropped_types_and_components_are_not_checked),
-        WITH(dropped_ranks_are_not_checked),
-        WITH(counts_at_their_edges_do_not_overflow),
-        WITH(cardinalities_of_pairs_are_what_is_delivered),
-        WITH(numbers_end_before_the_largest),
-        WITH(none_of_an_unknown_number_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

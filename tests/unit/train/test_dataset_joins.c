@@ -3,6 +3,7 @@
  *
  * The expected values are those of TensorFlow 2.21. */
 #include "dataset_case.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -128,8 +129,7 @@ static void expect_numbered(gantry_dataset_t *dataset, size_t number_at, int64_t
     gantry_dataset_release(dataset);
 }
 
-static void zip_joins_components_and_ends_with_the_shorter(void **state) {
-    (void)state;
+TEST(zip_joins_components_and_ends_with_the_shorter) {
     int64_t seven = 7;
     for (int kind = 0; kind < 3; ++kind) {
 #define SOURCE()                         \
@@ -157,8 +157,7 @@ static void zip_joins_components_and_ends_with_the_shorter(void **state) {
 }
 
 /* As tf.data, so that a cache in the second place is filled. */
-static void zip_asks_the_others_once_behind_the_first_end(void **state) {
-    (void)state;
+TEST(zip_asks_the_others_once_behind_the_first_end) {
     numbers_t one = {.count = 1, .fails_at = -1}, fails = {.count = 3, .fails_at = 1},
               three = {.count = 3, .fails_at = -1};
     gantry_dataset_t *list[] = {make_numbers(&one), make_numbers(&fails), make_numbers(&three)};
@@ -183,8 +182,7 @@ static void zip_asks_the_others_once_behind_the_first_end(void **state) {
                    "next failed for element 1 with DataLoss: the number is damaged");
 }
 
-static void cardinality_follows_tf_data(void **state) {
-    (void)state;
+TEST(cardinality_follows_tf_data) {
     int64_t count = 7;
 #define ENDLESS() gantry_dataset_repeat(case_rows(10), -1)
 #define OPEN() case_elements(&count)
@@ -218,8 +216,7 @@ static void cardinality_follows_tf_data(void **state) {
 
 /* ---- filter and concatenate ---- */
 
-static void filter_keeps_what_the_function_keeps(void **state) {
-    (void)state;
+TEST(filter_keeps_what_the_function_keeps) {
     int64_t seven = 7;
     int32_t bad = 5;
     const int32_t even[] = {0, 2, 4, 6}, twice[] = {0, 2, 0, 2};
@@ -245,8 +242,7 @@ static void filter_keeps_what_the_function_keeps(void **state) {
     }
 }
 
-static void concatenate_gives_one_behind_the_other(void **state) {
-    (void)state;
+TEST(concatenate_gives_one_behind_the_other) {
     int64_t two = 2, none = 0;
     const int32_t wanted[] = {0, 1, 2, 0, 1};
     expect_labels(gantry_dataset_concatenate(case_rows(3), case_rows(2)), wanted, 5);
@@ -271,8 +267,7 @@ static gantry_dataset_t *shuffled(void) {
 }
 
 /* A training that resumes gets the orders that it would have got. */
-static void iterations_of_both_sides_are_kept(void **state) {
-    (void)state;
+TEST(iterations_of_both_sides_are_kept) {
     static int32_t wanted[CASE_MOST];
     size_t count, elements;
     uint64_t counts[4] = {0};
@@ -297,8 +292,7 @@ static void iterations_of_both_sides_are_kept(void **state) {
 
 /* ---- bad input ---- */
 
-static void wrong_arguments_release_the_inputs(void **state) {
-    (void)state;
+TEST(wrong_arguments_release_the_inputs) {
     train_heap_reset(-1);
     assert_null(gantry_dataset_zip(NULL, 2));
     expect_message("gantry_dataset_zip: inputs is NULL; 1 data set and more are accepted");
@@ -324,8 +318,7 @@ static void wrong_arguments_release_the_inputs(void **state) {
     assert_int_equal(train_heap_live(), 0);
 }
 
-static void components_that_do_not_fit_end_the_iteration(void **state) {
-    (void)state;
+TEST(components_that_do_not_fit_end_the_iteration) {
     numbers_t numbers = {.count = 3, .fails_at = -1};
     const double halves[] = {0.5};
     const gantry_array_t other[] = {{GANTRY_INT32, GANTRY_SHAPE(1), case_labels},
@@ -383,23 +376,9 @@ static gantry_status_t join_everything(void *user) {
     return status;
 }
 
-static void failing_allocations_leave_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leave_nothing) {
     gantry_dataset_release(case_rows(1)); /* fills the arrays */
     assert_true(train_heap_fail_each("joins", join_everything, NULL) >= 30);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zip_joins_components_and_ends_with_the_shorter),
-        cmocka_unit_test(zip_asks_the_others_once_behind_the_first_end),
-        cmocka_unit_test(cardinality_follows_tf_data),
-        cmocka_unit_test(filter_keeps_what_the_function_keeps),
-        cmocka_unit_test(concatenate_gives_one_behind_the_other),
-        cmocka_unit_test(iterations_of_both_sides_are_kept),
-        cmocka_unit_test(wrong_arguments_release_the_inputs),
-        cmocka_unit_test(components_that_do_not_fit_end_the_iteration),
-        cmocka_unit_test(failing_allocations_leave_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "dataset_case.h"
+#include "test.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -73,8 +74,7 @@ static gantry_status_t map_double(void *user, const gantry_array_t *input, size_
     return status;
 }
 
-static void map_keeps_the_order_on_any_number_of_threads(void **state) {
-    (void)state;
+TEST(map_keeps_the_order_on_any_number_of_threads) {
     static const int32_t threads[] = {1, 2, 3, 8, 40, GANTRY_AUTOTUNE};
     int64_t hundred = 100;
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; ++i) {
@@ -95,8 +95,7 @@ static void map_keeps_the_order_on_any_number_of_threads(void **state) {
 }
 
 /* Labels from 60 on that 6 divides fail: of the threads' failures, the first in order wins. */
-static void a_failing_map_ends_the_iteration_at_its_element(void **state) {
-    (void)state;
+TEST(a_failing_map_ends_the_iteration_at_its_element) {
     for (int round = 0; round < 20; ++round) {
         map_user_t user = {.fails_from = 55, .fails_every = 6, .pauses = round % 2};
         gantry_dataset_t *dataset = gantry_dataset_prefetch(
@@ -124,8 +123,7 @@ static gantry_status_t map_late_first(void *user, const gantry_array_t *input, s
                                is_first ? "the first" : "the second");
 }
 
-static void the_first_failure_in_order_wins(void **state) {
-    (void)state;
+TEST(the_first_failure_in_order_wins) {
     atomic_bool second_failed = false;
     gantry_dataset_t *dataset =
         gantry_dataset_map(case_rows(10), map_late_first, &second_failed, 2);
@@ -149,8 +147,7 @@ static gantry_status_t fail_at_fifth(void *state, gantry_element_t *element, boo
     return index < 5 ? GANTRY_OK : gantry_element_fail(element, GANTRY_UNAVAILABLE, "no more");
 }
 
-static void a_source_is_not_asked_behind_its_failure(void **state) {
-    (void)state;
+TEST(a_source_is_not_asked_behind_its_failure) {
     for (int round = 0; round < 10; ++round) {
         map_user_t user = {.pauses = true};
         atomic_long asked = 0;
@@ -174,8 +171,7 @@ static gantry_status_t map_wrongly(void *user, const gantry_array_t *input, size
     return GANTRY_OK;
 }
 
-static void a_map_that_gives_nothing_is_an_error(void **state) {
-    (void)state;
+TEST(a_map_that_gives_nothing_is_an_error) {
     gantry_dataset_t *dataset = gantry_dataset_map(case_rows(3), map_wrongly, NULL, 2);
     size_t count, elements;
     assert_int_equal(case_pass(dataset, labels, &count, &elements), GANTRY_INVALID_ARGUMENT);
@@ -183,8 +179,7 @@ static void a_map_that_gives_nothing_is_an_error(void **state) {
     gantry_dataset_release(dataset);
 }
 
-static void a_failing_source_behind_threads_is_reported_in_order(void **state) {
-    (void)state;
+TEST(a_failing_source_behind_threads_is_reported_in_order) {
     map_user_t user = {.pauses = true};
     int64_t thirty = 30;
     gantry_dataset_source_t source = {.struct_size = sizeof source,
@@ -204,8 +199,7 @@ static void a_failing_source_behind_threads_is_reported_in_order(void **state) {
     gantry_dataset_release(dataset);
 }
 
-static void threads_that_do_not_start_are_an_error(void **state) {
-    (void)state;
+TEST(threads_that_do_not_start_are_an_error) {
     for (long left = 0; left < 4; ++left) {
         map_user_t user = {.pauses = false};
         gantry_dataset_t *dataset = gantry_dataset_map(case_rows(50), map_double, &user, 4);
@@ -225,8 +219,7 @@ static void threads_that_do_not_start_are_an_error(void **state) {
 
 /* ---- early ends ---- */
 
-static void an_iterator_may_end_at_any_element(void **state) {
-    (void)state;
+TEST(an_iterator_may_end_at_any_element) {
     for (int taken = 0; taken < 24; ++taken) {
         map_user_t user = {.pauses = taken % 2};
         gantry_dataset_t *dataset = gantry_dataset_prefetch(
@@ -270,8 +263,7 @@ static gantry_status_t endless_next(void *state, gantry_element_t *element, bool
     return GANTRY_OK;
 }
 
-static void release_stops_a_batch_that_never_ends(void **state) {
-    (void)state;
+TEST(release_stops_a_batch_that_never_ends) {
     int begun = 0;
     gantry_dataset_t *dataset = gantry_dataset_prefetch(
         gantry_dataset_repeat(
@@ -312,8 +304,7 @@ static gantry_status_t count_next(void *state, gantry_element_t *element, bool *
     return GANTRY_OK;
 }
 
-static void prefetch_makes_its_elements_ahead_and_no_more(void **state) {
-    (void)state;
+TEST(prefetch_makes_its_elements_ahead_and_no_more) {
     counter_t counter = {.made = 0};
     gantry_dataset_t *dataset = gantry_dataset_prefetch(
         gantry_dataset_from_callback(&(gantry_dataset_source_t){
@@ -359,8 +350,7 @@ static void *read_on_thread(void *argument) {
     return NULL;
 }
 
-static void threads_iterate_one_data_set_at_the_same_time(void **state) {
-    (void)state;
+TEST(threads_iterate_one_data_set_at_the_same_time) {
     enum { READERS = 4 };
     static reader_t readers[READERS];
     pthread_t threads[READERS];
@@ -388,8 +378,7 @@ static void threads_iterate_one_data_set_at_the_same_time(void **state) {
 
 /* ---- fork ---- */
 
-static void a_child_of_fork_cannot_use_an_iterator(void **state) {
-    (void)state;
+TEST(a_child_of_fork_cannot_use_an_iterator) {
     gantry_dataset_t *dataset = gantry_dataset_prefetch(case_rows(100), 3);
     gantry_dataset_iterator_t *iterator;
     const gantry_array_t *components;
@@ -434,8 +423,7 @@ static gantry_dataset_t *every_kind(map_user_t *user, int64_t *count, bool copie
     return gantry_dataset_prefetch(dataset, 2);
 }
 
-static void failing_allocations_leave_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leave_nothing) {
     int64_t ten = 10;
     gantry_dataset_release(case_rows(10)); /* fills the arrays */
     for (int copies = 0; copies < 2; ++copies) {
@@ -464,21 +452,4 @@ static void failing_allocations_leave_nothing(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_keeps_the_order_on_any_number_of_threads),
-        cmocka_unit_test(a_failing_map_ends_the_iteration_at_its_element),
-        cmocka_unit_test(the_first_failure_in_order_wins),
-        cmocka_unit_test(a_source_is_not_asked_behind_its_failure),
-        cmocka_unit_test(a_map_that_gives_nothing_is_an_error),
-        cmocka_unit_test(a_failing_source_behind_threads_is_reported_in_order),
-        cmocka_unit_test(threads_that_do_not_start_are_an_error),
-        cmocka_unit_test(an_iterator_may_end_at_any_element),
-        cmocka_unit_test(release_stops_a_batch_that_never_ends),
-        cmocka_unit_test(prefetch_makes_its_elements_ahead_and_no_more),
-        cmocka_unit_test(threads_iterate_one_data_set_at_the_same_time),
-        cmocka_unit_test(a_child_of_fork_cannot_use_an_iterator),
-        cmocka_unit_test(failing_allocations_leave_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "train_case.h"
 #include "train_heap.h"
 
@@ -99,7 +100,7 @@ static void read_weight(gantry_model_t *model, float *out) {
 }
 
 /* A functional model's input is what the program said; of a batch no component is left over. */
-static void what_a_program_gave_is_checked(void **state) {
+TEST(what_a_program_gave_is_checked) {
     const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, FEATURES), points},
                                      {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels},
                                      {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS), points},
@@ -109,7 +110,6 @@ static void what_a_program_gave_is_checked(void **state) {
     gantry_model_t *model = gantry_functional(runtime, NULL),
                    *chain = make_model(4, gantry_sgd(NULL));
     double loss;
-    (void)state;
     int32_t x = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1));
     x = gantry_model_apply(model, gantry_global_avg_pool(NULL), &x, 1);
     (void)gantry_model_apply(model, gantry_dense(CLASSES, GANTRY_SOFTMAX, NULL), &x, 1);
@@ -137,12 +137,11 @@ static void what_a_program_gave_is_checked(void **state) {
 }
 
 /* A call that fails leaves a trained model as it was. */
-static void a_trained_model_outlives_bad_calls(void **state) {
+TEST(a_trained_model_outlives_bad_calls) {
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
     gantry_dataset_t *data = good_data();
     float before[FEATURES * 4], after[FEATURES * 4];
     double losses[2];
-    (void)state;
     must(gantry_model_fit(model, data, NULL));
     must(gantry_model_evaluate(model, data, &losses[0], 1));
     read_weight(model, before);
@@ -166,8 +165,7 @@ static void a_trained_model_outlives_bad_calls(void **state) {
 }
 
 /* The thread's last failure may be the constructor's, or an older one. */
-static void a_null_layer_is_named(void **state) {
-    (void)state;
+TEST(a_null_layer_is_named) {
     gantry_model_t *model = gantry_sequential(runtime, NULL);
     (void)gantry_fail(GANTRY_INTERNAL, "an older failure");
     expect_refusal(
@@ -216,22 +214,17 @@ static void refuse_numbers(void) {
     gantry_dataset_release(few);
 }
 
-static void numbers_out_of_range_are_refused(void **state) {
-    (void)state;
-    refuse_numbers();
-}
+TEST(numbers_out_of_range_are_refused) { refuse_numbers(); }
 
-static void numbers_out_of_range_are_refused_by_replicas(void **state) {
-    (void)state;
+TEST(numbers_out_of_range_are_refused_by_replicas) {
     must(gantry_set_logical_cpu_devices(runtime, 2));
     strategy = gantry_mirrored_strategy(runtime, NULL, 0);
     assert_non_null(strategy);
     refuse_numbers();
 }
 
-static void numbers_out_of_range_are_refused_on_pocl(void **state) {
+TEST(numbers_out_of_range_are_refused_on_pocl) {
     gantry_runtime_t *cpu = runtime;
-    (void)state;
     runtime = train_open_gpu();
     device = "/GPU:0";
     refuse_numbers();
@@ -239,12 +232,11 @@ static void numbers_out_of_range_are_refused_on_pocl(void **state) {
     runtime = cpu;
 }
 
-static void empty_data_are_refused(void **state) {
+TEST(empty_data_are_refused) {
     gantry_dataset_t *data = good_data(), *none = gantry_dataset_take(good_data(), 0);
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
     float outputs[1];
     double loss;
-    (void)state;
     expect_refusal(gantry_model_fit(model, none, NULL), GANTRY_INVALID_ARGUMENT,
                    "gantry_model_fit: the data set is empty; one with batches is accepted");
     expect_refusal(gantry_model_fit(model, data, &(gantry_fit_options_t){.validation = none}),
@@ -274,7 +266,7 @@ typedef struct shape_case_t {
     const char *text;
 } shape_case_t;
 
-static void wrong_shapes_and_types_are_refused(void **state) {
+TEST(wrong_shapes_and_types_are_refused) {
     static const shape_case_t cases[] = {
         {GANTRY_FLOAT32, 3, GANTRY_INT32, 0, true,
          "model sequential: input 0 of the batch: float32[4,3]; float32[-1,2] is accepted, as of the "
@@ -291,7 +283,6 @@ static void wrong_shapes_and_types_are_refused(void **state) {
          "sparse_categorical_crossentropy: labels of shape [4,2] do not fit predictions of shape "
          "[4,3]; the shape without the classes, or with 1 in their place, is accepted"}};
     gantry_dataset_t *good = good_data();
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const shape_case_t *c = &cases[i];
         gantry_shape_t shape = GANTRY_SHAPE(ROWS);
@@ -307,12 +298,11 @@ static void wrong_shapes_and_types_are_refused(void **state) {
     gantry_dataset_release(good);
 }
 
-static void element_that_is_no_batch_is_told(void **state) {
+TEST(element_that_is_no_batch_is_told) {
     const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, FEATURES), points},
                                      {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels}};
     gantry_dataset_t *rows = gantry_dataset_from_arrays(arrays, 2, false), *good = good_data();
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
-    (void)state;
     must(gantry_model_fit(model, good, NULL));
     expect_refusal(gantry_model_fit(model, rows, NULL), GANTRY_INVALID_ARGUMENT,
                    "component 1 of an element is a scalar: the element is no batch; "
@@ -338,10 +328,9 @@ static gantry_status_t fail_at_9(void *user, const gantry_array_t *input, size_t
 }
 
 /* The element is 13th; the batches in front of it are trained. */
-static void map_that_fails_on_a_thread_ends_the_training(void **state) {
+TEST(map_that_fails_on_a_thread_ends_the_training) {
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
     gantry_dataset_t *good = good_data();
-    (void)state;
     labels[13] = 9;
     const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, FEATURES), points},
                                      {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels}};
@@ -442,7 +431,7 @@ static gantry_status_t silent_set(const char *text, void *user) {
 }
 
 /* The text of an earlier failure does not stand for it. */
-static void callback_that_fails_without_a_text_is_named(void **state) {
+TEST(callback_that_fails_without_a_text_is_named) {
     static const struct {
         const char *name;
         gantry_callback_t callback;
@@ -458,7 +447,6 @@ static void callback_that_fails_without_a_text_is_named(void **state) {
     char path[] = "/tmp/gantry_fit_XXXXXX", text[256];
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
     gantry_dataset_t *data = good_data();
-    (void)state;
     (void)close(mkstemp(path));
     (void)unlink(path);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -484,12 +472,11 @@ static void callback_that_fails_without_a_text_is_named(void **state) {
 }
 
 /* A watched value that the training does not have: the text lists those that it has. */
-static void watched_value_that_is_missing_is_told(void **state) {
+TEST(watched_value_that_is_missing_is_told) {
     gantry_callback_t *stopping = gantry_early_stopping(NULL);
     const gantry_callback_t *const list[] = {stopping};
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
     gantry_dataset_t *data = good_data();
-    (void)state;
     expect_refusal(
         gantry_model_fit(model, data,
                          &(gantry_fit_options_t){.callbacks = list, .callback_count = 1}),
@@ -501,12 +488,11 @@ static void watched_value_that_is_missing_is_told(void **state) {
     gantry_model_release(model);
 }
 
-static void failing_callback_ends_the_training_with_its_error(void **state) {
+TEST(failing_callback_ends_the_training_with_its_error) {
     static const char *const names[] = {"epoch_begin", "epoch_end", "step_end", "get_state"};
     char path[] = "/tmp/gantry_fit_XXXXXX";
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
     gantry_dataset_t *data = good_data();
-    (void)state;
     (void)close(mkstemp(path));
     (void)unlink(path);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
@@ -538,12 +524,11 @@ static gantry_status_t compile_inside(gantry_model_t *model, int64_t step, bool 
     return GANTRY_OK;
 }
 
-static void a_callback_must_not_compile(void **state) {
+TEST(a_callback_must_not_compile) {
     const gantry_callback_t inside = {.struct_size = sizeof inside, .step_end = compile_inside};
     const gantry_callback_t *const list[] = {&inside};
     gantry_model_t *model = make_model(4, gantry_adam(NULL));
     gantry_dataset_t *data = good_data();
-    (void)state;
     must(gantry_model_fit(model, data,
                           &(gantry_fit_options_t){.callbacks = list, .callback_count = 1}));
     must(compile_again(model));
@@ -554,13 +539,12 @@ static void a_callback_must_not_compile(void **state) {
 
 /* ---- files ---- */
 
-static void other_models_files_are_refused(void **state) {
+TEST(other_models_files_are_refused) {
     char path[] = "/tmp/gantry_fit_XXXXXX", text[256];
     float before[FEATURES * 4], after[FEATURES * 4];
     gantry_model_t *model = make_model(4, gantry_adam(NULL)),
                    *wide = make_model(5, gantry_adam(NULL)), *sgd = make_model(4, gantry_sgd(NULL));
     gantry_dataset_t *data = good_data();
-    (void)state;
     (void)close(mkstemp(path));
     must(gantry_model_fit(model, data, NULL));
     must(gantry_model_save(model, path));
@@ -611,13 +595,12 @@ static size_t read_all(const char *path, char *out, size_t room) {
 
 /* The callback and the call of the program: each is ResourceExhausted, names the file,
  * and leaves the old one whole. */
-static void full_disk_leaves_the_old_file(void **state) {
+TEST(full_disk_leaves_the_old_file) {
     static char before[1 << 16], after[1 << 16];
     char path[] = "/tmp/gantry_fit_XXXXXX";
     struct rlimit limit;
     gantry_model_t *model = make_model(64, gantry_adam(NULL));
     gantry_dataset_t *data = good_data();
-    (void)state;
     (void)close(mkstemp(path));
     gantry_callback_t *saving = gantry_model_checkpoint(path, NULL);
     const gantry_callback_t *const callbacks[] = {saving};
@@ -642,13 +625,12 @@ static void full_disk_leaves_the_old_file(void **state) {
     gantry_model_release(model);
 }
 
-static void full_disk_leaves_the_old_backup(void **state) {
+TEST(full_disk_leaves_the_old_backup) {
     static char before[1 << 16], after[1 << 16];
     char path[] = "/tmp/gantry_fit_XXXXXX";
     struct rlimit limit;
     gantry_model_t *model = make_model(64, gantry_adam(NULL));
     gantry_dataset_t *data = good_data();
-    (void)state;
     (void)close(mkstemp(path));
     (void)unlink(path);
     const gantry_fit_options_t often = {.epochs = 3, .backup = path, .backup_steps = 1};
@@ -670,26 +652,4 @@ static void full_disk_leaves_the_old_backup(void **state) {
     gantry_model_release(model);
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(numbers_out_of_range_are_refused),
-        TEST(numbers_out_of_range_are_refused_by_replicas),
-        TEST(numbers_out_of_range_are_refused_on_pocl),
-        TEST(empty_data_are_refused),
-        TEST(what_a_program_gave_is_checked),
-        TEST(a_trained_model_outlives_bad_calls),
-        TEST(a_null_layer_is_named),
-        TEST(wrong_shapes_and_types_are_refused),
-        TEST(element_that_is_no_batch_is_told),
-        TEST(map_that_fails_on_a_thread_ends_the_training),
-        TEST(failing_callback_ends_the_training_with_its_error),
-        TEST(callback_that_fails_without_a_text_is_named),
-        TEST(a_callback_must_not_compile),
-        TEST(watched_value_that_is_missing_is_told),
-        TEST(other_models_files_are_refused),
-        TEST(full_disk_leaves_the_old_file),
-        TEST(full_disk_leaves_the_old_backup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

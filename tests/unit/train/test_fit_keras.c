@@ -5,16 +5,11 @@
  * stopping and plateaus have Keras's numbers. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
+#include "test.h"
 #include "train_given.h"
 
 #include <gantry_train/train.h>
@@ -230,8 +225,7 @@ static const struct {
 #include "train_fit_cases.inc"
 };
 
-static void fit_follows_keras(void **state) {
-    (void)state;
+TEST(fit_follows_keras) {
     make_points(x, ROWS, 37);
     make_points(tested_x, TESTED, 23);
     make_labels(y, ROWS, 5);
@@ -249,8 +243,4 @@ static void fit_follows_keras(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(fit_follows_keras, set_up, tear_down)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

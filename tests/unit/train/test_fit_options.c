@@ -4,16 +4,11 @@
  * Promise: Precision, recall, F scores, the PR curve and RMSE in fit and evaluate are Keras's, with
  * weights and with a smaller last batch. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
+#include "test.h"
 #include "train_case.h"
 
 #include <gantry_train/train.h>
@@ -251,33 +246,20 @@ static gantry_runtime_t *open_cpus(size_t count) {
     return runtime;
 }
 
-static void options_follow_keras(void **state) {
+TEST(options_follow_keras) {
     gantry_runtime_t *runtime = open_cpus(1);
-    (void)state;
     follow(runtime, (gantry_model_options_t){.device = "CPU:0"});
     gantry_runtime_release(runtime);
 }
 
-static void on_two_virtual_cpus(void **state) {
-    (void)state;
-    follow_on(open_cpus(2), "CPU:0", "CPU:1");
-}
+TEST(on_two_virtual_cpus) { follow_on(open_cpus(2), "CPU:0", "CPU:1"); }
 
-static void on_pocl(void **state) {
+TEST(on_pocl) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     follow(runtime, (gantry_model_options_t){.device = "GPU:0"});
     gantry_runtime_release(runtime);
 }
 
-static void on_cpu_and_pocl_together(void **state) {
-    (void)state;
-    follow_on(train_open_gpu(), "CPU:0", "GPU:0");
-}
+TEST(on_cpu_and_pocl_together) { follow_on(train_open_gpu(), "CPU:0", "GPU:0"); }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_follow_keras), cmocka_unit_test(on_two_virtual_cpus),
-        cmocka_unit_test(on_pocl), cmocka_unit_test(on_cpu_and_pocl_together)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -6,19 +6,15 @@
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE /* TIOCSWINSZ */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train/progress/progress.h"
 
 enum { METRICS = 6, MOST_WIDTH = 400 };
@@ -92,9 +88,8 @@ static void draw(size_t width, int64_t target, screen_t *screen) {
     }
 }
 
-static void every_width_has_lines_that_fit(void **state) {
+TEST(every_width_has_lines_that_fit) {
     static screen_t screen;
-    (void)state;
     for (size_t width = 48; width < MOST_WIDTH; ++width) {
         for (int64_t target = 0; target <= 938; target += 938) {
             draw(width, target, &screen);
@@ -109,9 +104,8 @@ static void every_width_has_lines_that_fit(void **state) {
 }
 
 /* What fits is on one line, as Keras has it; nothing of a line that was longer is left. */
-static void wide_terminal_has_one_line(void **state) {
+TEST(wide_terminal_has_one_line) {
     static screen_t screen;
-    (void)state;
     draw(MOST_WIDTH, 938, &screen);
     assert_ptr_equal(strchr(screen.whole, '\n'), screen.whole + strlen(screen.whole) - 1);
     draw(60, 938, &screen);
@@ -175,19 +169,17 @@ static void train_at(int file, screen_t *screen) {
     (void)close(error);
 }
 
-static void given_columns_are_not_exceeded(void **state) {
+TEST_WITH(given_columns_are_not_exceeded, open_runtime, close_runtime) {
     static screen_t screen;
-    (void)state;
     for (int32_t columns = 50; columns < 200; columns += 29) {
         train(columns, true, &screen);
         assert_in_range(screen.widest, 30, columns - 1);
     }
 }
 
-static void width_is_that_of_the_terminal(void **state) {
+TEST_WITH(width_is_that_of_the_terminal, open_runtime, close_runtime) {
     static screen_t screen;
     const int master = posix_openpt(O_RDWR | O_NOCTTY);
-    (void)state;
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
         print_message("SKIP: this machine has no pseudo-terminal\n");
         skip();
@@ -204,26 +196,23 @@ static void width_is_that_of_the_terminal(void **state) {
     (void)close(master);
 }
 
-static void width_is_80_without_a_terminal(void **state) {
+TEST_WITH(width_is_80_without_a_terminal, open_runtime, close_runtime) {
     static screen_t screen;
     const int file = open("/dev/null", O_WRONLY);
-    (void)state;
     train_at(file, &screen);
     assert_in_range(screen.widest, 48, 79);
     (void)close(file);
 }
 
-static void output_elsewhere_has_whole_lines(void **state) {
+TEST_WITH(output_elsewhere_has_whole_lines, open_runtime, close_runtime) {
     static screen_t screen;
-    (void)state;
     train(50, false, &screen);
     assert_true(screen.widest > 100);
     assert_int_equal(screen.texts, 2); /* the epoch's title, and its line */
 }
 
-static void columns_below_0_are_refused(void **state) {
+TEST_WITH(columns_below_0_are_refused, open_runtime, close_runtime) {
     gantry_dataset_t *data = NULL;
-    (void)state;
     gantry_model_t *model = gantry_sequential(runtime, NULL);
     const float zero = 0;
     const gantry_array_t array = {GANTRY_FLOAT32, GANTRY_SHAPE(1), &zero};
@@ -238,16 +227,4 @@ static void columns_below_0_are_refused(void **state) {
     gantry_dataset_release(data);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, open_runtime, close_runtime)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_width_has_lines_that_fit),
-        cmocka_unit_test(wide_terminal_has_one_line),
-        WITH(given_columns_are_not_exceeded),
-        WITH(width_is_that_of_the_terminal),
-        WITH(width_is_80_without_a_terminal),
-        WITH(output_elsewhere_has_whole_lines),
-        WITH(columns_below_0_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -6,6 +6,7 @@
 
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train_case.h"
 
 typedef const gantry_tensor_t tensor;
@@ -78,15 +79,9 @@ static void fit_lengths(const char *device) {
     gantry_runtime_release(runtime);
 }
 
-static void model_trains_on_lengths_that_fit_one_at_a_time(void **state) {
-    (void)state;
-    fit_lengths("/CPU:0");
-}
+TEST(model_trains_on_lengths_that_fit_one_at_a_time) { fit_lengths("/CPU:0"); }
 
-static void model_trains_on_opencl(void **state) {
-    (void)state;
-    fit_lengths("/GPU:0");
-}
+TEST(model_trains_on_opencl) { fit_lengths("/GPU:0"); }
 
 /* ---- gradients of a function ---- */
 
@@ -110,8 +105,7 @@ static gantry_status_t differentiate(gantry_runtime_t *runtime, gantry_function_
     return gantry_scope_end(scope);
 }
 
-static void gradients_of_sizes_that_fit_one_at_a_time(void **state) {
-    (void)state;
+TEST(gradients_of_sizes_that_fit_one_at_a_time) {
     const gantry_input_spec_t spec = SPEC_F32(-1, -1);
     uint64_t freed;
     gantry_runtime_t *runtime = open_limited("/CPU:0", 4 << 20);
@@ -129,12 +123,4 @@ static void gradients_of_sizes_that_fit_one_at_a_time(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(model_trains_on_lengths_that_fit_one_at_a_time,
-                               runtime_fixture_set_up),
-        cmocka_unit_test_setup(model_trains_on_opencl, runtime_fixture_set_up),
-        cmocka_unit_test_setup(gradients_of_sizes_that_fit_one_at_a_time, runtime_fixture_set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(runtime_fixture_set_up, NULL); }

@@ -4,31 +4,23 @@
 #define _XOPEN_SOURCE 700
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_initializer_case.h"
 #include "train_fixture.h"
 
 /* ---- values ---- */
 
-static void initializers_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(initializers_are_those_of_keras, set_up, tear_down) {
     train_initializer_check(fixture.runtime, NULL, 1, train_initializer_eager);
 }
 
-static void initializers_in_functions_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(initializers_in_functions_are_those_of_keras, set_up, tear_down) {
     train_initializer_check(fixture.runtime, NULL, 1, train_initializer_captured);
 }
 
-static void seeds_repeat(void **state) {
-    (void)state;
+TEST_WITH(seeds_repeat, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     float values[3][12];
     for (int64_t i = 0; i < 3; ++i) {
@@ -42,8 +34,7 @@ static void seeds_repeat(void **state) {
     expect_ended_well(scope);
 }
 
-static void halves_are_drawn_too(void **state) {
-    (void)state;
+TEST_WITH(halves_are_drawn_too, set_up, tear_down) {
     static const gantry_dtype_t halves[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (size_t i = 0; i < 2; ++i) {
@@ -63,8 +54,7 @@ static void halves_are_drawn_too(void **state) {
     expect_ended_well(scope);
 }
 
-static void no_elements_are_made_as_well(void **state) {
-    (void)state;
+TEST_WITH(no_elements_are_made_as_well, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (gantry_init_t kind = GANTRY_INIT_ZEROS; kind <= GANTRY_INIT_IDENTITY; ++kind) {
         const gantry_initializer_t from = {.kind = kind};
@@ -89,8 +79,7 @@ static void expect_orthonormal(const double *q, size_t rows, size_t columns) {
     }
 }
 
-static void orthogonal_matrices_are_orthogonal(void **state) {
-    (void)state;
+TEST_WITH(orthogonal_matrices_are_orthogonal, set_up, tear_down) {
     static const int64_t sizes[][2] = {{1, 1}, {2, 1}, {1, 2}, {17, 17}, {40, 7}, {7, 40}};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     static double values[17 * 40];
@@ -104,8 +93,7 @@ static void orthogonal_matrices_are_orthogonal(void **state) {
     expect_ended_well(scope);
 }
 
-static void default_seeds_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(default_seeds_are_those_of_keras, set_up, tear_down) {
     golden_file_t file;
     golden_file_open("keras/seeds.json", &file);
     for (size_t i = 0; i < file.case_count; ++i) {
@@ -128,8 +116,7 @@ static void expect_refused(gantry_scope_t *scope, const gantry_initializer_t *fr
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
 }
 
-static void types_and_shapes_are_checked(void **state) {
-    (void)state;
+TEST_WITH(types_and_shapes_are_checked, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_initializer_t orthogonal = {.kind = GANTRY_INIT_ORTHOGONAL},
                                identity = {.kind = GANTRY_INIT_IDENTITY}, zeros = {0};
@@ -156,8 +143,7 @@ static void types_and_shapes_are_checked(void **state) {
     expect_ended_well(scope);
 }
 
-static void members_are_checked(void **state) {
-    (void)state;
+TEST_WITH(members_are_checked, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const double nan_ = (double)NAN, infinity = (double)INFINITY;
     const struct {
@@ -187,8 +173,7 @@ static void members_are_checked(void **state) {
     expect_ended_well(scope);
 }
 
-static void kinds_have_names(void **state) {
-    (void)state;
+TEST_WITH(kinds_have_names, set_up, tear_down) {
     assert_string_equal(gantry_initializer_name(GANTRY_INIT_GLOROT_UNIFORM), "glorot_uniform");
     assert_string_equal(gantry_initializer_name((gantry_init_t)15), "");
     assert_string_equal(gantry_initializer_name((gantry_init_t)-1), "");
@@ -204,13 +189,11 @@ static gantry_status_t all_kinds(gantry_scope_t *scope) {
     return gantry_scope_status(scope);
 }
 
-static void initializers_without_memory_leak_nothing(void **state) {
-    (void)state;
+TEST_WITH(initializers_without_memory_leak_nothing, runtime_fixture_set_up, NULL) {
     runtime_fixture_starve_each(0, NULL, all_kinds);
 }
 
-static void orthogonal_without_host_memory_is_refused(void **state) {
-    (void)state;
+TEST_WITH(orthogonal_without_host_memory_is_refused, set_up, tear_down) {
     const gantry_initializer_t from = {.kind = GANTRY_INIT_ORTHOGONAL};
     for (long n = 0; n < 2; ++n) {
         gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
@@ -223,21 +206,4 @@ static void orthogonal_without_host_memory_is_refused(void **state) {
     }
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(initializers_are_those_of_keras),
-        WITH(initializers_in_functions_are_those_of_keras),
-        WITH(seeds_repeat),
-        WITH(halves_are_drawn_too),
-        WITH(no_elements_are_made_as_well),
-        WITH(orthogonal_matrices_are_orthogonal),
-        WITH(default_seeds_are_those_of_keras),
-        WITH(types_and_shapes_are_checked),
-        WITH(members_are_checked),
-        WITH(kinds_have_names),
-        cmocka_unit_test_setup(initializers_without_memory_leak_nothing, runtime_fixture_set_up),
-        WITH(orthogonal_without_host_memory_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

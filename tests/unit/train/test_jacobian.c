@@ -3,16 +3,11 @@
  * TensorFlow's, on the CPU backend and on PoCL. */
 #define _POSIX_C_SOURCE 200809L
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
+#include "test.h"
 #include "train_case.h"
 #include "train_given.h"
 
@@ -102,22 +97,17 @@ static void follow(gantry_runtime_t *runtime, const char *device) {
     must(gantry_scope_end(scope));
 }
 
-static void jacobians_are_tensorflows(void **state) {
-    (void)state;
-    follow(fixture.runtime, NULL);
-}
+TEST(jacobians_are_tensorflows) { follow(fixture.runtime, NULL); }
 
-static void jacobians_on_pocl_are_tensorflows(void **state) {
+TEST(jacobians_on_pocl_are_tensorflows) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     follow(runtime, "/GPU:0");
     gantry_runtime_release(runtime);
 }
 
 /* ---- None, sizes, and how often ---- */
 
-static void unconnected_sources_have_none_or_zeros(void **state) {
-    (void)state;
+TEST(unconnected_sources_have_none_or_zeros) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = make_x(scope), *apart = make_x(scope), *got[2];
     const gantry_source_t sources[] = {{.tensor = x}, {.tensor = apart}};
@@ -145,10 +135,9 @@ static void unconnected_sources_have_none_or_zeros(void **state) {
 }
 
 /* More elements than an op has inputs. */
-static void many_rows_are_joined(void **state) {
+TEST(many_rows_are_joined) {
     enum { MANY = 150 };
     static double values[MANY], numbers[MANY * MANY];
-    (void)state;
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     for (int i = 0; i < MANY; ++i) values[i] = i + 1;
     tensor *x =
@@ -177,8 +166,7 @@ static void expect_kept_failure(gantry_scope_t *scope, gantry_status_t status, c
     gantry_scope_clear(scope);
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = make_x(scope), *got = x;
     tensor *wide = gantry_zeros(scope, GANTRY_FLOAT64, GANTRY_SHAPE(1, 1, 1, 1, 1, 1, 1));
@@ -223,10 +211,7 @@ static gantry_status_t try_all(void *user) {
     return gantry_scope_end(scope);
 }
 
-static void memory_may_be_out(void **state) {
-    (void)state;
-    assert_true(train_heap_fail_each("jacobians", try_all, NULL) > 20);
-}
+TEST(memory_may_be_out) { assert_true(train_heap_fail_each("jacobians", try_all, NULL) > 20); }
 
 /* ---- functions that a tape recorded ---- */
 
@@ -236,8 +221,7 @@ static void square_body(gantry_scope_t *scope, tensor *const *inputs, tensor **o
     outputs[0] = gantry_square(scope, inputs[0]);
 }
 
-static void released_function_has_a_gradient(void **state) {
-    (void)state;
+TEST(released_function_has_a_gradient) {
     const gantry_input_spec_t spec = {.dtype = GANTRY_FLOAT64, .shape = GANTRY_SHAPE(3, 2)};
     double x_values[6], numbers[6];
     gantry_function_t *function;
@@ -258,16 +242,4 @@ static void released_function_has_a_gradient(void **state) {
     must(gantry_scope_end(scope));
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(jacobians_are_tensorflows),
-        TEST(jacobians_on_pocl_are_tensorflows),
-        TEST(unconnected_sources_have_none_or_zeros),
-        TEST(many_rows_are_joined),
-        TEST(wrong_calls_are_refused),
-        TEST(memory_may_be_out),
-        TEST(released_function_has_a_gradient),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

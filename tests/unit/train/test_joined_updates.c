@@ -3,17 +3,12 @@
  * PoCL as a GPU, with the bits of one launch for each weight. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train_case.h"
 
 enum { MOST_WEIGHTS = 40, STEPS = 3, LONGEST = 100000 };
@@ -144,31 +139,23 @@ static void check(gantry_runtime_t *runtime, const char *device,
     assert_memory_equal(apart, joined, sizeof apart);
 }
 
-static void the_cpu_updates_a_model_by_one_launch(void **state) {
+TEST(the_cpu_updates_a_model_by_one_launch) {
     check(*state, "CPU:0", add_classifier, nadam, 1);
     check(*state, "CPU:0", add_twenty, nadam, 1);
     check(*state, "CPU:0", add_twenty, sgd, 1);
     check(*state, "CPU:0", add_twenty, averaged, 1);
 }
 
-static void a_gpu_updates_a_model_by_one_launch(void **state) {
+TEST(a_gpu_updates_a_model_by_one_launch) {
     check(*state, "GPU:0", add_classifier, nadam, 1);
     check(*state, "GPU:0", add_twenty, sgd, 1);
 }
 
 /* PoCL's kernels have 1024 bytes of parameters. */
-static void parameters_of_a_device_part_updates(void **state) {
-    check(*state, "GPU:0", add_twenty, nadam, 2);
-}
+TEST(parameters_of_a_device_part_updates) { check(*state, "GPU:0", add_twenty, nadam, 2); }
 
 int main(void) {
     const int code = skip_without_opencl();
     if (code != 0) return code;
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_cpu_updates_a_model_by_one_launch),
-        TEST(a_gpu_updates_a_model_by_one_launch),
-        TEST(parameters_of_a_device_part_updates),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(set_up, tear_down);
 }

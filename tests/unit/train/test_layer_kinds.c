@@ -5,17 +5,12 @@
  * Their numbers are cases of test_layers.c. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
 #include "function_fixture.h"
+#include "test.h"
 #include "train_given.h"
 #include "train_fixture.h"
 
@@ -23,8 +18,7 @@
 
 /* ---- names ---- */
 
-static void layers_have_the_names_of_keras(void **state) {
-    (void)state;
+TEST(layers_have_the_names_of_keras) {
     const int32_t two_one[] = {2, 1};
     const int64_t edges[] = {1, 1, 1, 1};
     const struct {
@@ -76,8 +70,7 @@ static void layers_have_the_names_of_keras(void **state) {
     }
 }
 
-static void merges_have_the_names_of_keras(void **state) {
-    (void)state;
+TEST(merges_have_the_names_of_keras) {
     const struct {
         gantry_layer_t *layer;
         const char *name;
@@ -130,8 +123,7 @@ static void predict_images(gantry_model_t *model, float *out, size_t bytes) {
     gantry_dataset_release(data);
 }
 
-static void open_sizes_give_the_bits_of_known_ones(void **state) {
-    (void)state;
+TEST(open_sizes_give_the_bits_of_known_ones) {
     float known[SAMPLES * 3 * 3], open[SAMPLES * 3 * 3];
     gantry_model_t *model = make_images(ROWS, COLUMNS), *opened = make_images(-1, -1);
     predict_images(model, known, sizeof known);
@@ -142,8 +134,7 @@ static void open_sizes_give_the_bits_of_known_ones(void **state) {
     gantry_model_release(opened);
 }
 
-static void an_open_size_that_is_cropped_away_is_refused(void **state) {
-    (void)state;
+TEST(an_open_size_that_is_cropped_away_is_refused) {
     const float pixels[4] = {1, 2, 3, 4};
     float out[4];
     const gantry_array_t lines = {GANTRY_FLOAT32, GANTRY_SHAPE(1, 2, 2), pixels};
@@ -167,8 +158,7 @@ static void expect_no_layer(gantry_layer_t *layer, const char *text) {
         fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), text);
 }
 
-static void constructors_check_their_numbers(void **state) {
-    (void)state;
+TEST(constructors_check_their_numbers) {
     const gantry_kernel_options_t causal = {.causal_padding = true}, groups = {.groups = 2},
                                   flat = {.depth_multiplier = -1};
     const gantry_norm_options_t two = {.axes = (int32_t[]){1, 2}, .axis_count = 2},
@@ -215,8 +205,7 @@ static void constructors_check_their_numbers(void **state) {
     expect_no_layer(gantry_unit_normalization(&no_epsilon), "layer UnitNormalization: epsilon -1");
 }
 
-static void time_distributed_checks_its_layer(void **state) {
-    (void)state;
+TEST(time_distributed_checks_its_layer) {
     const gantry_recurrent_options_t several = {.return_state = true}, kept = {.stateful = true};
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     gantry_layer_t *taken = gantry_dense(2, GANTRY_LINEAR, NULL);
@@ -234,8 +223,7 @@ static void time_distributed_checks_its_layer(void **state) {
 }
 
 /* A regularizer and a constraint reach the weights, given before or after. */
-static void time_distributed_keeps_rules_of_weights(void **state) {
-    (void)state;
+TEST(time_distributed_keeps_rules_of_weights) {
     const gantry_regularizer_t squares = {.l2 = 1};
     const gantry_initializer_t ones = {.kind = GANTRY_INIT_ONES};
     const float zeros[2 * 3] = {0}, no[2 * 2] = {0};
@@ -265,8 +253,7 @@ static void time_distributed_keeps_rules_of_weights(void **state) {
 }
 
 /* As gantry_model_fit does, a call converts its inputs, and says what shape it takes. */
-static void calls_convert_their_inputs_and_check_shapes(void **state) {
-    (void)state;
+TEST(calls_convert_their_inputs_and_check_shapes) {
     gantry_model_t *model =
         gantry_functional(fixture.runtime, &(gantry_model_options_t){.dtype = GANTRY_FLOAT64});
     int32_t x = gantry_model_input(model, GANTRY_FLOAT64, GANTRY_SHAPE(2));
@@ -297,8 +284,7 @@ static void calls_convert_their_inputs_and_check_shapes(void **state) {
 }
 
 /* Bytes of images become floats; other layers of floats refuse integers. */
-static void integers_are_rescaled_or_refused(void **state) {
-    (void)state;
+TEST(integers_are_rescaled_or_refused) {
     const uint8_t bytes[] = {0, 51, 102, 255};
     float out[4];
     const gantry_array_t images = {GANTRY_UINT8, GANTRY_SHAPE(1, 4), bytes};
@@ -340,8 +326,7 @@ static void expect_no_build(gantry_layer_t *layer, const gantry_shape_t *samples
     gantry_model_release(model);
 }
 
-static void builds_check_their_inputs(void **state) {
-    (void)state;
+TEST(builds_check_their_inputs) {
     const gantry_shape_t lines[] = {GANTRY_SHAPE(4, 3), GANTRY_SHAPE(3, 4), GANTRY_SHAPE(4, 3)},
                          images[] = {GANTRY_SHAPE(1, 1, 1, 1), GANTRY_SHAPE(1, 1, 1, 1, 1, 1)};
     const int32_t far[] = {3}, one[] = {1};
@@ -399,19 +384,4 @@ static void builds_check_their_inputs(void **state) {
                     "layer Dot: inputs of rank 5 and 7 give rank 9; up to 8 is accepted");
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(layers_have_the_names_of_keras),
-        WITH(merges_have_the_names_of_keras),
-        WITH(open_sizes_give_the_bits_of_known_ones),
-        WITH(an_open_size_that_is_cropped_away_is_refused),
-        WITH(constructors_check_their_numbers),
-        WITH(time_distributed_checks_its_layer),
-        WITH(time_distributed_keeps_rules_of_weights),
-        WITH(calls_convert_their_inputs_and_check_shapes),
-        WITH(integers_are_rescaled_or_refused),
-        WITH(builds_check_their_inputs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -5,24 +5,15 @@
  * keras.utils.set_random_seed. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_layer_case.h"
 #include "train_fixture.h"
 
-static void layers_are_those_of_keras(void **state) {
-    (void)state;
-    train_layer_check(fixture.runtime, NULL, 1, train_layer_eager);
-}
+TEST(layers_are_those_of_keras) { train_layer_check(fixture.runtime, NULL, 1, train_layer_eager); }
 
-static void layers_in_functions_are_those_of_keras(void **state) {
-    (void)state;
+TEST(layers_in_functions_are_those_of_keras) {
     train_layer_check(fixture.runtime, NULL, 1, train_layer_captured);
 }
 
@@ -96,8 +87,7 @@ static void expect_drops(gantry_model_t *model, const gantry_input_spec_t *specs
     expect_ended_well(scope);
 }
 
-static void dropout_has_its_rate_and_its_scale(void **state) {
-    (void)state;
+TEST(dropout_has_its_rate_and_its_scale) {
     const gantry_input_spec_t spec = SPEC_F32(ROWS, COLUMNS);
     expect_drops(make_model_of(gantry_dropout_layer(0.25, NULL), GANTRY_SHAPE(COLUMNS)), &spec, 1);
 }
@@ -114,8 +104,7 @@ static gantry_layer_t *make_adder(double dropout, double recurrent_dropout) {
                                                            .recurrent_dropout = recurrent_dropout});
 }
 
-static void recurrent_dropout_has_its_rate_and_its_scale(void **state) {
-    (void)state;
+TEST(recurrent_dropout_has_its_rate_and_its_scale) {
     const gantry_input_spec_t spec = SPEC_F32(ROWS, 1, COLUMNS),
                               both[] = {SPEC_F32(ROWS, 1, COLUMNS), SPEC_F32(ROWS, COLUMNS)};
     expect_drops(make_model_of(make_adder(0.25, 0), GANTRY_SHAPE(1, COLUMNS)), &spec, 1);
@@ -128,8 +117,7 @@ static void recurrent_dropout_has_its_rate_and_its_scale(void **state) {
     expect_drops(model, both, 2);
 }
 
-static void attention_drops_in_training_alone(void **state) {
-    (void)state;
+TEST(attention_drops_in_training_alone) {
     float y[3][10];
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     gantry_model_t *model = make_model_of(
@@ -150,8 +138,7 @@ static void attention_drops_in_training_alone(void **state) {
 
 /* ---- names ---- */
 
-static void global_pools_have_the_class_of_their_rank(void **state) {
-    (void)state;
+TEST(global_pools_have_the_class_of_their_rank) {
     const struct {
         gantry_layer_t *layer;
         gantry_shape_t sample;
@@ -236,8 +223,7 @@ static size_t read_weights(gantry_model_t *model, float *out) {
     return at;
 }
 
-static void first_weights_of_a_seed_are_those_of_keras(void **state) {
-    (void)state;
+TEST(first_weights_of_a_seed_are_those_of_keras) {
     static float given[1024];
     golden_file_t file;
     golden_file_open("keras/layer_seeds.json", &file);
@@ -257,8 +243,7 @@ static void first_weights_of_a_seed_are_those_of_keras(void **state) {
     golden_free(&file);
 }
 
-static void first_weights_without_a_seed_repeat(void **state) {
-    (void)state;
+TEST(first_weights_without_a_seed_repeat) {
     static float given[2][1024];
     size_t count = 0;
     for (size_t i = 0; i < 2; ++i) {
@@ -269,17 +254,4 @@ static void first_weights_without_a_seed_repeat(void **state) {
     assert_memory_equal(given[0], given[1], count * sizeof given[0][0]);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(layers_are_those_of_keras),
-        WITH(layers_in_functions_are_those_of_keras),
-        WITH(dropout_has_its_rate_and_its_scale),
-        WITH(recurrent_dropout_has_its_rate_and_its_scale),
-        WITH(attention_drops_in_training_alone),
-        WITH(global_pools_have_the_class_of_their_rank),
-        WITH(first_weights_of_a_seed_are_those_of_keras),
-        WITH(first_weights_without_a_seed_repeat),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -3,14 +3,9 @@
  * so; without memory they leak nothing. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_layer_case.h"
 #include "train_fixture.h"
 
@@ -39,8 +34,7 @@ static void expect_no_model(gantry_layer_t *layer, gantry_dtype_t dtype,
 static const gantry_activation_t no_activation = (gantry_activation_t)99;
 static const gantry_initializer_t no_initializer = {.struct_size = 4096};
 
-static void options_without_a_use_are_refused(void **state) {
-    (void)state;
+TEST_WITH(options_without_a_use_are_refused, set_up, tear_down) {
     gantry_kernel_options_t o = {.kernel_columns = 3};
     expect_no_layer(
         gantry_conv1d_layer(1, 2, GANTRY_LINEAR, &o),
@@ -67,8 +61,7 @@ static void options_without_a_use_are_refused(void **state) {
                     "column_strides is 1, but a layer of this kind has no use for it; 0 is");
 }
 
-static void kernels_and_embeddings_check_their_numbers(void **state) {
-    (void)state;
+TEST_WITH(kernels_and_embeddings_check_their_numbers, set_up, tear_down) {
     gantry_kernel_options_t o = {.strides = {-1}};
     expect_no_layer(gantry_dense(0, GANTRY_LINEAR, NULL),
                     "layer Dense: the number of outputs is 0; a positive number is accepted");
@@ -103,8 +96,7 @@ static void kernels_and_embeddings_check_their_numbers(void **state) {
     expect_no_layer(gantry_masked_embedding(0, 2, NULL, NULL), "gantry_masked_embedding: 0 to 2;");
 }
 
-static void pools_and_norms_check_their_numbers(void **state) {
-    (void)state;
+TEST_WITH(pools_and_norms_check_their_numbers, set_up, tear_down) {
     static const int32_t descending[] = {2, 1}, batch[] = {0}, far[] = {3};
     const gantry_pool_options_t back = {.strides = -1}, large = {.struct_size = 4096},
                                 narrow = {.pool_columns = -2};
@@ -141,8 +133,7 @@ static void pools_and_norms_check_their_numbers(void **state) {
     expect_no_layer(gantry_batch_normalization(&o), "gantry_norm_options_t: struct_size is");
 }
 
-static void layers_without_weights_check_their_numbers(void **state) {
-    (void)state;
+TEST_WITH(layers_without_weights_check_their_numbers, set_up, tear_down) {
     expect_no_layer(gantry_dropout_layer(1, NULL), "the rate is 1; [0, 1) is accepted");
     expect_no_layer(gantry_dropout_layer(-0.1, NULL), "the rate is -0.1");
     expect_no_layer(gantry_dropout_layer((double)NAN, NULL), "gantry_dropout_layer: the rate");
@@ -156,12 +147,11 @@ static void layers_without_weights_check_their_numbers(void **state) {
     gantry_layer_release(NULL);
 }
 
-static void groups_noise_and_attention_masks_are_checked(void **state) {
+TEST_WITH(groups_noise_and_attention_masks_are_checked, set_up, tear_down) {
     const gantry_shape_t image = GANTRY_SHAPE(6, 5, 4), steps = GANTRY_SHAPE(4, 3),
                          attended[] = {GANTRY_SHAPE(4, 3), GANTRY_SHAPE(4, 5)};
     const gantry_attention_options_t masked = {.attention_mask = true};
     gantry_kernel_options_t o = {.groups = -1};
-    (void)state;
     expect_no_layer(gantry_conv2d_layer(2, 1, GANTRY_LINEAR, &o), "layer Conv2D: groups is -1");
     o.groups = 3;
     expect_no_layer(gantry_conv1d_layer(4, 1, GANTRY_LINEAR, &o),
@@ -185,8 +175,7 @@ static void groups_noise_and_attention_masks_are_checked(void **state) {
                     "layer MultiHeadAttention has 1 inputs; 2 to 4 are accepted");
 }
 
-static void recurrent_layers_and_attention_check_their_numbers(void **state) {
-    (void)state;
+TEST_WITH(recurrent_layers_and_attention_check_their_numbers, set_up, tear_down) {
     gantry_recurrent_options_t o = {.activation = &no_activation};
     gantry_attention_options_t a = {.value_dim = -1};
     expect_no_layer(gantry_simple_rnn(0, NULL), "layer SimpleRNN: units is 0; a positive number");
@@ -229,8 +218,7 @@ static const gantry_tensor_t *call_nothing(const gantry_layer_call_t *call, void
     return NULL;
 }
 
-static void own_layers_check_their_kinds_and_weights(void **state) {
-    (void)state;
+TEST_WITH(own_layers_check_their_kinds_and_weights, set_up, tear_down) {
     gantry_layer_kind_t kind = {.struct_size = 4, .name = "Own", .call = call_nothing};
     expect_no_layer(gantry_layer_create(NULL, NULL, NULL), "gantry_layer_create: the kind is NULL");
     expect_no_layer(gantry_layer_create(&kind, NULL, NULL), "of another struct_size");
@@ -264,8 +252,7 @@ static gantry_status_t fail_silently(gantry_layer_t *layer, const gantry_shape_t
 }
 
 /* The text of an earlier failure does not stand for it. */
-static void own_build_that_fails_without_a_text_is_told(void **state) {
-    (void)state;
+TEST_WITH(own_build_that_fails_without_a_text_is_told, set_up, tear_down) {
     const gantry_layer_kind_t kind = {
         .struct_size = sizeof kind, .name = "Own", .build = fail_silently, .call = call_nothing};
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
@@ -277,8 +264,7 @@ static void own_build_that_fails_without_a_text_is_told(void **state) {
 }
 
 /* Sizes of a build stand in the text only if the op's text has them. */
-static void open_sizes_are_explained_where_they_stand(void **state) {
-    (void)state;
+TEST_WITH(open_sizes_are_explained_where_they_stand, set_up, tear_down) {
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     (void)gantry_model_add(model, gantry_flatten(NULL));
     (void)gantry_model_add(model, gantry_dense(3, GANTRY_LINEAR, NULL));
@@ -288,8 +274,7 @@ static void open_sizes_are_explained_where_they_stand(void **state) {
     gantry_model_release(model);
 }
 
-static void activations_check_their_number_and_input(void **state) {
-    (void)state;
+TEST_WITH(activations_check_their_number_and_input, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *x = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2));
     assert_null(gantry_activate(scope, no_activation, x));
@@ -303,8 +288,7 @@ static void activations_check_their_number_and_input(void **state) {
 
 /* ---- inputs ---- */
 
-static void ranks_are_checked(void **state) {
-    (void)state;
+TEST_WITH(ranks_are_checked, set_up, tear_down) {
     static const gantry_shape_t samples[] = {{.rank = 0},
                                              {.rank = 1, .dims = {4}},
                                              {.rank = 2, .dims = {4, 4}},
@@ -338,8 +322,7 @@ static void ranks_are_checked(void **state) {
         expect_no_model(cases[i].layer, GANTRY_FLOAT32, &samples[cases[i].rank], 1, cases[i].text);
 }
 
-static void sizes_and_types_are_checked(void **state) {
-    (void)state;
+TEST_WITH(sizes_and_types_are_checked, set_up, tear_down) {
     const gantry_shape_t vector = GANTRY_SHAPE(6), line = GANTRY_SHAPE(2, 3),
                          image = GANTRY_SHAPE(2, 3, 1), long_line = GANTRY_SHAPE(3601, 1),
                          empty = GANTRY_SHAPE(0, 2);
@@ -377,8 +360,7 @@ static void sizes_and_types_are_checked(void **state) {
                     "layer MultiHeadAttention: 2 values with 3 keys; as many keys are accepted");
 }
 
-static void input_counts_are_checked(void **state) {
-    (void)state;
+TEST_WITH(input_counts_are_checked, set_up, tear_down) {
     const gantry_shape_t inputs[] = {GANTRY_SHAPE(2, 2), GANTRY_SHAPE(2, 2), GANTRY_SHAPE(2, 2),
                                      GANTRY_SHAPE(2, 2)};
     gantry_layer_t *const of_one[] = {gantry_dense(1, GANTRY_LINEAR, NULL),
@@ -413,8 +395,7 @@ static void input_counts_are_checked(void **state) {
 }
 
 /* A layer that failed is not the model's only error: the text reaches gantry_model_build. */
-static void a_missing_layer_is_the_models_first_error(void **state) {
-    (void)state;
+TEST_WITH(a_missing_layer_is_the_models_first_error, set_up, tear_down) {
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     (void)gantry_model_add(model, gantry_lstm(0, NULL));
     (void)gantry_model_add(model, gantry_dense(1, GANTRY_LINEAR, NULL));
@@ -450,8 +431,7 @@ static gantry_status_t build_and_call(void *user) {
 }
 
 /* Every 5th case; each allocation of the training library fails once, and is seen. */
-static void layers_without_host_memory_leak_nothing(void **state) {
-    (void)state;
+TEST_WITH(layers_without_host_memory_leak_nothing, set_up, tear_down) {
     for (size_t index = 0; index < TRAIN_LAYER_CASES; index += 5)
         assert_true(train_heap_fail_each(train_layer_cases[index].name, build_and_call, &index) >
                     0);
@@ -492,33 +472,10 @@ static gantry_status_t train_attention(gantry_scope_t *scope) {
     return train_once(scope, gantry_multi_head_attention(2, 2, &options));
 }
 
-static void layers_without_memory_of_the_runtime_leak_nothing(void **state) {
-    (void)state;
+TEST_WITH(layers_without_memory_of_the_runtime_leak_nothing, runtime_fixture_set_up, NULL) {
     runtime_fixture_starve_each(0, NULL, train_lstm);
     runtime_fixture_starve_each(0, NULL, train_gru);
     runtime_fixture_starve_each(0, NULL, train_attention);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(options_without_a_use_are_refused),
-        WITH(kernels_and_embeddings_check_their_numbers),
-        WITH(pools_and_norms_check_their_numbers),
-        WITH(layers_without_weights_check_their_numbers),
-        WITH(groups_noise_and_attention_masks_are_checked),
-        WITH(recurrent_layers_and_attention_check_their_numbers),
-        WITH(own_layers_check_their_kinds_and_weights),
-        WITH(own_build_that_fails_without_a_text_is_told),
-        WITH(open_sizes_are_explained_where_they_stand),
-        WITH(activations_check_their_number_and_input),
-        WITH(ranks_are_checked),
-        WITH(sizes_and_types_are_checked),
-        WITH(input_counts_are_checked),
-        WITH(a_missing_layer_is_the_models_first_error),
-        WITH(layers_without_host_memory_leak_nothing),
-        cmocka_unit_test_setup(layers_without_memory_of_the_runtime_leak_nothing,
-                               runtime_fixture_set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

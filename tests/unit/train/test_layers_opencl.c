@@ -3,6 +3,7 @@
  * programs: PoCL, as a GPU. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "train_recurrent_case.h"
 
 #include "train_layer_case.h"
@@ -19,17 +20,17 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void layers_are_those_of_keras(void **state) {
+TEST(layers_are_those_of_keras) {
     train_layer_check_by_turns(*state, DEVICE, 1, train_layer_eager);
 }
 
 /* A few, for each function has programs of its own; test_layers runs all on the CPU. */
-static void layers_in_functions_are_those_of_keras(void **state) {
+TEST(layers_in_functions_are_those_of_keras) {
     train_layer_check_by_turns(*state, DEVICE, 14, train_layer_captured);
 }
 
 /* A few, for each function has programs of its own. */
-static void loops_are_those_of_keras(void **state) {
+TEST(loops_are_those_of_keras) {
     size_t count = 0;
     chosen_unroll = GANTRY_OFF;
     for (size_t i = 0; i < TRAIN_LAYER_CASES; ++i) {
@@ -45,11 +46,5 @@ static void loops_are_those_of_keras(void **state) {
 int main(void) {
     const int code = skip_without_opencl();
     if (code != 0) return code;
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(layers_are_those_of_keras),
-        WITH(layers_in_functions_are_those_of_keras),
-        WITH(loops_are_those_of_keras),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(set_up, tear_down);
 }

@@ -6,15 +6,10 @@
  * Promise: A scope that a library on top of Gantry has lent cannot be ended until it has been taken
  * back as often as it was lent. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train_fixture.h"
 
 typedef const gantry_tensor_t tensor;
@@ -137,10 +132,9 @@ static void call_choice(void) {
     (void)gantry_scope_fail(outer, gantry_scope_end(s), "of the scope inside");
 }
 
-static void callbacks_do_not_end_scopes(void **state) {
+TEST(callbacks_do_not_end_scopes) {
     static void (*const calls[])(void) = {call_forward, call_backward, call_replica, call_loss,
                                           call_rate,    call_observer, call_choice};
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof calls / sizeof calls[0]; ++i) {
         ends_outer = i % 2;
         ended = GANTRY_OK;
@@ -161,10 +155,9 @@ static tensor *ending_layer(const gantry_layer_call_t *call, void *user) {
     return y;
 }
 
-static void layer_does_not_end_its_scope(void **state) {
+TEST(layer_does_not_end_its_scope) {
     static const gantry_layer_kind_t kind = {
         .struct_size = sizeof kind, .name = "Ending", .call = ending_layer};
-    (void)state;
     ends_outer = false;
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     (void)gantry_model_add(model, gantry_layer_create(&kind, NULL, NULL));
@@ -216,8 +209,7 @@ static gantry_status_t run_own_tape(own_tape_t *own, bool is_jacobian) {
     return gantry_scope_end(s);
 }
 
-static void callbacks_may_call_their_tape(void **state) {
-    (void)state;
+TEST(callbacks_may_call_their_tape) {
     for (int i = 0; i < 4; ++i) {
         own_tape_t own = {.ends = i % 2};
         assert_int_equal(run_own_tape(&own, i / 2), GANTRY_OK);
@@ -228,8 +220,7 @@ static void callbacks_may_call_their_tape(void **state) {
 
 /* ---- loans ---- */
 
-static void lent_scope_ends_after_it_was_taken_back(void **state) {
-    (void)state;
+TEST(lent_scope_ends_after_it_was_taken_back) {
     gantry_scope_t *s = gantry_scope_begin(fixture.runtime, NULL);
     for (int i = 0; i < 2; ++i) assert_int_equal(gantry_scope_lend(s), GANTRY_OK);
     gantry_scope_take_back(s);
@@ -242,12 +233,4 @@ static void lent_scope_ends_after_it_was_taken_back(void **state) {
     gantry_scope_take_back(NULL);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(callbacks_do_not_end_scopes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(layer_does_not_end_its_scope, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(callbacks_may_call_their_tape, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lent_scope_ends_after_it_was_taken_back, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

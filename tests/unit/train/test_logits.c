@@ -3,6 +3,7 @@
  * its softmax or sigmoid and follows Keras on TensorFlow. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "train_case.h"
 
 #include <gantry_train/train.h>
@@ -157,33 +158,25 @@ static gantry_runtime_t *open_cpus(size_t count) {
     return runtime;
 }
 
-static void on_the_cpu(void **state) {
+TEST(on_the_cpu) {
     gantry_runtime_t *runtime = open_cpus(1);
-    (void)state;
     follow_all(runtime, (gantry_model_options_t){.device = "/CPU:0"});
     gantry_runtime_release(runtime);
 }
 
-static void on_two_virtual_cpus(void **state) {
+TEST(on_two_virtual_cpus) {
     gantry_runtime_t *runtime = open_cpus(2);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, NULL, 0);
-    (void)state;
     if (!strategy) fail_msg("%s", gantry_last_message());
     follow_all(runtime, (gantry_model_options_t){.strategy = strategy});
     gantry_strategy_release(strategy);
     gantry_runtime_release(runtime);
 }
 
-static void on_pocl(void **state) {
+TEST(on_pocl) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     follow_all(runtime, (gantry_model_options_t){.device = "/GPU:0"});
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_the_cpu),
-                                       cmocka_unit_test(on_two_virtual_cpus),
-                                       cmocka_unit_test(on_pocl)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

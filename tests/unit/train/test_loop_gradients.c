@@ -6,15 +6,10 @@
  * Promise: The gradient of a loop runs the loop's body with the tensors that it used at first, also
  * with those of a function that has returned. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 
 #include "control_program.h"
+#include "test.h"
 #include "train_fixture.h"
 
 typedef control_tensor_t tensor;
@@ -217,10 +212,7 @@ static void check_inside(gantry_scope_t *s, case_t *c, tensor *x) {
     gantry_function_release(function);
 }
 
-static void one_tensor_reaches_the_body_of_a_loop_twice(void **state) {
-    (void)state;
-    check_all(check_inside);
-}
+TEST(one_tensor_reaches_the_body_of_a_loop_twice) { check_all(check_inside); }
 
 static void check_outside(gantry_scope_t *s, case_t *c, tensor *x) {
     tensor *got[3] = {NULL}, *expected[OUTPUTS] = {NULL};
@@ -234,10 +226,7 @@ static void check_outside(gantry_scope_t *s, case_t *c, tensor *x) {
     gantry_function_release(function);
 }
 
-static void tape_outside_of_a_function_with_such_a_loop(void **state) {
-    (void)state;
-    check_all(check_outside);
-}
+TEST(tape_outside_of_a_function_with_such_a_loop) { check_all(check_outside); }
 
 /* ---- tensors of a function ---- */
 
@@ -274,8 +263,7 @@ static void expect_local(tensor *const *out) {
     assert_true(fabs(slope[1] - 2) < 1e-12);
 }
 
-static void bodies_use_tensors_of_a_function_that_returned(void **state) {
-    (void)state;
+TEST(bodies_use_tensors_of_a_function_that_returned) {
     const gantry_input_spec_t spec = {"x", GANTRY_FLOAT64, GANTRY_SHAPE(2)};
     gantry_function_t *local = NULL, *around = NULL;
     case_t c = {.loop = &local_loop};
@@ -296,14 +284,4 @@ static void bodies_use_tensors_of_a_function_that_returned(void **state) {
     assert_int_equal(gantry_scope_end(s), GANTRY_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_tensor_reaches_the_body_of_a_loop_twice, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(tape_outside_of_a_function_with_such_a_loop, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(bodies_use_tensors_of_a_function_that_returned, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -3,26 +3,19 @@
  * does not fit is refused with a text that says so. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_loss_case.h"
 #include "train_fixture.h"
 
 /* ---- values ---- */
 
-static void losses_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(losses_are_those_of_keras, set_up, tear_down) {
     train_loss_check(fixture.runtime, NULL, 1, train_loss_eager);
 }
 
-static void losses_in_functions_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(losses_in_functions_are_those_of_keras, set_up, tear_down) {
     train_loss_check(fixture.runtime, NULL, 1, train_loss_captured);
 }
 
@@ -41,8 +34,7 @@ static void masked(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                              &(gantry_loss_options_t){.from_logits = true});
 }
 
-static void sizes_that_depend_on_data_are_divided_by(void **state) {
-    (void)state;
+TEST_WITH(sizes_that_depend_on_data_are_divided_by, set_up, tear_down) {
     static const float zeros[8],
         expected[] = {0, 0.6931472F, 0.6931472F, 0.6931472F, 0.5F, 0.5F, 0.125F * 2};
     const gantry_input_spec_t specs[] = {SPEC_I32(4), SPEC_F32(4, 2)};
@@ -69,8 +61,7 @@ static void sizes_that_depend_on_data_are_divided_by(void **state) {
 }
 
 /* No samples: 0, not NaN. */
-static void loss_of_nothing_is_zero(void **state) {
-    (void)state;
+TEST_WITH(loss_of_nothing_is_zero, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; gantry_loss_name(loss)[0];
          ++loss) {
@@ -88,8 +79,7 @@ static void loss_of_nothing_is_zero(void **state) {
     expect_ended_well(scope);
 }
 
-static void halves_are_losses_too(void **state) {
-    (void)state;
+TEST_WITH(halves_are_losses_too, set_up, tear_down) {
     static const gantry_dtype_t halves[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (size_t i = 0; i < 2; ++i) {
@@ -103,8 +93,7 @@ static void halves_are_losses_too(void **state) {
 }
 
 /* The scope of the call holds the result alone. */
-static void loss_leaves_one_tensor(void **state) {
-    (void)state;
+TEST_WITH(loss_leaves_one_tensor, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *x = F32(scope, 1, 2, 3);
     long blocks[4];
@@ -122,13 +111,11 @@ static const gantry_tensor_t *row(gantry_scope_t *scope, float a, float b, float
     return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 3), (float[]){a, b, c}, 12);
 }
 
-static void gradients_of_losses_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(gradients_of_losses_are_those_of_keras, set_up, tear_down) {
     train_loss_check(fixture.runtime, NULL, 1, train_loss_gradient);
 }
 
-static void weights_have_gradients_too(void **state) {
-    (void)state;
+TEST_WITH(weights_have_gradients_too, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_source_t source = {.tensor = F32(scope, 1, 2)};
     const gantry_tensor_t *p = row(scope, 1, 2, 3), *gradient;
@@ -148,8 +135,7 @@ static void weights_have_gradients_too(void **state) {
 
 /* ---- bad input ---- */
 
-static void labels_out_of_range_are_reported(void **state) {
-    (void)state;
+TEST_WITH(labels_out_of_range_are_reported, set_up, tear_down) {
     static const int32_t bad[][2] = {{0, 3}, {-1, 0}};
     for (size_t i = 0; i < 2; ++i) {
         gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
@@ -173,8 +159,7 @@ static void expect_refused(gantry_scope_t *scope, gantry_loss_t loss, const gant
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
 }
 
-static void shapes_that_do_not_fit_are_refused(void **state) {
-    (void)state;
+TEST_WITH(shapes_that_do_not_fit_are_refused, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *p = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3));
     const gantry_tensor_t *vector = F32(scope, 1, 2), *long_vector = F32(scope, 1, 2, 3);
@@ -206,8 +191,7 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
     expect_ended_well(scope);
 }
 
-static void bad_arguments_are_refused(void **state) {
-    (void)state;
+TEST_WITH(bad_arguments_are_refused, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *p = F32(scope, 0.5F, 0.5F), *ints = I32(scope, 0, 1);
     const gantry_loss_t mse = GANTRY_MEAN_SQUARED_ERROR, sparse = 1;
@@ -245,8 +229,7 @@ static void bad_arguments_are_refused(void **state) {
     expect_ended_well(scope);
 }
 
-static void failed_scope_computes_no_loss(void **state) {
-    (void)state;
+TEST_WITH(failed_scope_computes_no_loss, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *p = F32(scope, 1);
     (void)gantry_scope_fail(scope, GANTRY_ABORTED, "first");
@@ -255,8 +238,7 @@ static void failed_scope_computes_no_loss(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_ABORTED);
 }
 
-static void losses_have_names(void **state) {
-    (void)state;
+TEST_WITH(losses_have_names, set_up, tear_down) {
     assert_string_equal(gantry_loss_name(GANTRY_HUBER), "huber");
     assert_string_equal(gantry_loss_name(GANTRY_KL_DIVERGENCE), "kl_divergence");
     assert_string_equal(gantry_loss_name(GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY),
@@ -282,28 +264,8 @@ static gantry_status_t all_losses(gantry_scope_t *scope) {
     return gantry_scope_status(scope);
 }
 
-static void losses_without_memory_leak_nothing(void **state) {
-    (void)state;
+TEST_WITH(losses_without_memory_leak_nothing, runtime_fixture_set_up, NULL) {
     runtime_fixture_starve_each(0, NULL, all_losses);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(losses_are_those_of_keras),
-        WITH(losses_in_functions_are_those_of_keras),
-        WITH(sizes_that_depend_on_data_are_divided_by),
-        WITH(loss_of_nothing_is_zero),
-        WITH(halves_are_losses_too),
-        WITH(loss_leaves_one_tensor),
-        WITH(gradients_of_losses_are_those_of_keras),
-        WITH(weights_have_gradients_too),
-        WITH(labels_out_of_range_are_reported),
-        WITH(shapes_that_do_not_fit_are_refused),
-        WITH(bad_arguments_are_refused),
-        WITH(failed_scope_computes_no_loss),
-        WITH(losses_have_names),
-        cmocka_unit_test_setup(losses_without_memory_leak_nothing, runtime_fixture_set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,14 +3,9 @@
  * PoCL, as a GPU. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_initializer_case.h"
 #include "train_loss_case.h"
 #include "train_metric_case.h"
@@ -27,36 +22,32 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void losses_are_those_of_keras(void **state) {
-    train_loss_check(*state, DEVICE, 1, train_loss_eager);
-}
+TEST(losses_are_those_of_keras) { train_loss_check(*state, DEVICE, 1, train_loss_eager); }
 
-static void gradients_of_losses_are_those_of_keras(void **state) {
+TEST(gradients_of_losses_are_those_of_keras) {
     train_loss_check(*state, DEVICE, 3, train_loss_gradient);
 }
 
 /* Each function has programs of its own. */
-static void losses_in_functions_are_those_of_keras(void **state) {
+TEST(losses_in_functions_are_those_of_keras) {
     train_loss_check(*state, DEVICE, 7, train_loss_captured);
 }
 
-static void metrics_are_those_of_keras(void **state) {
-    train_metric_check(*state, DEVICE, 1, train_update_eager);
-}
+TEST(metrics_are_those_of_keras) { train_metric_check(*state, DEVICE, 1, train_update_eager); }
 
-static void metrics_in_functions_are_those_of_keras(void **state) {
+TEST(metrics_in_functions_are_those_of_keras) {
     train_metric_check(*state, DEVICE, 23, train_update_captured);
 }
 
-static void initializers_are_those_of_keras(void **state) {
+TEST(initializers_are_those_of_keras) {
     train_initializer_check(*state, DEVICE, 1, train_initializer_eager);
 }
 
-static void initializers_in_functions_are_those_of_keras(void **state) {
+TEST(initializers_in_functions_are_those_of_keras) {
     train_initializer_check(*state, DEVICE, 11, train_initializer_captured);
 }
 
-static void results_lie_on_the_device(void **state) {
+TEST(results_lie_on_the_device) {
     gantry_scope_t *scope = gantry_scope_begin(*state, DEVICE);
     const gantry_initializer_t from = {.kind = GANTRY_INIT_GLOROT_UNIFORM};
     const gantry_tensor_t *x = gantry_initialize(scope, &from, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3));
@@ -69,7 +60,7 @@ static void results_lie_on_the_device(void **state) {
     expect_ended_well(scope);
 }
 
-static void labels_out_of_range_are_reported(void **state) {
+TEST(labels_out_of_range_are_reported) {
     gantry_scope_t *scope = gantry_scope_begin(*state, DEVICE);
     const gantry_tensor_t *p = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3));
     const gantry_tensor_t *loss =
@@ -83,17 +74,5 @@ static void labels_out_of_range_are_reported(void **state) {
 int main(void) {
     const int code = skip_without_opencl();
     if (code != 0) return code;
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(losses_are_those_of_keras),
-        WITH(losses_in_functions_are_those_of_keras),
-        WITH(gradients_of_losses_are_those_of_keras),
-        WITH(metrics_are_those_of_keras),
-        WITH(metrics_in_functions_are_those_of_keras),
-        WITH(initializers_are_those_of_keras),
-        WITH(initializers_in_functions_are_those_of_keras),
-        WITH(results_lie_on_the_device),
-        WITH(labels_out_of_range_are_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(set_up, tear_down);
 }

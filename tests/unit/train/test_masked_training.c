@@ -3,14 +3,9 @@
  * own layer sees masks, makes them and has several outputs. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_fixture.h"
 #include "train_layer_case.h"
 
@@ -150,15 +145,13 @@ static void follow(size_t index, const gantry_strategy_t *strategy) {
 
 /* ---- tests ---- */
 
-static void losses_metrics_and_weights_are_those_of_keras(void **state) {
-    (void)state;
+TEST(losses_metrics_and_weights_are_those_of_keras) {
     for (size_t i = 0; i < CASES; ++i) follow(i, NULL);
 }
 
 /* A sum has no number of places, so that two devices have the loss of one. */
-static void sums_on_two_devices_are_those_of_one(void **state) {
+TEST(sums_on_two_devices_are_those_of_one) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
-    (void)state;
     assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, devices, 2);
     if (!strategy) fail_msg("%s", gantry_last_message());
@@ -184,9 +177,8 @@ static double loss_of(size_t index, const gantry_strategy_t *strategy, int64_t r
 
 /* As in Keras, each part of a batch has the mean over its own steps: two devices have the loss of
  * batches of half the size. */
-static void each_part_has_its_own_mean(void **state) {
+TEST(each_part_has_its_own_mean) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
-    (void)state;
     assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, devices, 2);
     for (size_t i = 0; i < CASES; ++i) {
@@ -198,8 +190,7 @@ static void each_part_has_its_own_mean(void **state) {
     gantry_strategy_release(strategy);
 }
 
-static void weights_that_do_not_fit_a_mask_are_refused(void **state) {
-    (void)state;
+TEST(weights_that_do_not_fit_a_mask_are_refused) {
     const masked_case_t *c = &masked_cases[1];
     size_t count;
     double values[3];
@@ -241,8 +232,7 @@ static gantry_layer_t *make_turn(void) {
 }
 
 /* Steps of 0, 2 and 4, of which the first is padding: the mean of the turned mask's is 0. */
-static void own_layers_have_masks_and_several_outputs(void **state) {
-    (void)state;
+TEST(own_layers_have_masks_and_several_outputs) {
     for (size_t part = 0; part < 2; ++part) {
         float y = -1;
         gantry_model_t *model = gantry_functional(fixture.runtime, NULL);
@@ -264,8 +254,7 @@ static void own_layers_have_masks_and_several_outputs(void **state) {
 }
 
 /* The default output is the first one of the last layer. */
-static void several_outputs_belong_to_functional_models(void **state) {
-    (void)state;
+TEST(several_outputs_belong_to_functional_models) {
     const gantry_recurrent_options_t o = {.return_sequences = true, .return_state = true};
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     (void)gantry_model_add(model, gantry_lstm(2, &o));
@@ -287,15 +276,4 @@ static void several_outputs_belong_to_functional_models(void **state) {
     expect_ended_well(scope);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(losses_metrics_and_weights_are_those_of_keras),
-        WITH(sums_on_two_devices_are_those_of_one),
-        WITH(each_part_has_its_own_mean),
-        WITH(weights_that_do_not_fit_a_mask_are_refused),
-        WITH(own_layers_have_masks_and_several_outputs),
-        WITH(several_outputs_belong_to_functional_models),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -5,14 +5,9 @@
  * values that they have in Keras. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_metric_case.h"
 #include "train_heap.h"
 
@@ -36,13 +31,11 @@ static int tear_down(void **state) {
 
 /* ---- values ---- */
 
-static void metrics_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(metrics_are_those_of_keras, set_up, tear_down) {
     train_metric_check(fixture.runtime, "CPU:0", 1, train_update_eager);
 }
 
-static void metrics_in_functions_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(metrics_in_functions_are_those_of_keras, set_up, tear_down) {
     train_metric_check(fixture.runtime, "CPU:0", 1, train_update_captured);
 }
 
@@ -51,8 +44,7 @@ static size_t variables_of(train_metric_kind_t kind) {
     return kind >= TRAIN_TRUE_POSITIVES && kind <= TRAIN_FALSE_NEGATIVES ? 1 : 2;
 }
 
-static void result_before_the_first_batch_is_zero(void **state) {
-    (void)state;
+TEST_WITH(result_before_the_first_batch_is_zero, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (train_metric_kind_t kind = TRAIN_ACCURACY; kind < TRAIN_METRIC_KINDS; ++kind) {
         gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
@@ -69,8 +61,7 @@ static void result_before_the_first_batch_is_zero(void **state) {
 }
 
 /* The state lies where the first update or the build asks for it, and has names. */
-static void variables_live_on_the_scope_s_device(void **state) {
-    (void)state;
+TEST_WITH(variables_live_on_the_scope_s_device, set_up, tear_down) {
     gantry_scope_t *cpu = runtime_fixture_scope(&fixture, "CPU:0");
     gantry_scope_t *gpu = runtime_fixture_scope(&fixture, "GPU:0");
     gantry_metric_t *here = gantry_mean_metric(NULL), *there = gantry_auc(0, NULL);
@@ -94,8 +85,7 @@ static void variables_live_on_the_scope_s_device(void **state) {
 }
 
 /* One function, called for each batch: nothing is read between the calls. */
-static void one_function_updates_for_many_batches(void **state) {
-    (void)state;
+TEST_WITH(one_function_updates_for_many_batches, set_up, tear_down) {
     gantry_metric_t *metric = gantry_sparse_categorical_accuracy(NULL);
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     assert_int_equal(gantry_metric_build(metric, scope), GANTRY_OK);
@@ -142,8 +132,7 @@ static void masked(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     outputs[3] = gantry_metric_result(metrics[3], scope);
 }
 
-static void sizes_that_depend_on_data_are_counted(void **state) {
-    (void)state;
+TEST_WITH(sizes_that_depend_on_data_are_counted, set_up, tear_down) {
     static const float scores[] = {0, 0.9F, 1, 0, 0.75F, 0, 0, 0};
     const gantry_input_spec_t specs[] = {SPEC_I32(4), SPEC_F32(4, 2)};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
@@ -181,8 +170,7 @@ static void *update_often(void *user) {
     return gantry_scope_end(scope) == GANTRY_OK ? user : NULL;
 }
 
-static void threads_update_a_built_metric(void **state) {
-    (void)state;
+TEST_WITH(threads_update_a_built_metric, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     gantry_metric_t *metric = gantry_mean_metric(NULL);
     pthread_t threads[3];
@@ -203,8 +191,7 @@ static void threads_update_a_built_metric(void **state) {
 }
 
 /* Variables of two metrics add up to the state of both. */
-static void states_add_up(void **state) {
-    (void)state;
+TEST_WITH(states_add_up, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     gantry_metric_t *a = gantry_mean_metric(NULL), *b = gantry_mean_metric(NULL);
     (void)gantry_metric_update(a, scope, NULL, F32(scope, 1, 2, 3), NULL);
@@ -219,8 +206,7 @@ static void states_add_up(void **state) {
 }
 
 /* A cross-entropy as a metric: log(2) for even shares. */
-static void losses_are_metrics_too(void **state) {
-    (void)state;
+TEST_WITH(losses_are_metrics_too, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     gantry_metric_t *metric = gantry_loss_metric(
         GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY,
@@ -237,8 +223,7 @@ static void losses_are_metrics_too(void **state) {
     expect_ended_well(scope);
 }
 
-static void tape_records_no_update(void **state) {
-    (void)state;
+TEST_WITH(tape_records_no_update, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2), *gradient;
     gantry_metric_t *metric = gantry_mean_metric(NULL);
@@ -256,8 +241,7 @@ static void tape_records_no_update(void **state) {
     expect_ended_well(scope);
 }
 
-static void metrics_have_names(void **state) {
-    (void)state;
+TEST_WITH(metrics_have_names, set_up, tear_down) {
     static const char *const names[] = {"accuracy",
                                         "binary_accuracy",
                                         "categorical_accuracy",
@@ -300,8 +284,7 @@ static void expect_not_made(gantry_metric_t *metric, const char *text) {
     if (!strstr(gantry_last_message(), text)) fail_msg("message: %s", gantry_last_message());
 }
 
-static void bad_options_make_no_metric(void **state) {
-    (void)state;
+TEST_WITH(bad_options_make_no_metric, set_up, tear_down) {
     const gantry_loss_options_t smooth = {.label_smoothing = 2};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     expect_not_made(
@@ -323,8 +306,7 @@ static void bad_options_make_no_metric(void **state) {
     expect_ended_well(scope);
 }
 
-static void bad_options_make_no_count(void **state) {
-    (void)state;
+TEST_WITH(bad_options_make_no_count, set_up, tear_down) {
     const gantry_metric_options_t bad_k = {.struct_size = sizeof bad_k, .top_k = -1};
     const gantry_metric_options_t bad_curve = {.struct_size = sizeof bad_curve, .curve = 2};
     expect_not_made(gantry_precision(1.5, NULL),
@@ -346,8 +328,7 @@ static void bad_options_make_no_count(void **state) {
                     "gantry_fbeta_score: beta is 0; a number above 0 is accepted");
 }
 
-static void bad_classes_and_thresholds_are_refused(void **state) {
-    (void)state;
+TEST_WITH(bad_classes_and_thresholds_are_refused, set_up, tear_down) {
     const double two[] = {0.5, 1.5};
     expect_not_made(
         gantry_precision(0.5, &(gantry_metric_options_t){.class_id = &(const int32_t){-1}}),
@@ -361,8 +342,7 @@ static void bad_classes_and_thresholds_are_refused(void **state) {
                     "0 thresholds in an array");
 }
 
-static void classes_beyond_the_predictions_are_refused(void **state) {
-    (void)state;
+TEST_WITH(classes_beyond_the_predictions_are_refused, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     gantry_metric_t *metric =
         gantry_recall(0.5, &(gantry_metric_options_t){.class_id = &(const int32_t){2}});
@@ -379,8 +359,7 @@ static void classes_beyond_the_predictions_are_refused(void **state) {
 }
 
 /* fit shows a number for each metric. */
-static void scores_of_each_class_are_not_for_fit(void **state) {
-    (void)state;
+TEST_WITH(scores_of_each_class_are_not_for_fit, set_up, tear_down) {
     gantry_metric_t *metric = gantry_f1_score(3, GANTRY_AVERAGE_NONE, 0.5, NULL);
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     EXPECT_F32(gantry_metric_result(metric, scope), 0, 0, 0);
@@ -398,8 +377,7 @@ static void scores_of_each_class_are_not_for_fit(void **state) {
     gantry_model_release(model);
 }
 
-static void several_thresholds_are_not_for_fit(void **state) {
-    (void)state;
+TEST_WITH(several_thresholds_are_not_for_fit, set_up, tear_down) {
     const double two[] = {0.25, 0.5};
     gantry_metric_t *metric =
         gantry_recall(0.5, &(gantry_metric_options_t){.thresholds = two, .threshold_count = 2});
@@ -429,8 +407,7 @@ static void expect_update_refused(gantry_scope_t *scope, train_metric_kind_t kin
     gantry_metric_release(metric);
 }
 
-static void shapes_that_do_not_fit_are_refused(void **state) {
-    (void)state;
+TEST_WITH(shapes_that_do_not_fit_are_refused, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     const gantry_tensor_t *p = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3));
     const gantry_tensor_t *turned = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
@@ -471,8 +448,7 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
     expect_ended_well(scope);
 }
 
-static void top_k_beyond_the_classes_is_refused(void **state) {
-    (void)state;
+TEST_WITH(top_k_beyond_the_classes_is_refused, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     const gantry_metric_options_t options = {.struct_size = sizeof options, .top_k = 3};
     gantry_metric_t *metric = gantry_recall(-INFINITY, &options);
@@ -485,8 +461,7 @@ static void top_k_beyond_the_classes_is_refused(void **state) {
     gantry_metric_release(metric);
 }
 
-static void missing_arguments_are_refused(void **state) {
-    (void)state;
+TEST_WITH(missing_arguments_are_refused, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1);
     expect_update_refused(scope, TRAIN_AUC, NULL, x, NULL, "auc: the labels are NULL");
@@ -512,8 +487,7 @@ static void missing_arguments_are_refused(void **state) {
     expect_ended_well(scope);
 }
 
-static void update_in_a_trace_needs_variables(void **state) {
-    (void)state;
+TEST_WITH(update_in_a_trace_needs_variables, set_up, tear_down) {
     gantry_metric_t *metric = gantry_mean_metric(NULL);
     train_captured_t captured = {metric, false, false};
     const gantry_input_spec_t spec = SPEC_F32(2);
@@ -541,13 +515,11 @@ static gantry_status_t metric_program(gantry_scope_t *scope) {
     return status;
 }
 
-static void metrics_without_memory_leak_nothing(void **state) {
-    (void)state;
+TEST_WITH(metrics_without_memory_leak_nothing, runtime_fixture_set_up, NULL) {
     runtime_fixture_starve_each(0, NULL, metric_program);
 }
 
-static void metric_without_memory_is_not_made(void **state) {
-    (void)state;
+TEST_WITH(metric_without_memory_is_not_made, set_up, tear_down) {
     for (train_metric_kind_t kind = TRAIN_ACCURACY; kind < TRAIN_METRIC_KINDS; ++kind) {
         for (long n = 0; n < 2; ++n) {
             train_heap_reset(n);
@@ -558,32 +530,4 @@ static void metric_without_memory_is_not_made(void **state) {
     train_heap_reset(-1);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(metrics_are_those_of_keras),
-        WITH(metrics_in_functions_are_those_of_keras),
-        WITH(result_before_the_first_batch_is_zero),
-        WITH(variables_live_on_the_scope_s_device),
-        WITH(one_function_updates_for_many_batches),
-        WITH(sizes_that_depend_on_data_are_counted),
-        WITH(threads_update_a_built_metric),
-        WITH(states_add_up),
-        WITH(losses_are_metrics_too),
-        WITH(tape_records_no_update),
-        WITH(metrics_have_names),
-        WITH(bad_options_make_no_metric),
-        WITH(bad_options_make_no_count),
-        WITH(top_k_beyond_the_classes_is_refused),
-        WITH(scores_of_each_class_are_not_for_fit),
-        WITH(bad_classes_and_thresholds_are_refused),
-        WITH(classes_beyond_the_predictions_are_refused),
-        WITH(several_thresholds_are_not_for_fit),
-        WITH(shapes_that_do_not_fit_are_refused),
-        WITH(missing_arguments_are_refused),
-        WITH(update_in_a_trace_needs_variables),
-        cmocka_unit_test_setup(metrics_without_memory_leak_nothing, runtime_fixture_set_up),
-        WITH(metric_without_memory_is_not_made),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

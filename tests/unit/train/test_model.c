@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "function_fixture.h"
+#include "test.h"
 #include "train_heap.h"
 #include "turkish.h"
 
@@ -71,13 +72,12 @@ static void must(gantry_status_t status) {
 
 /* ---- what works ---- */
 
-static void model_learns(void **state) {
+TEST(model_learns) {
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches();
     double values[2];
     float outputs[ROWS * 2];
     size_t needed;
-    (void)state;
     must(gantry_model_fit(model, batches, &(gantry_fit_options_t){.epochs = 200}));
     must(gantry_model_evaluate(model, batches, values, 2));
     if (!(values[1] > 0.9)) fail_msg("accuracy %g, loss %g", values[1], values[0]);
@@ -110,11 +110,10 @@ static void train_on(gantry_dtype_t dtype, const void *data, bool builds, double
 
 /* As in Keras, floats of a batch become the model's type, and where that is known other numbers,
  * too: of .npy files, which have float64, and of images, which have bytes. */
-static void numbers_of_other_types_are_converted(void **state) {
+TEST(numbers_of_other_types_are_converted) {
     double doubles[ROWS * 2], loss, wanted_loss;
     float floats[ROWS * 2], outputs[ROWS * 2], wanted[ROWS * 2];
     uint8_t bytes[ROWS * 2];
-    (void)state;
     for (int i = 0; i < ROWS * 2; ++i) {
         bytes[i] = (uint8_t)(i * 37 % 256);
         doubles[i] = floats[i] = bytes[i];
@@ -132,11 +131,10 @@ static void numbers_of_other_types_are_converted(void **state) {
 }
 
 /* Two inputs, a layer that is used twice, and a sum: x W + y W, by hand and by the model. */
-static void functional_model_shares_a_layer(void **state) {
+TEST(functional_model_shares_a_layer) {
     gantry_model_t *model = gantry_functional(fixture.runtime, NULL);
     gantry_layer_t *shared = gantry_dense(2, GANTRY_LINEAR, NULL);
     const float kernel[] = {1, 2, 3, 4};
-    (void)state;
     const int32_t x = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)),
                   y = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(2));
     const int32_t sides[] = {gantry_model_apply(model, shared, &x, 1),
@@ -158,11 +156,10 @@ static void functional_model_shares_a_layer(void **state) {
     gantry_model_release(model);
 }
 
-static void summary_is_a_table(void **state) {
+TEST(summary_is_a_table) {
     gantry_model_t *model = make_model();
     char text[4096];
     size_t needed;
-    (void)state;
     must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
     must(gantry_model_summary(model, text, sizeof text, &needed));
     assert_int_equal(strlen(text), needed);
@@ -175,10 +172,9 @@ static void summary_is_a_table(void **state) {
 }
 
 /* A name of the program's is no name of the model's, and leaves no gap. */
-static void layers_get_the_first_free_name(void **state) {
+TEST(layers_get_the_first_free_name) {
     char name[32];
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
-    (void)state;
     must(gantry_model_add(
         model, gantry_dense(1, GANTRY_LINEAR, &(gantry_kernel_options_t){.name = "dense_1"})));
     for (int i = 0; i < 3; ++i) must(gantry_model_add(model, gantry_dense(1, GANTRY_LINEAR, NULL)));
@@ -192,11 +188,10 @@ static void layers_get_the_first_free_name(void **state) {
 }
 
 /* Saved after one epoch, and trained on from the file: the weights of two epochs, bit for bit. */
-static void loaded_training_takes_the_same_steps(void **state) {
+TEST(loaded_training_takes_the_same_steps) {
     char path[] = "/tmp/gantry_model_XXXXXX";
     float wanted[32], got[32];
     gantry_dataset_t *batches = make_batches();
-    (void)state;
     (void)close(mkstemp(path));
     gantry_model_t *model = make_model();
     must(gantry_model_fit(model, batches, NULL));
@@ -231,11 +226,10 @@ static void keep_text(const char *text, void *user) {
     (void)snprintf(all + used, 4096 - used, "%s", text);
 }
 
-static void progress_is_written(void **state) {
+TEST(progress_is_written) {
     static char text[4096];
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches();
-    (void)state;
     text[0] = '\0';
     must(gantry_model_fit(
         model, batches,
@@ -253,12 +247,11 @@ static double halve(int64_t epoch, double rate, void *user) {
     return epoch == 0 ? rate : rate / 2;
 }
 
-static void callbacks_act(void **state) {
+TEST(callbacks_act) {
     char path[] = "/tmp/gantry_log_XXXXXX", line[256];
     int calls = 0, lines = 0;
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches();
-    (void)state;
     (void)close(mkstemp(path));
     gantry_callback_t *callbacks[] = {gantry_early_stopping(&(gantry_early_stopping_options_t){
                                           .monitor = "loss", .min_delta = 100, .patience = 2}),
@@ -283,9 +276,8 @@ static void callbacks_act(void **state) {
     (void)unlink(path);
 }
 
-static void logs_and_states_are_those_of_the_c_locale(void **state) {
+TEST(logs_and_states_are_those_of_the_c_locale) {
     char path[] = "/tmp/gantry_log_XXXXXX", line[256], kept[256], again[256];
-    (void)state;
     if (!turkish_begin()) {
         print_message("SKIP: no Turkish locale, and localedef cannot make it\n");
         skip();
@@ -326,12 +318,11 @@ static gantry_status_t give_up(gantry_model_t *model, int64_t step, bool *stop, 
     return step == 1 ? gantry_fail(GANTRY_DATA_LOSS, "the callback gives up") : GANTRY_OK;
 }
 
-static void failing_callback_ends_the_training(void **state) {
+TEST(failing_callback_ends_the_training) {
     const gantry_callback_t callback = {.struct_size = sizeof callback, .step_end = give_up};
     const gantry_callback_t *const list[] = {&callback};
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches();
-    (void)state;
     expect_refusal(
         gantry_model_fit(model, batches,
                          &(gantry_fit_options_t){.callbacks = list, .callback_count = 1}),
@@ -343,9 +334,8 @@ static void failing_callback_ends_the_training(void **state) {
 
 /* ---- bad input ---- */
 
-static void failed_layer_is_the_models_error(void **state) {
+TEST(failed_layer_is_the_models_error) {
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
-    (void)state;
     expect_refusal(gantry_model_add(model, gantry_dense(0, GANTRY_RELU, NULL)),
                    GANTRY_INVALID_ARGUMENT,
                    "layer Dense: the number of outputs is 0; a positive number is accepted");
@@ -356,9 +346,8 @@ static void failed_layer_is_the_models_error(void **state) {
     gantry_model_release(model);
 }
 
-static void wrong_rank_names_the_layer(void **state) {
+TEST(wrong_rank_names_the_layer) {
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
-    (void)state;
     must(gantry_model_add(model, gantry_conv1d_layer(4, 3, GANTRY_RELU, NULL)));
     expect_refusal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)),
                    GANTRY_INVALID_ARGUMENT,
@@ -366,13 +355,12 @@ static void wrong_rank_names_the_layer(void **state) {
     gantry_model_release(model);
 }
 
-static void empty_data_and_missing_labels_are_refused(void **state) {
+TEST(empty_data_and_missing_labels_are_refused) {
     const gantry_array_t array = {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points};
     gantry_dataset_t *lone =
         gantry_dataset_batch(gantry_dataset_from_arrays(&array, 1, false), BATCH, false);
     gantry_dataset_t *none = gantry_dataset_take(make_batches(), 0);
     gantry_model_t *model = make_model();
-    (void)state;
     expect_refusal(gantry_model_fit(model, none, NULL), GANTRY_INVALID_ARGUMENT,
                    "the data set is empty");
     expect_refusal(gantry_model_fit(model, lone, NULL), GANTRY_INVALID_ARGUMENT,
@@ -382,10 +370,9 @@ static void empty_data_and_missing_labels_are_refused(void **state) {
     gantry_model_release(model);
 }
 
-static void labels_out_of_range_are_refused(void **state) {
+TEST(labels_out_of_range_are_refused) {
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches();
-    (void)state;
     labels[5] = 7;
     expect_refusal(gantry_model_fit(model, batches, NULL), GANTRY_INVALID_ARGUMENT, "7");
     labels[5] = 1;
@@ -394,13 +381,12 @@ static void labels_out_of_range_are_refused(void **state) {
     gantry_model_release(model);
 }
 
-static void options_that_a_step_cannot_follow_are_refused(void **state) {
+TEST(options_that_a_step_cannot_follow_are_refused) {
     const gantry_loss_options_t none = {.struct_size = sizeof none,
                                         .reduction = GANTRY_REDUCTION_NONE};
     const gantry_callback_t *const list[] = {NULL};
     gantry_model_t *model = make_model(), *refused = make_model();
     gantry_dataset_t *batches = make_batches();
-    (void)state;
     expect_refusal(
         gantry_model_compile(refused, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
                                                                   .loss = GANTRY_HUBER,
@@ -415,7 +401,7 @@ static void options_that_a_step_cannot_follow_are_refused(void **state) {
     gantry_model_release(model);
 }
 
-static void steps_and_weights_of_classes_that_do_not_fit_are_refused(void **state) {
+TEST(steps_and_weights_of_classes_that_do_not_fit_are_refused) {
     static const double weights[] = {1, 2};
     const struct {
         gantry_fit_options_t options;
@@ -430,7 +416,6 @@ static void steps_and_weights_of_classes_that_do_not_fit_are_refused(void **stat
          "labels[0] is 1; class_weights has 1 classes, and a label from 0 to 0 is accepted"}};
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches();
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
         expect_refusal(gantry_model_fit(model, batches, &cases[i].options), GANTRY_INVALID_ARGUMENT,
                        cases[i].text);
@@ -457,10 +442,9 @@ static void steps_and_weights_of_classes_that_do_not_fit_are_refused(void **stat
 }
 
 /* As in Keras. Weights of 1 change no number. */
-static void batches_may_have_weights_in_one_training_alone(void **state) {
+TEST(batches_may_have_weights_in_one_training_alone) {
     static const double ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     static float same[ROWS];
-    (void)state;
     for (int i = 0; i < ROWS; ++i) same[i] = 1;
     const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points},
                                      {GANTRY_INT32, GANTRY_SHAPE(ROWS), labels},
@@ -487,11 +471,10 @@ static void batches_may_have_weights_in_one_training_alone(void **state) {
     gantry_dataset_release(weighted);
 }
 
-static void endless_data_sets_are_refused(void **state) {
+TEST(endless_data_sets_are_refused) {
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = gantry_dataset_repeat(make_batches(), -1);
     double values[2];
-    (void)state;
     expect_refusal(gantry_model_fit(model, batches, NULL), GANTRY_INVALID_ARGUMENT,
                    "the data set never ends; steps_per_epoch or gantry_dataset_take is accepted");
     must(gantry_model_fit(model, batches, &(gantry_fit_options_t){.steps_per_epoch = 3}));
@@ -503,10 +486,9 @@ static void endless_data_sets_are_refused(void **state) {
     gantry_model_release(model);
 }
 
-static void other_layers_do_not_load(void **state) {
+TEST(other_layers_do_not_load) {
     char path[] = "/tmp/gantry_model_XXXXXX";
     gantry_model_t *model = make_model(), *second = gantry_sequential(fixture.runtime, NULL);
-    (void)state;
     (void)close(mkstemp(path));
     must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
     must(gantry_model_save(model, path));
@@ -519,8 +501,7 @@ static void other_layers_do_not_load(void **state) {
     (void)unlink(path);
 }
 
-static void devices_of_a_strategy_are_checked(void **state) {
-    (void)state;
+TEST(devices_of_a_strategy_are_checked) {
     assert_null(gantry_mirrored_strategy(fixture.runtime, (const char *[]){"CPU:0", "CPU:0"}, 2));
     assert_non_null(strstr(gantry_last_message(), "No duplicates allowed in `devices` argument"));
     assert_null(gantry_mirrored_strategy(fixture.runtime, (const char *[]){"CPU:0"}, 0));
@@ -540,8 +521,7 @@ static gantry_status_t train_once(void) {
     return status;
 }
 
-static void failing_allocations_leak_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leak_nothing) {
     must(train_once());
     const long count = train_heap_count();
     assert_true(count > 100);
@@ -552,30 +532,4 @@ static void failing_allocations_leak_nothing(void **state) {
     }
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(model_learns),
-        TEST(numbers_of_other_types_are_converted),
-        TEST(functional_model_shares_a_layer),
-        TEST(summary_is_a_table),
-        TEST(layers_get_the_first_free_name),
-        TEST(loaded_training_takes_the_same_steps),
-        TEST(progress_is_written),
-        TEST(callbacks_act),
-        TEST(logs_and_states_are_those_of_the_c_locale),
-        TEST(failing_callback_ends_the_training),
-        TEST(failed_layer_is_the_models_error),
-        TEST(wrong_rank_names_the_layer),
-        TEST(empty_data_and_missing_labels_are_refused),
-        TEST(labels_out_of_range_are_refused),
-        TEST(options_that_a_step_cannot_follow_are_refused),
-        TEST(steps_and_weights_of_classes_that_do_not_fit_are_refused),
-        TEST(batches_may_have_weights_in_one_training_alone),
-        TEST(endless_data_sets_are_refused),
-        TEST(other_layers_do_not_load),
-        TEST(devices_of_a_strategy_are_checked),
-        TEST(failing_allocations_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

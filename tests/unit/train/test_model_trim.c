@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: gantry_model_trim frees all that a model keeps between steps, in a callback of a
  * training, too, and changes no weight. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "thread_workers.h"
 
 #include <gantry_train/train.h>
@@ -84,12 +80,11 @@ static void read_weights(gantry_runtime_t *runtime, const gantry_model_t *model,
     (void)gantry_scope_end(scope);
 }
 
-static void trim_frees_what_steps_keep(void **state) {
+TEST(trim_frees_what_steps_keep) {
     static float weights[WEIGHTS], trimmed[WEIGHTS];
     uint64_t bytes = 7;
     gantry_runtime_t *runtime = open_runtime();
     gantry_model_t *model = make_model(runtime, NULL), *other = make_model(runtime, NULL);
-    (void)state;
     assert_int_equal(gantry_model_trim(model, &bytes), GANTRY_OK);
     assert_int_equal(bytes, 0);
     use_all(model, false);
@@ -131,17 +126,10 @@ static gantry_status_t run_process(thread_worker_t *worker) {
     return status;
 }
 
-static void trim_of_processes_frees_what_they_keep(void **state) {
+TEST(trim_of_processes_frees_what_they_keep) {
     static thread_workers_t group;
-    (void)state;
     thread_workers_run(&group, 2, -1, run_process, NULL);
     for (size_t r = 0; r < 2; ++r) assert_int_equal(group.workers[r].status, GANTRY_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trim_frees_what_steps_keep),
-        cmocka_unit_test(trim_of_processes_frees_what_they_keep),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

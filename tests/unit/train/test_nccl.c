@@ -5,20 +5,15 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry_train/train.h>
 
 #include "cuda/stand_in_control.h"
 #include "log_lines.h"
 #include "need_opencl.h"
+#include "test.h"
 #include "train_heap.h"
 
 #define STAND_IN(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so"
@@ -149,8 +144,7 @@ static void reduce_in_function(const gantry_strategy_t *strategy) {
     gantry_function_release(function);
 }
 
-static void cards_reduce_by_nccl(void **state) {
-    (void)state;
+TEST_WITH(cards_reduce_by_nccl, open_with_nccl, close_runtime) {
     gantry_strategy_t *strategy = make_strategy();
     const uint64_t before = control->calls("all-reduce");
     reduce_eagerly(strategy);
@@ -189,8 +183,7 @@ static double train(const gantry_strategy_t *strategy) {
     return loss[0];
 }
 
-static void model_trains_over_nccl(void **state) {
-    (void)state;
+TEST_WITH(model_trains_over_nccl, open_with_nccl, close_runtime) {
     const double alone = train(NULL);
     gantry_strategy_t *strategy = make_strategy();
     const uint64_t before = control->calls("all-reduce");
@@ -204,8 +197,7 @@ static void model_trains_over_nccl(void **state) {
 
 /* ---- where NCCL cannot serve ---- */
 
-static void copies_serve_without_nccl(void **state) {
-    (void)state;
+TEST_WITH(copies_serve_without_nccl, open_without_nccl, close_runtime) {
     gantry_strategy_t *strategy = make_strategy();
     const uint64_t before = control->calls("all-reduce");
     reduce_eagerly(strategy);
@@ -217,8 +209,7 @@ static void copies_serve_without_nccl(void **state) {
     gantry_strategy_release(strategy);
 }
 
-static void copies_serve_parts_of_one_card(void **state) {
-    (void)state;
+TEST_WITH(copies_serve_parts_of_one_card, open_with_nccl, close_runtime) {
     const gantry_physical_device_t *card;
     size_t count;
     gantry_logical_device_config_t parts[2] = {{.struct_size = sizeof parts[0]},
@@ -238,8 +229,7 @@ static void copies_serve_parts_of_one_card(void **state) {
 
 /* ---- failures ---- */
 
-static void failure_of_nccl_is_told_and_ends(void **state) {
-    (void)state;
+TEST_WITH(failure_of_nccl_is_told_and_ends, open_with_nccl, close_runtime) {
     gantry_strategy_t *strategy = make_strategy();
     static const char *const failing[] = {"fail=ncclCommInitAll:1:3", "fail=ncclGroupStart:1:3",
                                           "fail=ncclGroupEnd:1:3", "fail=ncclAllReduce:1:3"};
@@ -275,8 +265,7 @@ static gantry_status_t call_one(gantry_scope_t *scope, const char *device, const
     return gantry_scope_end(own);
 }
 
-static void calls_that_do_not_follow_each_other_are_refused(void **state) {
-    (void)state;
+TEST_WITH(calls_that_do_not_follow_each_other_are_refused, open_with_nccl, close_runtime) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     assert_int_equal(call_one(scope, "GPU:0", "a", "sum", 2), GANTRY_OK);
     assert_int_equal(call_one(scope, "GPU:1", "b", "sum", 2), GANTRY_FAILED_PRECONDITION);
@@ -294,16 +283,6 @@ static void calls_that_do_not_follow_each_other_are_refused(void **state) {
 }
 
 int main(void) {
-#define WITH(name) cmocka_unit_test_setup_teardown(name, open_with_nccl, close_runtime)
-    const struct CMUnitTest tests[] = {
-        WITH(cards_reduce_by_nccl),
-        WITH(model_trains_over_nccl),
-        WITH(copies_serve_parts_of_one_card),
-        WITH(failure_of_nccl_is_told_and_ends),
-        WITH(calls_that_do_not_follow_each_other_are_refused),
-        cmocka_unit_test_setup_teardown(copies_serve_without_nccl, open_without_nccl,
-                                        close_runtime),
-    };
     assert_int_equal(setenv("GANTRY_STAND_IN_CUDA", "devices=2", 1), 0);
     void *library = dlopen(STAND_IN("libcuda"), RTLD_NOW | RTLD_LOCAL);
     stand_in_control_fn get = NULL;
@@ -316,5 +295,5 @@ int main(void) {
     if (code != 0) return code;
     memcpy(&get, &address, sizeof get);
     control = get();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -3,17 +3,12 @@
  * have their names; what does not fit is refused, and nothing leaks. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "train_layer_case.h"
 
 #include "train_given.h"
@@ -190,24 +185,21 @@ static void follow(gantry_runtime_t *runtime, size_t number) {
     gantry_model_release(loaded);
 }
 
-static void blocks_train_as_in_keras(void **state) {
-    (void)state;
+TEST(blocks_train_as_in_keras) {
     for (size_t i = 0; i < 2; ++i) follow(fixture.runtime, i);
 }
 
-static void blocks_on_pocl_train_as_in_keras(void **state) {
+TEST(blocks_on_pocl_train_as_in_keras) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     for (size_t i = 0; i < 2; ++i) follow(runtime, i);
     gantry_runtime_release(runtime);
 }
 
-static void weights_are_named_by_their_blocks(void **state) {
+TEST(weights_are_named_by_their_blocks) {
     static const char *const names[] = {"block/dense/kernel", "block/batch_normalization/gamma",
                                         "mixer/inner/dense/kernel", "mixer/dense/kernel",
                                         "dense/kernel"};
     size_t found = 0;
-    (void)state;
     gantry_model_t *model = make_model(fixture.runtime, &nested_cases[0], NULL);
     for (size_t i = 0; i < gantry_model_variable_count(model); ++i) {
         const char *name = gantry_variable_name(gantry_model_variable(model, i, NULL));
@@ -251,8 +243,7 @@ static void refuse_chain(gantry_model_t *block, gantry_model_t *outer, gantry_st
     gantry_model_release(outer);
 }
 
-static void what_does_not_fit_is_refused(void **state) {
-    (void)state;
+TEST(what_does_not_fit_is_refused) {
     gantry_model_t *inside = make_block(), *outer = named(fixture.runtime, "outer", true);
     refuse_application(make_block(), 0, 2, 1, GANTRY_INVALID_ARGUMENT,
                        "2 values and room for 1 outputs; block block has 1 inputs and 1 outputs");
@@ -270,16 +261,14 @@ static void what_does_not_fit_is_refused(void **state) {
     refuse_chain(outer, outer, GANTRY_FAILED_PRECONDITION, "itself");
 }
 
-static void a_chain_has_a_block_once(void **state) {
-    (void)state;
+TEST(a_chain_has_a_block_once) {
     gantry_model_t *inside = make_block(), *outer = named(fixture.runtime, "outer", true);
     must(gantry_model_add_model(outer, inside));
     refuse_chain(inside, outer, GANTRY_INVALID_ARGUMENT,
                  "layer block/dense of block block is in model outer");
 }
 
-static void a_block_does_not_have_its_model(void **state) {
-    (void)state;
+TEST(a_block_does_not_have_its_model) {
     gantry_model_t *inside = make_block(), *outer = named(fixture.runtime, "outer", true);
     must(gantry_model_add_model(outer, inside));
     refuse_chain(outer, inside, GANTRY_FAILED_PRECONDITION,
@@ -287,8 +276,7 @@ static void a_block_does_not_have_its_model(void **state) {
 }
 
 /* Two blocks of one name get numbers. */
-static void names_of_blocks_get_numbers(void **state) {
-    (void)state;
+TEST(names_of_blocks_get_numbers) {
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     for (int i = 0; i < 2; ++i) {
         gantry_model_t *block = make_block();
@@ -315,18 +303,6 @@ static gantry_status_t make_all(void *user) {
     return status == GANTRY_OK ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-static void memory_may_be_out(void **state) {
-    (void)state;
-    assert_true(train_heap_fail_each("blocks", make_all, NULL) > 20);
-}
+TEST(memory_may_be_out) { assert_true(train_heap_fail_each("blocks", make_all, NULL) > 20); }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(blocks_train_as_in_keras),          TEST(blocks_on_pocl_train_as_in_keras),
-        TEST(weights_are_named_by_their_blocks), TEST(what_does_not_fit_is_refused),
-        TEST(a_chain_has_a_block_once),          TEST(a_block_does_not_have_its_model),
-        TEST(names_of_blocks_get_numbers),       TEST(memory_may_be_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

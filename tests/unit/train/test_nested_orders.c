@@ -2,16 +2,11 @@
 /* Promise: The gradient of order n of L loops inside each other takes L + min(n, L) levels of
  * GANTRY_MAX_NESTING; branches take one each, in every order; one level less is refused. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train_fixture.h"
 
 typedef const gantry_tensor_t tensor;
@@ -136,10 +131,9 @@ static void check(const nest_t *nest, int levels) {
         fail_msg("%s, order %d, takes fewer than %d levels", nest->kinds, nest->order, levels);
 }
 
-static void gradients_take_the_levels_that_are_stated(void **state) {
+TEST(gradients_take_the_levels_that_are_stated) {
     static const char *const kinds[] = {"w",  "ww", "www", "wwww", "b",   "bb",
                                         "bw", "wb", "bwb", "wbw",  "bbww"};
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
         int loops = 0;
         for (const char *at = kinds[i]; *at; ++at) loops += *at == 'w';
@@ -150,10 +144,4 @@ static void gradients_take_the_levels_that_are_stated(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gradients_take_the_levels_that_are_stated, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

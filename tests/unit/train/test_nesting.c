@@ -4,17 +4,12 @@
  * Promise: A function that traces itself is refused with FailedPrecondition at GANTRY_MAX_NESTING
  * levels. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdio.h>
 
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train_fixture.h"
 
 typedef const gantry_tensor_t tensor;
@@ -291,7 +286,7 @@ static void check_nest(const nest_t *kind, int own, gantry_status_t expected) {
                  nest.message);
 }
 
-static void bodies_where_ops_run(void **state) {
+TEST(bodies_where_ops_run) {
     static const nest_t kinds[] = {
         {.name = "cond", .deepen = by_cond},
         {.name = "case", .deepen = by_case},
@@ -302,11 +297,10 @@ static void bodies_where_ops_run(void **state) {
         {.name = "backward", .deepen = by_backward},
         {.name = "all", .deepen = by_all},
         {.name = "eager functions", .deepen = by_call, .runs_eagerly = true}};
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) check_nest(&kinds[i], 0, GANTRY_OK);
 }
 
-static void bodies_in_a_function(void **state) {
+TEST(bodies_in_a_function) {
     static const nest_t kinds[] = {
         {.name = "cond in a function", .deepen = by_cond, .is_traced = true},
         {.name = "case in a function", .deepen = by_case, .is_traced = true},
@@ -315,16 +309,14 @@ static void bodies_in_a_function(void **state) {
         {.name = "traced in a function", .deepen = by_trace, .is_traced = true},
         {.name = "forward in a function", .deepen = by_forward, .is_traced = true},
         {.name = "all in a function", .deepen = by_all, .is_traced = true}};
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) check_nest(&kinds[i], 1, GANTRY_OK);
 }
 
 /* The gradients of a nest: a rule runs the body again, and in it the rule of the next level. */
-static void gradients_of_bodies(void **state) {
+TEST(gradients_of_bodies) {
     static const nest_t kinds[] = {{.name = "gradient of cond", .deepen = by_cond},
                                    {.name = "gradient of case", .deepen = by_case},
                                    {.name = "gradient of while", .deepen = by_while}};
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
         nest_t nest = kinds[i];
         nest.is_traced = nest.has_gradient = true;
@@ -332,11 +324,4 @@ static void gradients_of_bodies(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bodies_where_ops_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bodies_in_a_function, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gradients_of_bodies, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -7,6 +7,7 @@
  * loops as well, and an op in a loop is named as any other. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "train_case.h"
 #include "train_heap.h"
 
@@ -52,10 +53,9 @@ static const gantry_tensor_t *numbers(gantry_scope_t *scope, float a, float b, f
     return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3), data, sizeof data);
 }
 
-static void op_is_named_with_ranges(void **state) {
+TEST(op_is_named_with_ranges) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     gantry_numerics_t *numerics = gantry_check_numerics_begin(scope);
-    (void)state;
     assert_non_null(gantry_exp(scope, numbers(scope, -1, 0, 2))); /* nothing is wrong */
     assert_null(gantry_log(scope, numbers(scope, -1, 0, 2)));
     assert_int_equal(gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT);
@@ -75,9 +75,8 @@ static void op_is_named_with_ranges(void **state) {
     must(gantry_scope_end(scope));
 }
 
-static void narrow_types_are_checked(void **state) {
+TEST(narrow_types_are_checked) {
     static const gantry_dtype_t types[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT64};
-    (void)state;
     for (size_t i = 0; i < 3; ++i) {
         gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
         gantry_numerics_t *numerics = gantry_check_numerics_begin(scope);
@@ -110,7 +109,7 @@ static void log_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
 }
 
 /* A trace has no numbers; of a call the outputs are checked, by the function's name. */
-static void function_is_checked_by_its_outputs(void **state) {
+TEST(function_is_checked_by_its_outputs) {
     static int checks = 1;
     const gantry_input_spec_t spec = SPEC_F32(3);
     gantry_function_t *function =
@@ -118,7 +117,6 @@ static void function_is_checked_by_its_outputs(void **state) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     gantry_numerics_t *numerics = gantry_check_numerics_begin(scope);
     const gantry_tensor_t *x = numbers(scope, 1, -2, 3), *y;
-    (void)state;
     assert_int_equal(gantry_function_call(scope, function, &x, 1, &y, 1), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_scope_message(scope), "op f made 1 NaN"));
     gantry_check_numerics_end(numerics);
@@ -248,8 +246,7 @@ static void find_all(const char *device) {
 }
 
 /* Without a gradient, all optimizers divide by their epsilon alone, and clips scale zeros. */
-static void sound_updates_raise_no_alarm(void **state) {
-    (void)state;
+TEST(sound_updates_raise_no_alarm) {
     const gantry_adam_options_t clipped = {.global_clipnorm = 1}, wide = {.amsgrad = true};
     const gantry_sgd_options_t moved = {.momentum = 0.9, .clipnorm = 1};
     const gantry_rmsprop_options_t centered = {.centered = true, .clipvalue = 1};
@@ -271,13 +268,9 @@ static void sound_updates_raise_no_alarm(void **state) {
     }
 }
 
-static void wrong_op_of_a_training_is_named(void **state) {
-    (void)state;
-    find_all("/CPU:0");
-}
+TEST(wrong_op_of_a_training_is_named) { find_all("/CPU:0"); }
 
-static void wrong_op_of_a_replica_is_named(void **state) {
-    (void)state;
+TEST(wrong_op_of_a_replica_is_named) {
     must(gantry_set_logical_cpu_devices(runtime, 2));
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, NULL, 0);
     if (!strategy) fail_msg("%s", gantry_last_message());
@@ -285,18 +278,16 @@ static void wrong_op_of_a_replica_is_named(void **state) {
     gantry_strategy_release(strategy);
 }
 
-static void wrong_op_on_pocl_is_named(void **state) {
+TEST(wrong_op_on_pocl_is_named) {
     gantry_runtime_t *cpu = runtime;
-    (void)state;
     runtime = train_open_gpu();
     find_all("/GPU:0");
     gantry_runtime_release(runtime);
     runtime = cpu;
 }
 
-static void wrong_data_are_named(void **state) {
+TEST(wrong_data_are_named) {
     const run_t run = {.learning_rate = 0.01, .checks = true};
-    (void)state;
     points[2 * 6 + 1] = NAN;
     expect_found(&run, (const char *[]){"epoch 1, step 2: model sequential: input 0 of the batch: "
                                         "1 NaN, 0 +Inf and 0 -Inf among 8 elements, float32 [4,2], "
@@ -347,18 +338,16 @@ static void train_sound(bool attends) {
     gantry_model_release(model);
 }
 
-static void sound_layers_raise_no_alarm(void **state) {
-    (void)state;
+TEST(sound_layers_raise_no_alarm) {
     train_sound(false);
     train_sound(true);
 }
 
 /* The check changes nothing but time. */
-static void checked_training_has_the_same_bits(void **state) {
+TEST(checked_training_has_the_same_bits) {
     float wanted[8], got[8];
     run_t run = {.learning_rate = 0.05};
     gantry_model_t *models[2];
-    (void)state;
     for (int i = 0; i < 2; ++i) {
         run.checks = i == 1;
         models[i] = make_model(&run);
@@ -444,11 +433,10 @@ static gantry_status_t train_recurrent(const recurrent_run_t *run, float *out, s
     return status;
 }
 
-static void recurrent_layers_have_the_same_bits(void **state) {
+TEST(recurrent_layers_have_the_same_bits) {
     static const gantry_choice_t choices[] = {GANTRY_DEFAULT, GANTRY_OFF, GANTRY_ON};
     float wanted[MOST_WEIGHTS], got[MOST_WEIGHTS];
     size_t count, same;
-    (void)state;
     for (int i = 0; i < RECURRENT * 3; ++i) {
         recurrent_run_t run = {.kind = i / 3, .unroll = choices[i % 3]};
         must(train_recurrent(&run, wanted, &count));
@@ -464,12 +452,11 @@ static void recurrent_layers_have_the_same_bits(void **state) {
     }
 }
 
-static void op_in_a_loop_is_named(void **state) {
+TEST(op_in_a_loop_is_named) {
     static const gantry_choice_t choices[] = {GANTRY_OFF, GANTRY_ON};
     const gantry_activation_t grows = GANTRY_EXPONENTIAL;
     float weights[MOST_WEIGHTS];
     size_t count;
-    (void)state;
     for (int i = 0; i < 2; ++i) {
         const recurrent_run_t run = {
             .kind = 0, .unroll = choices[i], .checks = true, .activation = &grows};
@@ -480,11 +467,10 @@ static void op_in_a_loop_is_named(void **state) {
     }
 }
 
-static void loss_that_is_no_number_ends_the_training(void **state) {
+TEST(loss_that_is_no_number_ends_the_training) {
     const run_t wrong = {.learning_rate = 1e30}, right = {.learning_rate = 0.01};
     gantry_callback_t *callback = gantry_terminate_on_nan();
     gantry_model_t *model = make_model(&right);
-    (void)state;
     assert_non_null(callback);
     must(fit(model, callback));
     gantry_model_release(model);
@@ -496,10 +482,9 @@ static void loss_that_is_no_number_ends_the_training(void **state) {
     gantry_callback_release(callback);
 }
 
-static void failing_allocations_leak_nothing(void **state) {
+TEST(failing_allocations_leak_nothing) {
     const run_t run = {.wrong = root_of_zero, .learning_rate = 0.01, .checks = true};
     long count = 0;
-    (void)state;
     for (long i = -1; i < count; i += 13) {
         train_heap_reset(i);
         gantry_model_t *model = make_model(&run);
@@ -511,23 +496,4 @@ static void failing_allocations_leak_nothing(void **state) {
     }
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(op_is_named_with_ranges),
-        TEST(narrow_types_are_checked),
-        TEST(function_is_checked_by_its_outputs),
-        TEST(wrong_op_of_a_training_is_named),
-        TEST(wrong_op_of_a_replica_is_named),
-        TEST(wrong_op_on_pocl_is_named),
-        TEST(sound_updates_raise_no_alarm),
-        TEST(wrong_data_are_named),
-        TEST(sound_layers_raise_no_alarm),
-        TEST(checked_training_has_the_same_bits),
-        TEST(recurrent_layers_have_the_same_bits),
-        TEST(op_in_a_loop_is_named),
-        TEST(loss_that_is_no_number_ends_the_training),
-        TEST(failing_allocations_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

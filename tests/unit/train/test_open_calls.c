@@ -6,15 +6,10 @@
  * Promise: Of the sizes with which a function is called, a gradient keeps what it made for the
  * newest 16, and makes the others again with the same values. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "control_program.h"
+#include "test.h"
 #include "train_heap.h"
 
 typedef control_tensor_t tensor;
@@ -142,11 +137,10 @@ static void expect_cubes(tensor *gradient, int64_t size, int64_t count) {
     }
 }
 
-static void all_sizes_share_one_backward_function(void **state) {
+TEST(all_sizes_share_one_backward_function) {
     kept_t kept = {.count = ELEMENTS};
     long live = 0;
     int runs = 0;
-    (void)state;
     kept.function = trace(cubes_below, &kept, ELEMENTS);
     for (int size = 0; size <= ELEMENTS; ++size) {
         gantry_scope_t *s = gantry_scope_begin(runtime, NULL);
@@ -164,10 +158,9 @@ static void all_sizes_share_one_backward_function(void **state) {
 }
 
 /* d/dx of the sum of squares of 3 x^2: 36 x^3. */
-static void the_second_order_shares_one_too(void **state) {
+TEST(the_second_order_shares_one_too) {
     kept_t kept = {.count = 8};
     int runs = 0;
-    (void)state;
     kept.function = trace(cubes_below, &kept, 8);
     for (int size = 0; size <= 8; ++size) {
         gantry_scope_t *s = gantry_scope_begin(runtime, NULL);
@@ -224,9 +217,8 @@ static void by_case(gantry_scope_t *s, tensor *const *in, tensor **out, void *us
     (void)gantry_case(s, gantry_cast(s, in[1], GANTRY_INT32), bodies, 3, NULL, in, 2, out, 1);
 }
 
-static void branches_may_give_open_and_known_sizes(void **state) {
+TEST(branches_may_give_open_and_known_sizes) {
     static const gantry_function_body_fn bodies[] = {by_cond, by_cond_the_other_way, by_case};
-    (void)state;
     for (size_t k = 0; k < sizeof bodies / sizeof bodies[0]; ++k) {
         kept_t kept = {.count = 8};
         int runs = 0;
@@ -252,9 +244,8 @@ static void check_size(kept_t *kept, int64_t count) {
     assert_int_equal(gantry_scope_end(s), GANTRY_OK);
 }
 
-static void the_newest_sizes_are_kept(void **state) {
+TEST(the_newest_sizes_are_kept) {
     kept_t kept = {.count = -1};
-    (void)state;
     kept.function = trace(cubes_below, &kept, -1);
     for (int64_t count = 1; count <= MOST_KEPT; ++count) check_size(&kept, count);
     const long full = train_heap_live();
@@ -271,11 +262,10 @@ static void the_newest_sizes_are_kept(void **state) {
 
 /* ---- an outer tape holds what made room ---- */
 
-static void tapes_hold_functions_that_made_room(void **state) {
+TEST(tapes_hold_functions_that_made_room) {
     kept_t kept = {.count = -1};
     tensor *second = NULL;
     double found[4];
-    (void)state;
     kept.function = trace(cubes_below, &kept, -1);
     gantry_scope_t *s = gantry_scope_begin(runtime, NULL);
     tensor *x = ramp(s, 4, 1);
@@ -296,11 +286,10 @@ static void tapes_hold_functions_that_made_room(void **state) {
 }
 
 /* The outer tape saw the gradient, and not the call. */
-static void tapes_hold_the_function_of_a_gradient(void **state) {
+TEST(tapes_hold_the_function_of_a_gradient) {
     kept_t kept = {.count = 4};
     tensor *y = NULL, *first = NULL, *second = NULL;
     double found[4];
-    (void)state;
     kept.function = trace(cubes_below, &kept, 4);
     gantry_scope_t *s = gantry_scope_begin(runtime, NULL);
     tensor *x = ramp(s, 4, 1), *inputs[] = {x, control_number(s, 9)}, *dy = ramp(s, 4, 2);
@@ -352,8 +341,7 @@ static gantry_status_t compute_once(void *unused) {
 }
 
 /* A trace for uses that fails is made again for the gradient: then the work succeeds. */
-static void failing_allocations_leak_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leak_nothing) {
     assert_int_equal(compute_once(NULL), GANTRY_OK);
     const long count = train_heap_count();
     for (long i = 0; i < count; ++i) {
@@ -365,15 +353,4 @@ static void failing_allocations_leak_nothing(void **state) {
     train_heap_reset(-1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_sizes_share_one_backward_function, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_second_order_shares_one_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(branches_may_give_open_and_known_sizes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_newest_sizes_are_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tapes_hold_functions_that_made_room, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tapes_hold_the_function_of_a_gradient, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -5,14 +5,9 @@
  * nothing changes. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_fixture.h"
 #include "train_layer_case.h"
 
@@ -253,14 +248,12 @@ static void follow(size_t index, const gantry_strategy_t *strategy) {
     gantry_model_release(model);
 }
 
-static void losses_outputs_and_weights_are_those_of_keras(void **state) {
-    (void)state;
+TEST(losses_outputs_and_weights_are_those_of_keras) {
     for (size_t i = 0; i < PROGRAMS; ++i) follow(i, NULL);
 }
 
-static void two_devices_have_the_numbers_of_one(void **state) {
+TEST(two_devices_have_the_numbers_of_one) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
-    (void)state;
     assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, devices, 2);
     for (size_t i = 0; i < PROGRAMS; ++i) follow(i, strategy);
@@ -337,9 +330,8 @@ static void train_all(int64_t steps, result_t *out) {
     gantry_model_release(model);
 }
 
-static void a_length_has_the_bits_of_a_model_built_for_it(void **state) {
+TEST(a_length_has_the_bits_of_a_model_built_for_it) {
     static result_t open, fixed;
-    (void)state;
     for (int64_t steps = 2; steps < 20; steps += 11) {
         uint32_t draws = (uint32_t)steps;
         batches.count = 0;
@@ -354,11 +346,10 @@ static void a_length_has_the_bits_of_a_model_built_for_it(void **state) {
 }
 
 /* A function keeps 16 traces; one that made room is made again. */
-static void more_lengths_than_traces_have_the_same_bits_again(void **state) {
+TEST(more_lengths_than_traces_have_the_same_bits_again) {
     static double first[MOST_BATCHES * 6], again[MOST_BATCHES * 6];
     uint32_t draws = 1;
     size_t bytes;
-    (void)state;
     batches.count = 0;
     for (int64_t steps = 4; steps < 24; ++steps) add_words(2, steps, &draws);
     gantry_model_t *model = make_words(NULL);
@@ -373,8 +364,7 @@ static void more_lengths_than_traces_have_the_same_bits_again(void **state) {
 }
 
 /* A first try with 960 and 1,920 steps is too short for the window. */
-static void wide_windows_have_open_lengths(void **state) {
-    (void)state;
+TEST(wide_windows_have_open_lengths) {
     char text[4096];
     gantry_model_t *m = gantry_sequential(fixture.runtime, NULL);
     (void)gantry_model_add(m, gantry_dense(2, GANTRY_LINEAR, NULL));
@@ -399,8 +389,7 @@ static void expect_no_build(gantry_layer_t *first, gantry_layer_t *second, gantr
 
 static gantry_layer_t *dense(void) { return gantry_dense(2, GANTRY_LINEAR, NULL); }
 
-static void layers_that_need_a_size_are_named(void **state) {
-    (void)state;
+TEST(layers_that_need_a_size_are_named) {
     const gantry_recurrent_options_t unrolled = {.unroll = GANTRY_ON};
     expect_no_build(gantry_flatten(NULL), dense(), GANTRY_SHAPE(-1, 4),
                     "layer dense: gantry_layer_add_weight: weight kernel has shape [-1,2], in "
@@ -439,10 +428,9 @@ static void expect_bad_batch(gantry_model_t *model, gantry_array_t x, const char
     gantry_dataset_release(data);
 }
 
-static void lengths_that_do_not_fit_are_refused_and_change_nothing(void **state) {
+TEST(lengths_that_do_not_fit_are_refused_and_change_nothing) {
     uint32_t draws = 1;
     static const int64_t zeros[MOST_ELEMENTS];
-    (void)state;
     batches.count = 0;
     add_words(2, 6, &draws);
     gantry_model_t *m = make_words(NULL);
@@ -458,10 +446,9 @@ static void lengths_that_do_not_fit_are_refused_and_change_nothing(void **state)
     gantry_model_release(m);
 }
 
-static void known_sizes_of_an_open_input_are_checked(void **state) {
+TEST(known_sizes_of_an_open_input_are_checked) {
     static const double zeros[MOST_ELEMENTS];
     uint32_t draws = 1;
-    (void)state;
     batches.count = 0;
     add_steps(2, 6, &draws);
     gantry_model_t *m = make_steps(NULL);
@@ -475,9 +462,8 @@ static void known_sizes_of_an_open_input_are_checked(void **state) {
 }
 
 /* Labels of the batches are the second input. */
-static void inputs_whose_lengths_disagree_are_refused(void **state) {
+TEST(inputs_whose_lengths_disagree_are_refused) {
     uint32_t draws = 1;
-    (void)state;
     gantry_model_t *m =
         gantry_functional(fixture.runtime, &(gantry_model_options_t){.dtype = GANTRY_FLOAT64});
     const int32_t a = gantry_model_input(m, GANTRY_FLOAT64, GANTRY_SHAPE(-1, 2)),
@@ -511,24 +497,8 @@ static gantry_status_t build_open(void *user) {
     return status;
 }
 
-static void building_without_memory_leaks_nothing(void **state) {
-    (void)state;
+TEST(building_without_memory_leaks_nothing) {
     assert_true(train_heap_fail_each("open", build_open, NULL) > 20);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(losses_outputs_and_weights_are_those_of_keras),
-        WITH(two_devices_have_the_numbers_of_one),
-        WITH(a_length_has_the_bits_of_a_model_built_for_it),
-        WITH(more_lengths_than_traces_have_the_same_bits_again),
-        WITH(wide_windows_have_open_lengths),
-        WITH(layers_that_need_a_size_are_named),
-        WITH(lengths_that_do_not_fit_are_refused_and_change_nothing),
-        WITH(known_sizes_of_an_open_input_are_checked),
-        WITH(inputs_whose_lengths_disagree_are_refused),
-        WITH(building_without_memory_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -5,20 +5,14 @@
  * Keras's numbers are in test_optimizer_trajectories.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "optimizer_case.h"
+#include "test.h"
 
 /* ---- which variables ---- */
 
-static void a_step_builds_and_updates_all(void **state) {
-    (void)state;
+TEST_WITH(a_step_builds_and_updates_all, set_up, tear_down) {
     gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 3, 1), make(GANTRY_FLOAT32, 9000, 2)};
     tensor *g[] = {numbers(scope, GANTRY_FLOAT32, 3, 1), numbers(scope, GANTRY_FLOAT32, 9000, 1)};
     gantry_optimizer_t *sgd = half_sgd();
@@ -31,8 +25,7 @@ static void a_step_builds_and_updates_all(void **state) {
 }
 
 /* Of three joined variables one has no gradient, and one is not given. */
-static void variables_without_gradient_stay(void **state) {
-    (void)state;
+TEST_WITH(variables_without_gradient_stay, set_up, tear_down) {
     gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 3, 1), make(GANTRY_FLOAT32, 4, 2),
                               make(GANTRY_FLOAT32, 5, 3)};
     tensor *g[] = {NULL, numbers(scope, GANTRY_FLOAT32, 4, 1)};
@@ -47,8 +40,7 @@ static void variables_without_gradient_stay(void **state) {
 }
 
 /* 70 variables are three groups; one in each has 0 elements and one is a scalar. */
-static void many_small_variables_are_updated(void **state) {
-    (void)state;
+TEST_WITH(many_small_variables_are_updated, set_up, tear_down) {
     enum { COUNT = 70 };
     gantry_variable_t *w[COUNT];
     tensor *g[COUNT];
@@ -69,8 +61,7 @@ static void many_small_variables_are_updated(void **state) {
 }
 
 /* A variable that is updated alone, and its beginning, which is joined with another variable. */
-static void joined_variables_have_the_bits_of_lone_ones(void **state) {
-    (void)state;
+TEST_WITH(joined_variables_have_the_bits_of_lone_ones, set_up, tear_down) {
     gantry_optimizer_t *const all[] = {
         gantry_sgd(&(gantry_sgd_options_t){.momentum = 0.9, .nesterov = true}),
         gantry_adam(&(gantry_adam_options_t){.amsgrad = true}),
@@ -101,8 +92,7 @@ static void joined_variables_have_the_bits_of_lone_ones(void **state) {
 
 /* ---- devices and types ---- */
 
-static void each_device_and_type_is_updated_where_it_lives(void **state) {
-    (void)state;
+TEST_WITH(each_device_and_type_is_updated_where_it_lives, set_up, tear_down) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
                                             GANTRY_BFLOAT16, GANTRY_FLOAT32};
     gantry_scope_t *gpu = runtime_fixture_scope(&fixture, "GPU:0");
@@ -134,8 +124,7 @@ static void each_device_and_type_is_updated_where_it_lives(void **state) {
 }
 
 /* A strategy updates the variables of each replica by a call of its own. */
-static void each_device_counts_its_own_steps(void **state) {
-    (void)state;
+TEST_WITH(each_device_counts_its_own_steps, set_up, tear_down) {
     gantry_scope_t *gpu = runtime_fixture_scope(&fixture, "GPU:0");
     gantry_scope_t *const in[] = {scope, gpu};
     gantry_variable_t *w[2], *own[32];
@@ -167,8 +156,7 @@ static void each_device_counts_its_own_steps(void **state) {
 
 /* A step of a loop on two replicas, by the rule of a strategy: a call for each of them. The
  * gradients are 1: two of them take 0.5 off. */
-static void replicas_accumulate_and_average_alike(void **state) {
-    (void)state;
+TEST_WITH(replicas_accumulate_and_average_alike, set_up, tear_down) {
     static const float weights[] = {2, 1.5F, 1.5F, 1}, averages[] = {2, 1.5F, 1.5F, 1.25F};
     static const char *const names[] = {"sgd/iteration", "sgd/learning_rate",
                                         "sgd/gradient_accumulator", "sgd/average"};
@@ -207,8 +195,7 @@ static void replicas_accumulate_and_average_alike(void **state) {
 }
 
 /* Slices of one row are added before all else. */
-static void accumulated_slices_are_dense(void **state) {
-    (void)state;
+TEST_WITH(accumulated_slices_are_dense, set_up, tear_down) {
     static const int32_t rows[] = {1, 0, 1};
     float values[2][6];
     for (int sparse = 0; sparse < 2; ++sparse) {
@@ -238,8 +225,7 @@ static void accumulated_slices_are_dense(void **state) {
     assert_true(values[0][0] < 1);
 }
 
-static void state_is_listed(void **state) {
-    (void)state;
+TEST_WITH(state_is_listed, set_up, tear_down) {
     static const char *const names[] = {"nadam/iteration", "nadam/learning_rate",
                                         "nadam/momentum_product", "nadam/momentum",
                                         "nadam/velocity"};
@@ -270,8 +256,7 @@ static gantry_function_t *trace(training_t *training) {
     return function;
 }
 
-static void a_captured_step_follows_the_rate_that_is_set(void **state) {
-    (void)state;
+TEST_WITH(a_captured_step_follows_the_rate_that_is_set, set_up, tear_down) {
     training_t training = {half_sgd(), {make(GANTRY_FLOAT32, 3, 4)}, 1};
     tensor *g = numbers(scope, GANTRY_FLOAT32, 3, 1), *output;
     double rate = 0;
@@ -301,8 +286,7 @@ static tensor *halving(gantry_scope_t *in, tensor *step, gantry_dtype_t dtype, v
         dtype);
 }
 
-static void a_schedule_of_the_callers_own_gives_the_rates(void **state) {
-    (void)state;
+TEST_WITH(a_schedule_of_the_callers_own_gives_the_rates, set_up, tear_down) {
     int calls = 0;
     double rate = 0;
     gantry_schedule_t *schedule = gantry_schedule_create(halving, &calls);
@@ -337,8 +321,7 @@ static size_t count_of(const char *text, const char *word) {
 }
 
 /* Decay, clips, missing gradients and slots are parts of one pass, whatever the optimizer. */
-static void joined_weights_are_updated_in_one_pass(void **state) {
-    (void)state;
+TEST_WITH(joined_weights_are_updated_in_one_pass, set_up, tear_down) {
     static char text[1 << 16];
     static const size_t slot_counts[] = {1, 3, 2, 3, 1, 2, 1};
     gantry_optimizer_t *const all[] = {
@@ -383,8 +366,7 @@ static void descend(gantry_scope_t *in, tensor *const *inputs, tensor **outputs,
     gantry_tape_end(tape);
 }
 
-static void a_training_step_is_one_function(void **state) {
-    (void)state;
+TEST_WITH(a_training_step_is_one_function, set_up, tear_down) {
     training_t training = {gantry_adam(&(gantry_adam_options_t){.learning_rate = 0.1}),
                            {make(GANTRY_FLOAT32, 9, 0)},
                            1};
@@ -423,8 +405,7 @@ static void five_steps(gantry_scope_t *in, tensor *const *inputs, tensor **outpu
     outputs[0] = values[1];
 }
 
-static void a_loop_of_steps_is_one_call(void **state) {
-    (void)state;
+TEST_WITH(a_loop_of_steps_is_one_call, set_up, tear_down) {
     float values[2][3];
     for (int k = 0; k < 2; ++k) {
         training_t training = {gantry_nadam(NULL), {make(GANTRY_FLOAT32, 3, 1)}, 1};
@@ -477,16 +458,14 @@ static gantry_status_t train(gantry_scope_t *in) {
     return gantry_scope_status(in);
 }
 
-static void without_memory_nothing_leaks(void **state) {
-    (void)state;
+TEST_WITH(without_memory_nothing_leaks, runtime_fixture_set_up, NULL) {
     train_heap_reset(-1);
     runtime_fixture_starve_each(1, "GPU:0", train);
     assert_int_equal(train_heap_live(), 0);
 }
 
 /* All variables have their old values, or all their new ones. */
-static void a_step_without_memory_changes_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_step_without_memory_changes_nothing, set_up, tear_down) {
     gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 3, 1), make(GANTRY_FLOAT32, 9000, 1)}, *own[8];
     tensor *g[] = {numbers(scope, GANTRY_FLOAT32, 3, 1), numbers(scope, GANTRY_FLOAT32, 9000, 1)};
     gantry_optimizer_t *sgd = gantry_sgd(&(gantry_sgd_options_t){.momentum = 0.5});
@@ -520,8 +499,7 @@ static gantry_status_t train_in_scope(void *user) {
     return status;
 }
 
-static void without_memory_of_its_own_nothing_leaks(void **state) {
-    (void)state;
+TEST_WITH(without_memory_of_its_own_nothing_leaks, set_up, tear_down) {
     assert_true(train_heap_fail_each("optimizers", train_in_scope, NULL) > 2);
     const int64_t boundaries[] = {1};
     const double values[] = {1, 1};
@@ -535,27 +513,4 @@ static void without_memory_of_its_own_nothing_leaks(void **state) {
     train_heap_reset(-1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_step_builds_and_updates_all),
-        TEST(variables_without_gradient_stay),
-        TEST(many_small_variables_are_updated),
-        TEST(joined_variables_have_the_bits_of_lone_ones),
-        TEST(each_device_and_type_is_updated_where_it_lives),
-        TEST(each_device_counts_its_own_steps),
-        TEST(replicas_accumulate_and_average_alike),
-        TEST(accumulated_slices_are_dense),
-        TEST(state_is_listed),
-        TEST(a_captured_step_follows_the_rate_that_is_set),
-        TEST(a_schedule_of_the_callers_own_gives_the_rates),
-        TEST(joined_weights_are_updated_in_one_pass),
-        TEST(a_training_step_is_one_function),
-        TEST(a_loop_of_steps_is_one_call),
-        cmocka_unit_test_setup(without_memory_nothing_leaks, runtime_fixture_set_up),
-        TEST(a_step_without_memory_changes_nothing),
-        TEST(without_memory_of_its_own_nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,20 +3,14 @@
  * name them, and change nothing then. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "optimizer_case.h"
+#include "test.h"
 
 /* ---- refused: options ---- */
 
-static void bad_numbers_of_optimizers_are_refused(void **state) {
-    (void)state;
+TEST(bad_numbers_of_optimizers_are_refused) {
     EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.learning_rate = -1}),
                    "gantry_sgd: learning_rate is -1; a number of 0 or more is accepted");
     EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.momentum = 1.5}),
@@ -41,8 +35,7 @@ static void bad_numbers_of_optimizers_are_refused(void **state) {
                    "gantry_adam: options: struct_size is 4096");
 }
 
-static void bad_accumulations_and_averages_are_refused(void **state) {
-    (void)state;
+TEST(bad_accumulations_and_averages_are_refused) {
     EXPECT_REFUSED(
         gantry_sgd(&(gantry_sgd_options_t){.gradient_accumulation_steps = 1}),
         "gantry_sgd: gradient_accumulation_steps is 1; 0, for none, or an integer of 2 or more is");
@@ -62,8 +55,7 @@ static void bad_accumulations_and_averages_are_refused(void **state) {
     gantry_optimizer_release(unused);
 }
 
-static void averages_that_are_not_there_are_refused(void **state) {
-    (void)state;
+TEST(averages_that_are_not_there_are_refused) {
     gantry_optimizer_t *sgd = gantry_sgd(&(gantry_sgd_options_t){.use_ema = true});
     (void)gantry_optimizer_finalize_variable_values(NULL, scope);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
@@ -79,8 +71,7 @@ static void averages_that_are_not_there_are_refused(void **state) {
     gantry_optimizer_release(sgd);
 }
 
-static void both_a_rate_and_a_schedule_are_refused(void **state) {
-    (void)state;
+TEST(both_a_rate_and_a_schedule_are_refused) {
     gantry_schedule_t *schedule = gantry_cosine_decay(
         &(gantry_cosine_decay_options_t){.initial_learning_rate = 1, .decay_steps = 2});
     EXPECT_REFUSED(gantry_sgd(&(gantry_sgd_options_t){.learning_rate = 1, .schedule = schedule}),
@@ -90,8 +81,7 @@ static void both_a_rate_and_a_schedule_are_refused(void **state) {
     gantry_optimizer_release(NULL);
 }
 
-static void bad_numbers_of_schedules_are_refused(void **state) {
-    (void)state;
+TEST(bad_numbers_of_schedules_are_refused) {
     const int64_t falling[] = {3, 3};
     const double values[] = {1, 1, 1};
     EXPECT_REFUSED(gantry_exponential_decay(NULL),
@@ -123,8 +113,7 @@ static tensor *no_rate(gantry_scope_t *in, tensor *step, gantry_dtype_t dtype, v
     return user ? step : NULL;
 }
 
-static void bad_rates_are_refused(void **state) {
-    (void)state;
+TEST(bad_rates_are_refused) {
     int some = 0;
     gantry_schedule_t *none = gantry_schedule_create(no_rate, NULL),
                       *wrong = gantry_schedule_create(no_rate, &some);
@@ -146,8 +135,7 @@ static void bad_rates_are_refused(void **state) {
 
 /* ---- refused: variables and gradients ---- */
 
-static void an_optimizer_of_null_is_refused(void **state) {
-    (void)state;
+TEST(an_optimizer_of_null_is_refused) {
     gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1);
     tensor *g = numbers(scope, GANTRY_FLOAT32, 3, 1);
     double rate;
@@ -166,8 +154,7 @@ static void an_optimizer_of_null_is_refused(void **state) {
     gantry_variable_release(w);
 }
 
-static void arguments_of_null_are_refused(void **state) {
-    (void)state;
+TEST(arguments_of_null_are_refused) {
     gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1);
     gantry_optimizer_t *sgd = half_sgd();
     assert_int_equal(gantry_optimizer_build(sgd, NULL, &w, 1), GANTRY_INVALID_ARGUMENT);
@@ -189,8 +176,7 @@ static void expect_build_refused(gantry_optimizer_t *optimizer, gantry_variable_
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
 }
 
-static void variables_that_cannot_be_trained_are_refused(void **state) {
-    (void)state;
+TEST(variables_that_cannot_be_trained_are_refused) {
     gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1), *u = make(GANTRY_FLOAT32, 3, 1),
                       *whole = make(GANTRY_INT64, 3, 1);
     gantry_optimizer_t *adam = gantry_adam(NULL);
@@ -220,8 +206,7 @@ static void expect_apply_refused(gantry_optimizer_t *optimizer, gantry_variable_
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
 }
 
-static void gradients_that_do_not_fit_are_refused(void **state) {
-    (void)state;
+TEST(gradients_that_do_not_fit_are_refused) {
     gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 3, 1), make(GANTRY_FLOAT32, 4, 1)},
                       *stranger = make(GANTRY_FLOAT32, 3, 1);
     tensor *right = numbers(scope, GANTRY_FLOAT32, 3, 1),
@@ -246,8 +231,7 @@ static void gradients_that_do_not_fit_are_refused(void **state) {
     gantry_variable_release(w[1]);
 }
 
-static void a_trace_needs_a_built_optimizer(void **state) {
-    (void)state;
+TEST(a_trace_needs_a_built_optimizer) {
     training_t training = {half_sgd(), {make(GANTRY_FLOAT32, 3, 1)}, 1};
     const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(3)};
     gantry_function_t *function;
@@ -261,21 +245,5 @@ static void a_trace_needs_a_built_optimizer(void **state) {
     gantry_variable_release(training.weights[0]);
     gantry_optimizer_release(training.optimizer);
 }
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(bad_numbers_of_optimizers_are_refused),
-        TEST(bad_accumulations_and_averages_are_refused),
-        TEST(averages_that_are_not_there_are_refused),
-        TEST(both_a_rate_and_a_schedule_are_refused),
-        TEST(bad_numbers_of_schedules_are_refused),
-        TEST(bad_rates_are_refused),
-        TEST(an_optimizer_of_null_is_refused),
-        TEST(arguments_of_null_are_refused),
-        TEST(variables_that_cannot_be_trained_are_refused),
-        TEST(gradients_that_do_not_fit_are_refused),
-        TEST(a_trace_needs_a_built_optimizer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -5,15 +5,10 @@
  * missing gradients. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_runtime.h"
 
 #include <gantry/gantry.h>
@@ -174,8 +169,7 @@ static const size_t wide_steps[] = {1, 2, 5, 20}, narrow_steps[] = {1, 20};
         }                                                                                        \
     }
 
-static void optimizers_follow_keras_on_the_cpu(void **state) {
-    (void)state;
+TEST(optimizers_follow_keras_on_the_cpu){
 #define OPTIMIZER_ROW(name, skips, call, wide, narrow) \
     EACH_RUN(name, "/CPU:0", skips, call, wide, narrow, true, true)
 #include "optimizer_trajectories.inc"
@@ -184,9 +178,8 @@ static void optimizers_follow_keras_on_the_cpu(void **state) {
 
 /* Whether PoCL is there as a GPU; else the test is skipped. One type after the other, because each
  * function has programs of its own: a row is captured in the one and eager in the other. */
-static void optimizers_follow_keras_on_pocl(void **state) {
+TEST(optimizers_follow_keras_on_pocl) {
     int row = 0;
-    (void)state;
     need_opencl();
 #define OPTIMIZER_ROW(name, skips, call, wide, narrow)                             \
     EACH_RUN(name, "/GPU:0", skips, call, wide, narrow, (row + captured) % 2 == 0, \
@@ -261,17 +254,15 @@ static void check_schedule(const char *name, const char *device, gantry_schedule
         gantry_schedule_release(schedule);                                                 \
     }
 
-static void schedules_follow_keras_on_the_cpu(void **state) {
-    (void)state;
+TEST(schedules_follow_keras_on_the_cpu){
 #define SCHEDULE_ROW(name, call, rates) EACH_SCHEDULE(name, "/CPU:0", call, rates, true, true)
 #include "optimizer_trajectories.inc"
 #undef SCHEDULE_ROW
 }
 
 /* In one type after the other. */
-static void schedules_follow_keras_on_pocl(void **state) {
+TEST(schedules_follow_keras_on_pocl) {
     int row = 0;
-    (void)state;
     need_opencl();
 #define SCHEDULE_ROW(name, call, rates)                                    \
     EACH_SCHEDULE(name, "/GPU:0", call, rates, row % 2 == 0, row % 2 == 1) \
@@ -280,12 +271,4 @@ static void schedules_follow_keras_on_pocl(void **state) {
 #undef SCHEDULE_ROW
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimizers_follow_keras_on_the_cpu),
-        cmocka_unit_test(optimizers_follow_keras_on_pocl),
-        cmocka_unit_test(schedules_follow_keras_on_the_cpu),
-        cmocka_unit_test(schedules_follow_keras_on_pocl),
-    };
-    return cmocka_run_group_tests(tests, open_runtime, close_runtime);
-}
+int main(void) { return test_main_with(open_runtime, close_runtime, NULL, NULL); }

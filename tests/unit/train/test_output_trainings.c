@@ -3,17 +3,12 @@
  * backup to the same bits, and errors name the output. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "train_case.h"
 #include "train_given.h"
 
@@ -149,8 +144,7 @@ static void follow(const masked_output_case_t *c, bool checks) {
     gantry_model_release(model);
 }
 
-static void masks_of_outputs_are_those_of_keras(void **state) {
-    (void)state;
+TEST(masks_of_outputs_are_those_of_keras) {
     make_data();
     for (size_t i = 0; i < 2; ++i) follow(&masked_cases[i], false);
     for (size_t i = 0; i < 2; ++i) follow(&masked_cases[i], true);
@@ -193,13 +187,12 @@ static void read_text(const char *path, char *out, size_t bytes) {
 
 /* Stops in the middle of an epoch, goes on in another model, and writes the table of one training
  * that nothing disturbed. */
-static void backup_goes_on_to_the_same_bits(void **state) {
+TEST(backup_goes_on_to_the_same_bits) {
     const gantry_model_options_t options = {.name = NULL};
     const compiled_t how = {.is_weighted = true};
     char whole_log[] = "/tmp/gantry_whole_XXXXXX", log[] = "/tmp/gantry_part_XXXXXX",
          backup[] = "/tmp/gantry_backup_XXXXXX", texts[2][4096];
     double wanted[MOST];
-    (void)state;
     make_data();
     (void)close(mkstemp(whole_log));
     (void)close(mkstemp(log));
@@ -249,10 +242,9 @@ static void expect_refused(gantry_model_t *model, gantry_dataset_t *batches, con
     gantry_dataset_release(batches);
 }
 
-static void labels_that_do_not_fit_name_their_output(void **state) {
+TEST(labels_that_do_not_fit_name_their_output) {
     const gantry_model_options_t options = {.name = NULL};
     double numbers[VALUES];
-    (void)state;
     make_data();
     gantry_model_t *model = make_model(&options, (compiled_t){.is_weighted = true});
     expect_refused(model, make_batches(0, 3, 2),
@@ -269,14 +261,13 @@ static void labels_that_do_not_fit_name_their_output(void **state) {
     gantry_model_release(model);
 }
 
-static void weights_that_do_not_fit_name_their_output(void **state) {
+TEST(weights_that_do_not_fit_name_their_output) {
     const gantry_model_options_t options = {.name = NULL};
     const gantry_array_t arrays[] = {{GANTRY_INT32, GANTRY_SHAPE(ROWS, STEPS), words},
                                      {GANTRY_INT32, GANTRY_SHAPE(ROWS, STEPS), classes},
                                      {GANTRY_FLOAT64, GANTRY_SHAPE(ROWS, 2), values},
                                      {GANTRY_FLOAT64, GANTRY_SHAPE(ROWS, STEPS), weights},
                                      {GANTRY_FLOAT64, GANTRY_SHAPE(ROWS, STEPS), weights}};
-    (void)state;
     make_data();
     gantry_model_t *model = make_model(&options, (compiled_t){.is_weighted = true});
     expect_refused(
@@ -286,9 +277,8 @@ static void weights_that_do_not_fit_name_their_output(void **state) {
     gantry_model_release(model);
 }
 
-static void numbers_that_are_not_finite_name_their_output(void **state) {
+TEST(numbers_that_are_not_finite_name_their_output) {
     const gantry_model_options_t options = {.name = NULL};
-    (void)state;
     make_data();
     gantry_model_t *model = make_model(&options, (compiled_t){.checks = true});
     values[3] = NAN;
@@ -307,14 +297,4 @@ static void numbers_that_are_not_finite_name_their_output(void **state) {
     gantry_model_release(model);
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(masks_of_outputs_are_those_of_keras),
-        TEST(backup_goes_on_to_the_same_bits),
-        TEST(labels_that_do_not_fit_name_their_output),
-        TEST(weights_that_do_not_fit_name_their_output),
-        TEST(numbers_that_are_not_finite_name_their_output),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -3,16 +3,11 @@
  * have Keras's names, losses, metrics, predictions and weights. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
+#include "test.h"
 #include "thread_workers.h"
 #include "train_case.h"
 #include "train_given.h"
@@ -219,8 +214,7 @@ static void train_one(gantry_runtime_t *runtime, gantry_model_options_t options,
 
 /* ---- the tests ---- */
 
-static void outputs_follow_keras(void **state) {
-    (void)state;
+TEST(outputs_follow_keras) {
     make_data();
     quartic_calls = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
@@ -229,11 +223,10 @@ static void outputs_follow_keras(void **state) {
 }
 
 /* The largest error of parts is not that of all. */
-static void mirrored_outputs_follow_keras(void **state) {
+TEST(mirrored_outputs_follow_keras) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     gantry_runtime_t *runtime;
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
-    (void)state;
     must(gantry_runtime_create(&options, &runtime));
     must(gantry_set_logical_cpu_devices(runtime, 2));
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, 2);
@@ -260,18 +253,16 @@ static gantry_status_t train_worker(thread_worker_t *worker) {
     return GANTRY_OK;
 }
 
-static void outputs_in_processes_follow_keras(void **state) {
+TEST(outputs_in_processes_follow_keras) {
     thread_workers_t group;
-    (void)state;
     make_data();
     thread_workers_run(&group, 2, -1, train_worker, NULL);
     for (size_t r = 0; r < group.size; ++r) assert_int_equal(group.workers[r].status, GANTRY_OK);
     assert_int_equal(group.mixed, 0);
 }
 
-static void outputs_on_pocl_follow_keras(void **state) {
+TEST(outputs_on_pocl_follow_keras) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     make_data();
     train_one(runtime, (gantry_model_options_t){.device = "/GPU:0"}, 1);
     train_one(runtime, (gantry_model_options_t){.device = "/GPU:0"}, 3);
@@ -286,8 +277,7 @@ static void write_text(const char *text, void *user) {
     (void)strncat(written, text, sizeof written - strlen(written) - 1);
 }
 
-static void progress_has_the_names_of_outputs(void **state) {
-    (void)state;
+TEST(progress_has_the_names_of_outputs) {
     make_data();
     gantry_model_t *model = make_model(fixture.runtime, (gantry_model_options_t){.name = NULL});
     gantry_dataset_t *batches = make_batches(two(model));
@@ -301,8 +291,7 @@ static void progress_has_the_names_of_outputs(void **state) {
     gantry_model_release(model);
 }
 
-static void a_call_gives_all_outputs(void **state) {
-    (void)state;
+TEST(a_call_gives_all_outputs) {
     make_data();
     gantry_model_t *model = make_model(fixture.runtime, (gantry_model_options_t){.name = NULL});
     must(gantry_model_build(model, GANTRY_FLOAT64, GANTRY_SHAPE(FEATURES)));
@@ -339,7 +328,7 @@ static void refuse_compile(const gantry_compile_options_t *options, gantry_statu
     gantry_model_release(model);
 }
 
-static void bad_options_are_refused(void **state) {
+TEST(bad_options_are_refused) {
     const gantry_compile_output_t good[3] = {
         {.loss = GANTRY_MEAN_SQUARED_ERROR}, {.loss = GANTRY_MEAN_SQUARED_ERROR}, {.loss = 0}};
     const gantry_compile_output_t none[2] = {{.loss = 0}};
@@ -349,7 +338,6 @@ static void bad_options_are_refused(void **state) {
     const gantry_compile_output_t with_metric[2] = {
         {.loss = GANTRY_MEAN_SQUARED_ERROR, .metrics = given_metric, .metric_count = 1}};
     const double infinite[] = {1, HUGE_VAL};
-    (void)state;
     refuse_compile(&(gantry_compile_options_t){.outputs = good, .output_count = 3},
                    GANTRY_FAILED_PRECONDITION, "3 outputs are given, and model functional has 2");
     refuse_compile(&(gantry_compile_options_t){.outputs = good, .output_count = 17},
@@ -383,8 +371,7 @@ static void bad_options_are_refused(void **state) {
         GANTRY_INVALID_ARGUMENT, "metrics name none");
 }
 
-static void bad_outputs_are_refused(void **state) {
-    (void)state;
+TEST(bad_outputs_are_refused) {
     for (int i = 0; i < 2; ++i) {
         gantry_model_t *model = make_model(fixture.runtime, (gantry_model_options_t){.name = NULL});
         refuse(gantry_model_set_outputs(model, (const int32_t[]){1, i == 0 ? 9 : 0}, 2),
@@ -393,9 +380,8 @@ static void bad_outputs_are_refused(void **state) {
     }
 }
 
-static void bad_batches_are_refused(void **state) {
+TEST(bad_batches_are_refused) {
     double room[8];
-    (void)state;
     make_data();
     gantry_model_t *model = make_model(fixture.runtime, (gantry_model_options_t){.name = NULL});
     gantry_dataset_t *batches = make_batches(two(model));
@@ -432,11 +418,10 @@ static const gantry_tensor_t *returns_labels(gantry_scope_t *scope, const gantry
     return gantry_cast(scope, labels, GANTRY_INT32);
 }
 
-static void bad_functions_are_refused(void **state) {
+TEST(bad_functions_are_refused) {
     const gantry_loss_fn all[] = {returns_null, returns_labels};
     static const char *const texts[] = {"the program's function returns NULL",
                                         "the program's function returns int32"};
-    (void)state;
     make_data();
     for (int i = 0; i < 2; ++i) {
         const gantry_loss_options_t options = {.function = all[i]};
@@ -479,25 +464,6 @@ static gantry_status_t compile_all(void *user) {
     return status == GANTRY_INVALID_ARGUMENT ? GANTRY_RESOURCE_EXHAUSTED : status; /* of no model */
 }
 
-static void memory_may_be_out(void **state) {
-    (void)state;
-    assert_true(train_heap_fail_each("compile", compile_all, NULL) > 20);
-}
+TEST(memory_may_be_out) { assert_true(train_heap_fail_each("compile", compile_all, NULL) > 20); }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(outputs_follow_keras),
-        TEST(mirrored_outputs_follow_keras),
-        TEST(outputs_in_processes_follow_keras),
-        TEST(outputs_on_pocl_follow_keras),
-        TEST(progress_has_the_names_of_outputs),
-        TEST(a_call_gives_all_outputs),
-        TEST(bad_options_are_refused),
-        TEST(bad_outputs_are_refused),
-        TEST(bad_batches_are_refused),
-        TEST(bad_functions_are_refused),
-        TEST(memory_may_be_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: gantry_pad_sequences gives Keras's numbers, and refuses what its types do not hold. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry/gantry.h>
 #include <gantry_train/dataset.h>
 
 #include "golden_file.h"
+#include "test.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
@@ -61,8 +56,7 @@ static void expect_padded(const golden_case_t *item) {
         assert_true(out[j] == 0xa5a5a5a5u);
 }
 
-static void padded_sequences_are_those_of_keras(void **state) {
-    (void)state;
+TEST(padded_sequences_are_those_of_keras) {
     golden_file_t file;
     golden_file_open("keras/pads.json", &file);
     assert_true(file.case_count >= 100);
@@ -70,8 +64,7 @@ static void padded_sequences_are_those_of_keras(void **state) {
     golden_free(&file);
 }
 
-static void defaults_are_those_of_keras(void **state) {
-    (void)state;
+TEST(defaults_are_those_of_keras) {
     const int32_t numbers[] = {1, 2, 3, 4};
     const gantry_array_t sequences[] = {{GANTRY_INT32, GANTRY_SHAPE(1), numbers},
                                         {GANTRY_INT32, GANTRY_SHAPE(4), numbers}};
@@ -88,8 +81,7 @@ static void defaults_are_those_of_keras(void **state) {
     assert_int_equal(gantry_longest_sequence(NULL, 0), 0);
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     const int32_t numbers[] = {1, 2, 3, 4};
     gantry_array_t sequence = {GANTRY_INT32, GANTRY_SHAPE(4), numbers};
     int32_t out[3];
@@ -135,8 +127,7 @@ static void wrong_arguments_are_refused(void **state) {
     expect_message("out is NULL");
 }
 
-static void numbers_that_do_not_fit_are_named(void **state) {
-    (void)state;
+TEST(numbers_that_do_not_fit_are_named) {
     const int64_t longs[] = {5, 1LL << 31, 7};
     const float floats[] = {1, 2, 3e9f};
     int32_t out[6];
@@ -156,12 +147,4 @@ static void numbers_that_do_not_fit_are_named(void **state) {
         GANTRY_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(padded_sequences_are_those_of_keras),
-        cmocka_unit_test(defaults_are_those_of_keras),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(numbers_that_do_not_fit_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,17 +3,12 @@
  * options that do not fit are refused. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry/gantry.h>
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train_heap.h"
 
 /* ---- elements: words of i + 1 numbers, and a table of i + 1 rows and 3 - i columns ---- */
@@ -91,8 +86,7 @@ static gantry_dataset_iterator_t *iterate(gantry_dataset_t *dataset) {
 }
 
 /* The numbers of tf.data.Dataset.padded_batch(2) for the same elements. */
-static void a_batch_has_the_largest_sizes(void **state) {
-    (void)state;
+TEST(a_batch_has_the_largest_sizes) {
     source_t source = {.count = 3, .odd = -1, .dtype = GANTRY_INT32};
     const gantry_array_t *batch;
     gantry_dataset_t *dataset = gantry_dataset_padded_batch(elements_of(&source), 2, NULL);
@@ -108,8 +102,7 @@ static void a_batch_has_the_largest_sizes(void **state) {
     expect_end(iterator);
 }
 
-static void shapes_and_values_are_the_options(void **state) {
-    (void)state;
+TEST(shapes_and_values_are_the_options) {
     source_t source = {.count = 3, .odd = -1, .dtype = GANTRY_INT32};
     const gantry_shape_t shapes[] = {GANTRY_SHAPE(4), GANTRY_SHAPE(-1, 3)};
     const double values[] = {-1, 0.5};
@@ -128,8 +121,7 @@ static void shapes_and_values_are_the_options(void **state) {
 }
 
 /* Rows of arrays have one size, and the batches are those of gantry_dataset_batch. */
-static void rows_of_arrays_are_padded_to_a_shape(void **state) {
-    (void)state;
+TEST(rows_of_arrays_are_padded_to_a_shape) {
     const int32_t rows[] = {1, 2, 3, 4, 5, 6};
     const gantry_array_t array = {GANTRY_INT32, GANTRY_SHAPE(3, 2), rows};
     const gantry_shape_t shape = GANTRY_SHAPE(3);
@@ -162,8 +154,7 @@ static void expect_no_batch(source_t source, const gantry_padded_batch_options_t
     gantry_dataset_iterator_release(iterator);
 }
 
-static void elements_that_do_not_fit_are_refused(void **state) {
-    (void)state;
+TEST(elements_that_do_not_fit_are_refused) {
     const source_t good = {.count = 4, .odd = -1, .dtype = GANTRY_INT32},
                    odd = {.count = 4, .odd = 3, .dtype = GANTRY_INT32},
                    bytes = {.count = 4, .odd = -1, .dtype = GANTRY_UINT8},
@@ -196,8 +187,7 @@ static void expect_refused(int64_t size, const gantry_padded_batch_options_t *op
         fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), text);
 }
 
-static void options_are_checked(void **state) {
-    (void)state;
+TEST(options_are_checked) {
     const gantry_shape_t shape = {.rank = GANTRY_MAX_RANK};
     gantry_padded_batch_options_t o = {.shapes = &shape};
     expect_refused(0, NULL, "gantry_dataset_padded_batch: batch_size is 0; 1 and more");
@@ -228,8 +218,7 @@ static gantry_status_t run_once(void *user) {
     return status;
 }
 
-static void batches_without_memory_leak_nothing(void **state) {
-    (void)state;
+TEST(batches_without_memory_leak_nothing) {
     assert_true(train_heap_fail_each("padded", run_once, NULL) > 20);
 }
 
@@ -245,15 +234,4 @@ static int tear_down(void **state) {
     return 0;
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(a_batch_has_the_largest_sizes),
-        WITH(shapes_and_values_are_the_options),
-        WITH(rows_of_arrays_are_padded_to_a_shape),
-        WITH(elements_that_do_not_fit_are_refused),
-        WITH(options_are_checked),
-        WITH(batches_without_memory_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -7,6 +7,7 @@
 
 #include <gantry_train/train.h>
 
+#include "test.h"
 #include "train_case.h"
 
 #define GPU "/GPU:0"
@@ -24,11 +25,10 @@ static void expect_sum(gantry_scope_t *scope, const gantry_tensor_t *x, float wa
     assert_int_equal((int)sum, (int)wanted);
 }
 
-static void ops_take_what_the_library_puts_in(void **state) {
+TEST(ops_take_what_the_library_puts_in) {
     static const gantry_device_policy_t policies[] = {GANTRY_POLICY_EXPLICIT,
                                                       GANTRY_POLICY_SILENT_FOR_INT32};
     static const float values[] = {1, 2, 3, 4};
-    (void)state;
     for (size_t i = 0; i < 2; ++i) {
         gantry_runtime_t *runtime = open_runtime(policies[i]);
         gantry_scope_t *scope = gantry_scope_begin(runtime, GPU),
@@ -49,12 +49,11 @@ static void ops_take_what_the_library_puts_in(void **state) {
     }
 }
 
-static void a_model_trains(void **state) {
+TEST(a_model_trains) {
     static const float x[] = {0, 0, 0, 1, 1, 0, 1, 1};
     static const int32_t y[] = {0, 1, 1, 0};
     const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(4, 2), x},
                                      {GANTRY_INT32, GANTRY_SHAPE(4), y}};
-    (void)state;
     gantry_runtime_t *runtime = open_runtime(GANTRY_POLICY_EXPLICIT);
     gantry_model_t *model = gantry_sequential(runtime, &(gantry_model_options_t){.device = GPU});
     (void)gantry_model_add(model, gantry_dense(3, GANTRY_RELU, NULL));
@@ -76,9 +75,5 @@ static void a_model_trains(void **state) {
 int main(void) {
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ops_take_what_the_library_puts_in),
-        cmocka_unit_test(a_model_trains),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

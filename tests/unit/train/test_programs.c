@@ -5,14 +5,10 @@
  * Promise: The small programs that follow Keras have accumulated gradients, averages of weights,
  * regularizers, constraints, several inputs and several outputs among them. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "thread_workers.h"
 #include "train_case.h"
 #include "train_programs.h"
@@ -46,33 +42,29 @@ static void run_on(size_t each, gantry_runtime_t *runtime, const char *const *de
     gantry_strategy_release(strategy);
 }
 
-static void on_the_cpu(void **state) {
+TEST(on_the_cpu) {
     gantry_runtime_t *runtime = open_cpus(1);
-    (void)state;
     run_each(1, runtime, "/CPU:0", NULL);
     gantry_runtime_release(runtime);
 }
 
-static void on_two_virtual_cpus(void **state) {
+TEST(on_two_virtual_cpus) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     gantry_runtime_t *runtime = open_cpus(2);
-    (void)state;
     run_on(1, runtime, devices, 2);
     gantry_runtime_release(runtime);
 }
 
-static void on_pocl(void **state) {
+TEST(on_pocl) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     run_each(1, runtime, "/GPU:0", NULL);
     gantry_runtime_release(runtime);
 }
 
 /* Unlike devices in one strategy: a few, for smaller parts have programs of their own. */
-static void on_cpu_and_pocl_together(void **state) {
+TEST(on_cpu_and_pocl_together) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     run_on(3, runtime, devices, 2);
     gantry_runtime_release(runtime);
 }
@@ -98,9 +90,8 @@ static gantry_status_t run_worker(thread_worker_t *worker) {
     return is_good ? GANTRY_OK : gantry_fail(GANTRY_DATA_LOSS, "a program goes another way");
 }
 
-static void in_two_processes(void **state) {
+TEST(in_two_processes) {
     thread_workers_t group;
-    (void)state;
     thread_workers_run(&group, 2, -1, run_worker, NULL);
     for (size_t r = 0; r < group.size; ++r) {
         if (group.workers[r].status != GANTRY_OK)
@@ -132,32 +123,19 @@ static void interrupt_all(gantry_runtime_t *runtime, const gantry_strategy_t *st
     assert_int_equal(rmdir(folder), 0); /* a training that is complete has no backup */
 }
 
-static void interrupted_on_the_cpu(void **state) {
+TEST(interrupted_on_the_cpu) {
     gantry_runtime_t *runtime = open_cpus(1);
-    (void)state;
     interrupt_all(runtime, NULL);
     gantry_runtime_release(runtime);
 }
 
-static void interrupted_on_two_virtual_cpus(void **state) {
+TEST(interrupted_on_two_virtual_cpus) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     gantry_runtime_t *runtime = open_cpus(2);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, 2);
-    (void)state;
     interrupt_all(runtime, strategy);
     gantry_strategy_release(strategy);
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_the_cpu),
-        cmocka_unit_test(on_two_virtual_cpus),
-        cmocka_unit_test(on_pocl),
-        cmocka_unit_test(on_cpu_and_pocl_together),
-        cmocka_unit_test(in_two_processes),
-        cmocka_unit_test(interrupted_on_the_cpu),
-        cmocka_unit_test(interrupted_on_two_virtual_cpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

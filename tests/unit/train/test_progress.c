@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The progress bar's texts are Keras's, and they are cut to their buffer. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train/progress/progress.h"
 
 typedef struct bar_case_t {
@@ -29,8 +24,7 @@ typedef struct bar_case_t {
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 #define START 1e6
 
-static void texts_are_those_of_keras(void **state) {
-    (void)state;
+TEST(texts_are_those_of_keras) {
     gantry__progress_t progress;
     char text[512];
     int drawn = 0;
@@ -47,8 +41,7 @@ static void texts_are_those_of_keras(void **state) {
     assert_true(drawn >= 20 && drawn < (int)COUNT(bar_cases));
 }
 
-static void text_is_cut_to_its_buffer(void **state) {
-    (void)state;
+TEST(text_is_cut_to_its_buffer) {
     gantry__progress_t progress;
     const gantry__progress_value_t loss = {"loss", 1.5};
     char whole[512], cut[512];
@@ -70,8 +63,7 @@ static void text_is_cut_to_its_buffer(void **state) {
 }
 
 /* Steps beyond the target, times that go backwards, and targets below zero. */
-static void odd_numbers_do_no_harm(void **state) {
-    (void)state;
+TEST(odd_numbers_do_no_harm) {
     gantry__progress_t progress;
     char text[512];
     gantry__progress_begin(&progress, 3, true, START);
@@ -90,11 +82,4 @@ static void odd_numbers_do_no_harm(void **state) {
     assert_true(gantry__progress_update(&progress, 0, START, NULL, 0, true, text, sizeof text) > 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_those_of_keras),
-        cmocka_unit_test(text_is_cut_to_its_buffer),
-        cmocka_unit_test(odd_numbers_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,15 +3,15 @@
  * also in gradients of second order and over lengths that depend on data. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "train_recurrent_case.h"
 
 #include "train_fixture.h"
 
 /* ---- loops ---- */
 
-static void short_loops_are_those_of_keras(void **state) {
+TEST(short_loops_are_those_of_keras) {
     size_t count = 0;
-    (void)state;
     chosen_unroll = GANTRY_OFF;
     for (size_t i = 0; i < TRAIN_LAYER_CASES; ++i) {
         const char *name = train_layer_cases[i].name;
@@ -22,8 +22,7 @@ static void short_loops_are_those_of_keras(void **state) {
     assert_in_range(count, 60, 400);
 }
 
-static void longer_sequences_are_those_of_keras(void **state) {
-    (void)state;
+TEST(longer_sequences_are_those_of_keras) {
     for (size_t i = 0; i < 2 * LONG_CASES; ++i) {
         const recurrent_case_t of = recurrent_case_read("long", i / 2);
         const gantry_tensor_t *x, *outputs[1 + TRAIN_LAYER_SOURCES];
@@ -214,9 +213,8 @@ static const form_t forms[] = {
     {make_gru, OPTIONS(.return_state = true), .is_second_order = true, .has_states = true},
 };
 
-static void loops_are_the_unrolled_form(void **state) {
+TEST(loops_are_the_unrolled_form) {
     static double looped[MOST], unrolled[MOST];
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; ++i) {
         size_t count, same;
         const size_t first = run_form(&forms[i], GANTRY_OFF, looped, &count);
@@ -249,8 +247,7 @@ static size_t measure_trace(gantry_choice_t unroll, int64_t steps) {
     return needed;
 }
 
-static void traces_do_not_grow_with_the_sequence(void **state) {
-    (void)state;
+TEST(traces_do_not_grow_with_the_sequence) {
     const size_t looped = measure_trace(GANTRY_OFF, 160), unrolled = measure_trace(GANTRY_ON, 160);
     assert_in_range(unrolled, 3 * looped, SIZE_MAX);
     assert_in_range(measure_trace(GANTRY_DEFAULT, 4000), looped / 2, looped + looped / 8);
@@ -319,9 +316,8 @@ static size_t run_length(gantry_layer_t *layer, bool is_known, double *out) {
     return at;
 }
 
-static void lengths_that_depend_on_data_are_loops(void **state) {
+TEST(lengths_that_depend_on_data_are_loops) {
     static double open[MOST], known[MOST];
-    (void)state;
     for (size_t i = 0; i < LONG_CASES; ++i) {
         chosen_unroll = GANTRY_DEFAULT;
         const size_t count = run_length(make_long(i), false, open);
@@ -334,13 +330,4 @@ static void lengths_that_depend_on_data_are_loops(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(short_loops_are_those_of_keras, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(longer_sequences_are_those_of_keras, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(loops_are_the_unrolled_form, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(traces_do_not_grow_with_the_sequence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lengths_that_depend_on_data_are_loops, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -5,13 +5,9 @@
  * NULL says why its constructor failed.
  * Promise: A data set that a model refuses does not make it refuse the next data set, which
  * fits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_heap.h"
 
 #include <gantry_train/train.h>
@@ -69,10 +65,9 @@ static gantry_status_t compile(gantry_model_t *model, gantry_optimizer_t *optimi
 
 /* ---- compile ---- */
 
-static void failed_compile_does_not_fail_the_next(void **state) {
+TEST(failed_compile_does_not_fail_the_next) {
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches(1);
-    (void)state;
     expect_refusal(
         compile(model, bad_optimizer(), GANTRY_MEAN_SQUARED_ERROR), GANTRY_INVALID_ARGUMENT,
         "gantry_model_compile: the optimizer is NULL; one from gantry_sgd or another "
@@ -86,11 +81,10 @@ static void failed_compile_does_not_fail_the_next(void **state) {
 }
 
 /* Also where an earlier call was valid: the newest one says what the program wants. */
-static void training_is_told_why_compile_failed(void **state) {
+TEST(training_is_told_why_compile_failed) {
     double value;
     gantry_model_t *model = make_model();
     gantry_dataset_t *batches = make_batches(1);
-    (void)state;
     must(compile(model, gantry_sgd(NULL), GANTRY_MEAN_SQUARED_ERROR));
     (void)compile(model, bad_optimizer(), GANTRY_MEAN_SQUARED_ERROR);
     must(gantry_model_add(model, gantry_dense(3, GANTRY_LINEAR, NULL)));
@@ -103,9 +97,8 @@ static void training_is_told_why_compile_failed(void **state) {
 }
 
 /* What failed while the model was put together stays. */
-static void bad_layer_still_fails_compile(void **state) {
+TEST(bad_layer_still_fails_compile) {
     gantry_model_t *model = make_model();
-    (void)state;
     (void)gantry_model_add(model, gantry_dense(-3, GANTRY_LINEAR, NULL));
     expect_refusal(compile(model, gantry_sgd(NULL), GANTRY_MEAN_SQUARED_ERROR),
                    GANTRY_INVALID_ARGUMENT, "-3");
@@ -116,10 +109,9 @@ static void bad_layer_still_fails_compile(void **state) {
 
 /* ---- constructors that failed ---- */
 
-static void failure_of_a_metric_is_told(void **state) {
+TEST(failure_of_a_metric_is_told) {
     gantry_model_t *model = make_model();
     gantry_metric_t *metrics[] = {gantry_top_k_categorical_accuracy(-2, NULL)};
-    (void)state;
     assert_null(metrics[0]);
     expect_refusal(
         gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
@@ -131,10 +123,9 @@ static void failure_of_a_metric_is_told(void **state) {
     gantry_model_release(model);
 }
 
-static void failures_of_data_sets_and_callbacks_are_told(void **state) {
+TEST(failures_of_data_sets_and_callbacks_are_told) {
     double value;
     gantry_model_t *model = make_model();
-    (void)state;
     must(compile(model, gantry_sgd(NULL), GANTRY_MEAN_SQUARED_ERROR));
     expect_refusal(gantry_model_fit(model, gantry_dataset_batch(make_batches(1), 0, false), NULL),
                    GANTRY_INVALID_ARGUMENT,
@@ -159,10 +150,9 @@ static void failures_of_data_sets_and_callbacks_are_told(void **state) {
 /* ---- data sets ---- */
 
 /* A Flatten after them takes both; the Dense of the labels does not take the first one. */
-static void data_that_do_not_fit_do_not_fail_the_next(void **state) {
+TEST(data_that_do_not_fit_do_not_fail_the_next) {
     gantry_model_t *model = gantry_sequential(runtime, NULL), *block = make_model();
     gantry_dataset_t *bad = make_batches(3), *good = make_batches(1);
-    (void)state;
     must(gantry_model_add_model(model, block));
     gantry_model_release(block);
     must(gantry_model_add(model, gantry_dense(3, GANTRY_LINEAR, NULL)));
@@ -178,15 +168,4 @@ static void data_that_do_not_fit_do_not_fail_the_next(void **state) {
     gantry_model_release(model);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, open_runtime, close_runtime)
-    const struct CMUnitTest tests[] = {
-        WITH(failed_compile_does_not_fail_the_next),
-        WITH(training_is_told_why_compile_failed),
-        WITH(bad_layer_still_fails_compile),
-        WITH(failure_of_a_metric_is_told),
-        WITH(failures_of_data_sets_and_callbacks_are_told),
-        WITH(data_that_do_not_fit_do_not_fail_the_next),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(open_runtime, close_runtime); }

@@ -4,16 +4,11 @@
  *
  * Their trainings are in test_fit_options.c. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
+#include "test.h"
 #include "train_case.h"
 #include "train_fixture.h"
 
@@ -25,8 +20,7 @@ static void must(gantry_status_t status) {
 
 /* ---- values ---- */
 
-static void regularizers_add_sizes(void **state) {
-    (void)state;
+TEST(regularizers_add_sizes) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *w = F32(scope, 1, -2, 0.5F);
     EXPECT_F32(gantry_regularizer_loss(scope, &(gantry_regularizer_t){.l1 = 0.5}, w), 1.75F);
@@ -38,8 +32,7 @@ static void regularizers_add_sizes(void **state) {
 }
 
 /* Rows (3, 4) and (4, 3) have the cosine 24 / 25; so have the columns; rows of zeros have none. */
-static void orthogonal_rows_cost_nothing(void **state) {
-    (void)state;
+TEST(orthogonal_rows_cost_nothing) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *w =
         gantry_reshape(scope, F32(scope, 3, 4, 4, 3, 0, 0), GANTRY_SHAPE(3, 2));
@@ -56,8 +49,7 @@ static void orthogonal_rows_cost_nothing(void **state) {
     expect_ended_well(scope);
 }
 
-static void constraints_bound_weights(void **state) {
-    (void)state;
+TEST(constraints_bound_weights) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_tensor_t *w = F32(scope, 3, -4);
     EXPECT_F32(gantry_constrain(scope, &(gantry_constraint_t){.kind = GANTRY_NON_NEG}, w), 3, 0);
@@ -84,8 +76,7 @@ static gantry_status_t build_lstm(const char *weight, const gantry_regularizer_t
     return status;
 }
 
-static void names_choose_weights(void **state) {
-    (void)state;
+TEST(names_choose_weights) {
     const gantry_regularizer_t two = {.l2 = 1};
     const gantry_constraint_t beyond = {.kind = GANTRY_MAX_NORM, .axes = {2}, .axis_count = 1};
     assert_int_equal(build_lstm("recurrent_kernel", &two, NULL), GANTRY_OK);
@@ -98,8 +89,7 @@ static void names_choose_weights(void **state) {
 }
 
 /* Both directions of a Bidirectional have what its layer was asked. */
-static void wrapped_layers_keep_their_regularizers(void **state) {
-    (void)state;
+TEST(wrapped_layers_keep_their_regularizers) {
     const gantry_regularizer_t two = {.l2 = 1};
     for (int good = 0; good < 2; ++good) {
         gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
@@ -131,8 +121,7 @@ static gantry_status_t build_with(gantry_layer_t *layer, gantry_dtype_t dtype) {
     return status;
 }
 
-static void outputs_that_do_not_fit_fail_the_build(void **state) {
-    (void)state;
+TEST(outputs_that_do_not_fit_fail_the_build) {
     gantry_layer_t *flatten = gantry_flatten(NULL), *dense = gantry_dense(2, GANTRY_LINEAR, NULL);
     must(gantry_layer_set_activity_regularizer(flatten, &(gantry_regularizer_t){.l1 = 1}));
     expect_refusal(build_with(flatten, GANTRY_INT32), GANTRY_INVALID_ARGUMENT,
@@ -142,8 +131,7 @@ static void outputs_that_do_not_fit_fail_the_build(void **state) {
                    "layer dense: an orthogonal regularizer takes rank 2; the rank is 3");
 }
 
-static void bad_regularizers_of_outputs_are_refused(void **state) {
-    (void)state;
+TEST(bad_regularizers_of_outputs_are_refused) {
     static const gantry_regularizer_t negative = {.l2 = -1}, bad = {.orthogonal = -1};
     gantry_layer_t *layer = gantry_dense(2, GANTRY_LINEAR, NULL);
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
@@ -163,8 +151,7 @@ static void bad_regularizers_of_outputs_are_refused(void **state) {
 }
 
 /* A bias that is not there has no regularizer, as in Keras. */
-static void missing_bias_is_left_out(void **state) {
-    (void)state;
+TEST(missing_bias_is_left_out) {
     const gantry_regularizer_t two = {.l2 = 1};
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     (void)gantry_model_add(model, gantry_dense(2, GANTRY_LINEAR,
@@ -178,8 +165,7 @@ static void missing_bias_is_left_out(void **state) {
 
 /* ---- bad input ---- */
 
-static void bad_numbers_are_refused(void **state) {
-    (void)state;
+TEST(bad_numbers_are_refused) {
     static const gantry_regularizer_t negative = {.l1 = -1};
     static const struct {
         gantry_constraint_t constraint;
@@ -206,8 +192,7 @@ static void bad_numbers_are_refused(void **state) {
                            "layer Dense: kernel_regularizer: l1 is -1; a number of 0 or more"));
 }
 
-static void built_layers_take_no_more(void **state) {
-    (void)state;
+TEST(built_layers_take_no_more) {
     const gantry_regularizer_t two = {.l2 = 1};
     const gantry_constraint_t unit = {.kind = GANTRY_UNIT_NORM};
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
@@ -221,8 +206,7 @@ static void built_layers_take_no_more(void **state) {
     gantry_model_release(model);
 }
 
-static void bad_weights_are_refused(void **state) {
-    (void)state;
+TEST(bad_weights_are_refused) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     const gantry_regularizer_t two = {.l2 = 1};
     const gantry_constraint_t unit = {.kind = GANTRY_UNIT_NORM};
@@ -238,20 +222,4 @@ static void bad_weights_are_refused(void **state) {
     expect_ended_well(scope);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(regularizers_add_sizes),
-        WITH(constraints_bound_weights),
-        WITH(names_choose_weights),
-        WITH(missing_bias_is_left_out),
-        WITH(bad_numbers_are_refused),
-        WITH(built_layers_take_no_more),
-        WITH(bad_weights_are_refused),
-        WITH(orthogonal_rows_cost_nothing),
-        WITH(wrapped_layers_keep_their_regularizers),
-        WITH(outputs_that_do_not_fit_fail_the_build),
-        WITH(bad_regularizers_of_outputs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

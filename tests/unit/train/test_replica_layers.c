@@ -3,16 +3,11 @@
  * MirroredStrategy, and dropout draws other numbers on each. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
+#include "test.h"
 #include "train_case.h"
 #include "train_given.h"
 
@@ -83,16 +78,14 @@ static gantry_runtime_t *open_two_cpus(void) {
     return runtime;
 }
 
-static void batch_normalization_follows_keras(void **state) {
+TEST(batch_normalization_follows_keras) {
     gantry_runtime_t *runtime = open_two_cpus();
-    (void)state;
     follow(runtime, (const char *const[]){"CPU:0", "CPU:1"});
     gantry_runtime_release(runtime);
 }
 
-static void batch_normalization_beside_pocl_follows_keras(void **state) {
+TEST(batch_normalization_beside_pocl_follows_keras) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     follow(runtime, (const char *const[]){"CPU:0", "GPU:0"});
     gantry_runtime_release(runtime);
 }
@@ -118,7 +111,7 @@ static const gantry_tensor_t *call_sum(const gantry_layer_call_t *call, void *us
 
 /* A batch has the row 1 for one device and the row 2 for the other one. At a rate of a half, the
  * mean is a + 2 b, where a and b say whether an element is left on either device. */
-static void dropout_draws_on_each_device(void **state) {
+TEST(dropout_draws_on_each_device) {
     static const gantry_layer_kind_t kind = {
         .struct_size = sizeof kind, .name = "Sum", .build = build_sum, .call = call_sum};
     static float x[2 * WIDTH], sums[WIDTH];
@@ -126,7 +119,6 @@ static void dropout_draws_on_each_device(void **state) {
                                      {GANTRY_FLOAT32, GANTRY_SHAPE(2, WIDTH), x}};
     int counts[4] = {0};
     gantry_runtime_t *runtime = open_two_cpus();
-    (void)state;
     for (int i = 0; i < 2 * WIDTH; ++i) x[i] = i < WIDTH ? 1 : 2;
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, NULL, 0);
     gantry_model_t *model =
@@ -155,12 +147,4 @@ static void dropout_draws_on_each_device(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(batch_normalization_follows_keras),
-        TEST(batch_normalization_beside_pocl_follows_keras),
-        TEST(dropout_draws_on_each_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -6,19 +6,14 @@
 #define _XOPEN_SOURCE 700
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <gantry_train/train.h>
 
 #include "need_opencl.h"
 #include "sanitized.h"
+#include "test.h"
 #include "train/model/model_state.h"
 #include "train_heap.h"
 
@@ -144,8 +139,7 @@ static losses_t train_alone(int width) {
 }
 
 /* The last batch has 5 rows. */
-static void losses_are_those_of_one_device(void **state) {
-    (void)state;
+TEST(losses_are_those_of_one_device) {
     const losses_t alone = train_alone(WIDTH);
     for (size_t count = 1; count <= MOST_REPLICAS; ++count) {
         const losses_t first = train_on(count, NULL, WIDTH);
@@ -156,8 +150,7 @@ static void losses_are_those_of_one_device(void **state) {
     }
 }
 
-static void small_models_have_these_losses_too(void **state) {
-    (void)state;
+TEST(small_models_have_these_losses_too) {
     const losses_t alone = train_alone(8);
     for (size_t count = 1; count <= MOST_REPLICAS; ++count) {
         const losses_t losses = train_on(count, NULL, 8);
@@ -184,8 +177,7 @@ static void train_on_parts_of_a_gpu(const losses_t *alone) {
     }
 }
 
-static void parts_of_a_gpu_have_these_losses_too(void **state) {
-    (void)state;
+TEST(parts_of_a_gpu_have_these_losses_too) {
     need_opencl();
     const losses_t alone = train_alone(WIDTH);
     const char *backends = getenv("GANTRY_TEST_BACKENDS");
@@ -212,7 +204,7 @@ static void parts_of_a_gpu_have_these_losses_too(void **state) {
 
 static char *explain(gantry_model_t *model) {
     size_t needed;
-    gantry_function_t *function = model->steps[GANTRY__STEP_TRAIN];
+    gantry_function_t *function = model->program.steps[GANTRY__STEP_TRAIN];
     must(gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, NULL, 0, &needed));
     char *text = malloc(needed + 1);
     assert_non_null(text);
@@ -227,8 +219,7 @@ static int count_lines(const char *text, const char *begin) {
     return count;
 }
 
-static void reduction_begins_while_the_backward_pass_runs(void **state) {
-    (void)state;
+TEST(reduction_begins_while_the_backward_pass_runs) {
     gantry_strategy_t *strategy = make_strategy(2);
     gantry_model_t *model = make_plain(strategy, WIDTH);
     (void)train(model, WIDTH);
@@ -247,8 +238,7 @@ static void reduction_begins_while_the_backward_pass_runs(void **state) {
     gantry_strategy_release(strategy);
 }
 
-static void small_model_has_one_bucket(void **state) {
-    (void)state;
+TEST(small_model_has_one_bucket) {
     gantry_strategy_t *strategy = make_strategy(2);
     gantry_model_t *model = make_plain(strategy, 8);
     (void)train(model, 8);
@@ -260,8 +250,7 @@ static void small_model_has_one_bucket(void **state) {
 }
 
 /* More gradients than Concat takes tensors: 40 kernels and biases, and zeros between them. */
-static void many_gradients_are_joined(void **state) {
-    (void)state;
+TEST(many_gradients_are_joined) {
     double first[EPOCHS];
     for (size_t count = 1; count <= 3; count += 2) {
         gantry_strategy_t *strategy = make_strategy(count);
@@ -284,8 +273,7 @@ static void many_gradients_are_joined(void **state) {
 
 /* ---- weights ---- */
 
-static void parts_by_weights_give_the_same_losses(void **state) {
-    (void)state;
+TEST(parts_by_weights_give_the_same_losses) {
     static const double weights[][MOST_REPLICAS] = {{3, 1}, {1, 1000}, {1, 1e-9, 1}, {1, 2, 3, 4}};
     static const size_t counts[] = {2, 2, 3, 4};
     const losses_t alone = train_alone(8);
@@ -296,8 +284,7 @@ static void parts_by_weights_give_the_same_losses(void **state) {
 }
 
 /* 8 rows by 3 and 1: six of them are replica 0's. */
-static void parts_follow_weights(void **state) {
-    (void)state;
+TEST(parts_follow_weights) {
     gantry_strategy_t *strategy = make_strategy(2);
     gantry_model_t *model = make_plain(strategy, 8);
     gantry_dataset_t *batches = make_batches(8, BATCH);
@@ -318,8 +305,7 @@ static void parts_follow_weights(void **state) {
     gantry_strategy_release(strategy);
 }
 
-static void measured_weights_leave_the_training_as_it_is(void **state) {
-    (void)state;
+TEST(measured_weights_leave_the_training_as_it_is) {
     double weights[3];
     const losses_t alone = train_alone(8);
     gantry_strategy_t *strategy = make_strategy(3);
@@ -341,8 +327,7 @@ static void expect_refused(gantry_status_t status, const char *text) {
         fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), text);
 }
 
-static void bad_weights_are_refused(void **state) {
-    (void)state;
+TEST(bad_weights_are_refused) {
     gantry_strategy_t *strategy = make_strategy(2);
     gantry_model_t *model = make_plain(strategy, 8);
     gantry_dataset_t *batches = make_batches(8, ROWS);
@@ -421,26 +406,9 @@ static void fail_each(int width, long step) {
     }
 }
 
-static void failing_allocations_leak_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leak_nothing) {
     fail_each(4, FEWER_FOR_THREAD_SANITIZER(5, 101));
     if (!HAS_THREAD_SANITIZER) fail_each(WIDTH, 331);
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(losses_are_those_of_one_device),
-        TEST(small_models_have_these_losses_too),
-        TEST(parts_of_a_gpu_have_these_losses_too),
-        TEST(reduction_begins_while_the_backward_pass_runs),
-        TEST(small_model_has_one_bucket),
-        TEST(many_gradients_are_joined),
-        TEST(parts_by_weights_give_the_same_losses),
-        TEST(parts_follow_weights),
-        TEST(measured_weights_leave_the_training_as_it_is),
-        TEST(bad_weights_are_refused),
-        TEST(failing_allocations_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

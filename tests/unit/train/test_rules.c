@@ -2,18 +2,13 @@
 /* Promise: The gradient of each op has TensorFlow's values, agrees with differences, also of second
  * order, and has the same bits in a function. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "gradient_case.h"
+#include "test.h"
 #include "train/tape/rule.h"
 #include "train_heap.h"
 
@@ -58,8 +53,7 @@ static void check_golden(const gradient_case_t *c) {
     expect_ended_well(scope);
 }
 
-static void gradients_are_tensorflows(void **state) {
-    (void)state;
+TEST(gradients_are_tensorflows) {
     for (size_t i = 0; i < file.case_count; ++i) {
         const gradient_case_t c = gradient_case_read(&file.cases[i]);
         check_golden(&c);
@@ -167,8 +161,7 @@ static void check_differences(const gradient_case_t *c) {
     expect_ended_well(scope);
 }
 
-static void gradients_are_those_of_differences(void **state) {
-    (void)state;
+TEST(gradients_are_those_of_differences) {
     size_t checked = 0;
     for (size_t i = 0; i < file.case_count; ++i) {
         const gradient_case_t c = gradient_case_read(&file.cases[i]);
@@ -219,8 +212,7 @@ static void check_second_order(const gradient_case_t *c) {
     expect_ended_well(scope);
 }
 
-static void second_gradients_are_those_of_differences(void **state) {
-    (void)state;
+TEST(second_gradients_are_those_of_differences) {
     size_t checked = 0;
     for (size_t i = 0; i < file.case_count; ++i) {
         const gradient_case_t c = gradient_case_read(&file.cases[i]);
@@ -233,8 +225,7 @@ static void second_gradients_are_those_of_differences(void **state) {
 
 /* ---- functions ---- */
 
-static void functions_give_the_same_bits(void **state) {
-    (void)state;
+TEST(functions_give_the_same_bits) {
     for (size_t i = 0; i < file.case_count; ++i) {
         const gradient_case_t c = gradient_case_read(&file.cases[i]);
         if (c.of_count > 0) gradient_expect_traced(fixture.runtime, NULL, &c);
@@ -250,8 +241,7 @@ static bool has_case(const char *op) {
     return false;
 }
 
-static void each_differentiable_op_has_a_case(void **state) {
-    (void)state;
+TEST(each_differentiable_op_has_a_case) {
     char missing[2048] = "";
     for (size_t i = 0; i < gantry_op_count(); ++i) {
         gantry_op_info_t info = {.struct_size = sizeof info};
@@ -278,8 +268,7 @@ static bool is_known(const char *name) {
     return false;
 }
 
-static void tables_are_sorted_and_name_ops(void **state) {
-    (void)state;
+TEST(tables_are_sorted_and_name_ops) {
     size_t table = 0, count = 0;
     for (const gantry__rule_t *rule; (rule = gantry__rule_table(table)) != NULL; ++table) {
         for (; rule->op; ++rule, ++count) {
@@ -298,8 +287,7 @@ static void tables_are_sorted_and_name_ops(void **state) {
 }
 
 /* A name that lies where another one lay. */
-static void memo_of_rules_compares_names(void **state) {
-    (void)state;
+TEST(memo_of_rules_compares_names) {
     gantry__rule_memo_t memo = {{NULL}, {NULL}};
     char name[16] = "Add";
     assert_string_equal(gantry__rule_recall(&memo, name)->op, "Add");
@@ -316,8 +304,7 @@ static void memo_of_rules_compares_names(void **state) {
 }
 
 /* docs/ops.md: the last cell of an op's row. */
-static void document_names_the_differentiable_ops(void **state) {
-    (void)state;
+TEST(document_names_the_differentiable_ops) {
     char line[4096];
     size_t rows = 0;
     bool is_inside = false;
@@ -336,17 +323,4 @@ static void document_names_the_differentiable_ops(void **state) {
     assert_int_equal(rows, gantry_op_count());
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gradients_are_tensorflows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gradients_are_those_of_differences, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(second_gradients_are_those_of_differences, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(functions_give_the_same_bits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(each_differentiable_op_has_a_case, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tables_are_sorted_and_name_ops, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memo_of_rules_compares_names, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(document_names_the_differentiable_ops, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

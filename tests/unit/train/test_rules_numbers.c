@@ -4,16 +4,11 @@
  * Promise: MatrixDiag and MatrixDiagPart of two diagonals that are arguments of a function are
  * refused with the input's name, because the rank of the result depends on them. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "gradient_case.h"
 #include "op/op_def.h"
+#include "test.h"
 #include "train_fixture.h"
 
 typedef gradient_tensor_t tensor;
@@ -178,11 +173,10 @@ static bool takes_numbers(const char *name) {
     return takes && gantry_op_is_differentiable(name);
 }
 
-static void numbers_that_are_not_known_give_the_eager_bits(void **state) {
+TEST(numbers_that_are_not_known_give_the_eager_bits) {
     golden_file_t file;
     bool is_seen[GANTRY__OP_COUNT] = {false};
     gantry_op_info_t info = {.struct_size = sizeof info};
-    (void)state;
     gradient_file_load(&file);
     for (size_t i = 0; i < file.case_count; ++i) {
         given_t g = {.c = gradient_case_read(&file.cases[i])};
@@ -198,9 +192,5 @@ static void numbers_that_are_not_known_give_the_eager_bits(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_that_are_not_known_give_the_eager_bits, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(set_up, tear_down);
 }

@@ -9,16 +9,11 @@
  *
  * And gradients while memory runs out. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "gradient_case.h"
 #include "op/op_def.h"
+#include "test.h"
 #include "train_fixture.h"
 
 typedef gradient_tensor_t tensor;
@@ -153,8 +148,7 @@ static void body_of_rows(gantry_scope_t *s, tensor *const *inputs, tensor **outp
     gantry_tape_end(tape);
 }
 
-static void open_sizes_give_the_eager_bits(void **state) {
-    (void)state;
+TEST(open_sizes_give_the_eager_bits) {
     const float values[] = {0.5f, -1.25f, 2, 0.75f, -0.5f, 1.5f, 1, -2, 0.25f, 3};
     const uint8_t masks[][5] = {{1, 0, 1, 1, 0}, {0, 1, 1, 0, 0}, {1, 1, 1, 1, 1}};
     const gantry_input_spec_t specs[] = {{"x", GANTRY_FLOAT32, GANTRY_SHAPE(5, 2)},
@@ -195,8 +189,7 @@ static tensor *op_diagonal(gantry_scope_t *s, tensor *rows) {
     return gantry_einsum(s, "ii->i", &square, 1);
 }
 
-static void ops_that_need_known_sizes_say_so(void **state) {
-    (void)state;
+TEST(ops_that_need_known_sizes_say_so) {
     const open_op_t op = {"Einsum", op_diagonal};
     const gantry_input_spec_t specs[] = {{"x", GANTRY_FLOAT32, GANTRY_SHAPE(5, 2)},
                                          {"mask", GANTRY_BOOL, GANTRY_SHAPE(5)}};
@@ -224,8 +217,7 @@ static void body_of_target(gantry_scope_t *s, tensor *const *inputs, tensor **ou
     gantry_tape_end(tape);
 }
 
-static void given_gradients_may_have_open_sizes(void **state) {
-    (void)state;
+TEST(given_gradients_may_have_open_sizes) {
     const float x[] = {1, 2, 3, 4, 5, 6, 7, 8}, u[] = {1, 2, 3, 4, 5, 6},
                 expected[] = {1, 2, 1, 2, 3, 4, 5, 6};
     const bool all[] = {true, true, true};
@@ -325,8 +317,7 @@ static void body_of_images(gantry_scope_t *s, tensor *const *inputs, tensor **ou
     gantry_tape_end(tape);
 }
 
-static void filtered_batches_give_the_eager_bits(void **state) {
-    (void)state;
+TEST(filtered_batches_give_the_eager_bits) {
     static const image_fn ops[] = {image_conv,   image_depthwise, image_max_pool,  image_avg_pool,
                                    image_einsum, image_conv_1d,   image_batch_norm};
     const uint8_t masks[][4] = {{1, 0, 1, 1}, {0, 1, 0, 0}, {1, 1, 1, 1}};
@@ -445,8 +436,7 @@ static void check_opened(opened_t *o) {
 }
 
 /* Each input by itself, and all. */
-static void opened_cases_give_the_eager_bits(void **state) {
-    (void)state;
+TEST(opened_cases_give_the_eager_bits) {
     golden_file_t file;
     gradient_file_load(&file);
     for (size_t i = 0; i < file.case_count; ++i) {
@@ -465,11 +455,10 @@ static void opened_cases_give_the_eager_bits(void **state) {
 
 /* ---- memory runs out within a rule ---- */
 
-static void rules_survive_a_lack_of_memory(void **state) {
+TEST(rules_survive_a_lack_of_memory) {
     static const char *const names[] = {"Gather_5_float32", "Prod_1_float32",
                                         "Pow_1_float32",    "Split_1_float32",
                                         "Sort_2_float32",   "UnsortedSegmentProd_1_float32"};
-    (void)state;
     golden_file_t file;
     gradient_file_load(&file);
     size_t found = 0;
@@ -511,13 +500,5 @@ static void rules_survive_a_lack_of_memory(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(open_sizes_give_the_eager_bits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ops_that_need_known_sizes_say_so, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(given_gradients_may_have_open_sizes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(filtered_batches_give_the_eager_bits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(opened_cases_give_the_eager_bits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rules_survive_a_lack_of_memory, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main_each(set_up, tear_down);
 }

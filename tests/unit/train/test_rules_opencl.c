@@ -4,16 +4,11 @@
  * GANTRY_TEST_BACKENDS names others, for a card. Functions of the transcendental kind in float64
  * use each device's own last bits: they are compared within a bound. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "gradient_case.h"
+#include "test.h"
 #include "train_heap.h"
 #include "module_runtime.h"
 
@@ -62,24 +57,17 @@ static void check_all(bool is_double) {
     assert_int_equal(train_heap_live(), 0);
 }
 
-static void float32_has_the_processors_bits(void **state) {
-    (void)state;
-    check_all(false);
-}
+TEST(float32_has_the_processors_bits) { check_all(false); }
 
-static void float64_is_the_processors(void **state) {
-    (void)state;
-    check_all(true);
-}
+TEST(float64_is_the_processors) { check_all(true); }
 
 /* A few: each function compiles programs of its own. */
-static void functions_have_the_bits_of_their_ops(void **state) {
+TEST(functions_have_the_bits_of_their_ops) {
     static const char *const names[] = {
         "BiasAdd_1_float32", "Gather_1_float32",      "LayerNorm_1_float32", "MatMul_1_float32",
         "Max_1_float32",     "Mean_2_float32",        "Mul_2_float32",       "Relu_1_float32",
         "Softmax_1_float32", "StridedSlice_1_float32"};
     const size_t name_count = sizeof names / sizeof *names;
-    (void)state;
     golden_file_t file;
     size_t found = 0;
     gantry_runtime_t *runtime = module_runtime_open();
@@ -97,11 +85,4 @@ static void functions_have_the_bits_of_their_ops(void **state) {
     assert_int_equal(found, name_count);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float32_has_the_processors_bits),
-        cmocka_unit_test(float64_is_the_processors),
-        cmocka_unit_test(functions_have_the_bits_of_their_ops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -2,16 +2,11 @@
 /* Promise: A gradient is right where one input only is watched, where nothing depends on an output,
  * for types of 16 bits, and for tensors without elements. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <math.h>
 
 #include "gradient_case.h"
+#include "test.h"
 #include "train_heap.h"
 
 typedef gradient_tensor_t tensor;
@@ -50,8 +45,7 @@ static tensor *gradient_of_one(gantry_scope_t *scope, const gradient_case_t *c,
     return gradient;
 }
 
-static void one_watched_input_gets_the_same_bits(void **state) {
-    (void)state;
+TEST(one_watched_input_gets_the_same_bits) {
     const golden_tolerance_t exact = {.exact = true};
     size_t checked = 0;
     for (size_t i = 0; i < file.case_count; ++i) {
@@ -123,8 +117,7 @@ static void expect_gradient(outputs_fn run, const float *expected) {
     expect_ended_well(scope);
 }
 
-static void unused_outputs_count_as_zeros(void **state) {
-    (void)state;
+TEST(unused_outputs_count_as_zeros) {
     const float second[] = {0, 1, 0, 0, 0, 1, 0, 0}, largest[] = {0, 0, 0, 1, 1, 0, 0, 0};
     const float variance[] = {-0.75f, -0.25f, 0.25f, 0.75f, 0.75f, 0.25f, -0.25f, -0.75f};
     expect_gradient(run_split, second);
@@ -197,8 +190,7 @@ static void check_halves(const gradient_case_t *c, gantry_dtype_t dtype) {
     expect_ended_well(scope);
 }
 
-static void halves_have_the_gradients_of_float32(void **state) {
-    (void)state;
+TEST(halves_have_the_gradients_of_float32) {
     size_t checked = 0;
     for (size_t i = 0; i < file.case_count; ++i) {
         const gradient_case_t c = gradient_case_read(&file.cases[i]);
@@ -210,11 +202,4 @@ static void halves_have_the_gradients_of_float32(void **state) {
     assert_true(checked > 200);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_watched_input_gets_the_same_bits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unused_outputs_count_as_zeros, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(halves_have_the_gradients_of_float32, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

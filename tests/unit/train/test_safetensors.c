@@ -2,18 +2,13 @@
 /* Promise: The parser of safetensors headers takes what the format allows, refuses every damage
  * with its place, and survives changed bytes and failing allocations. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <gantry/gantry.h>
 
+#include "test.h"
 #include "train/checkpoint/safetensors.h"
 #include "train_heap.h"
 
@@ -145,8 +140,7 @@ static gantry_status_t parse_exact(const void *header, size_t size, uint64_t dat
     return status;
 }
 
-static void headers_are_accepted_or_refused_with_a_reason(void **state) {
-    (void)state;
+TEST(headers_are_accepted_or_refused_with_a_reason) {
     for (size_t i = 0; i < sizeof header_rows / sizeof header_rows[0]; ++i) {
         const header_row_t *row = &header_rows[i];
         (void)gantry_fail(GANTRY_INTERNAL, "");
@@ -161,8 +155,7 @@ static void headers_are_accepted_or_refused_with_a_reason(void **state) {
     }
 }
 
-static void every_beginning_of_a_header_is_refused(void **state) {
-    (void)state;
+TEST(every_beginning_of_a_header_is_refused) {
     static const char header[] = "{\"__metadata__\":{\"k\\u00e9\":\"v\\n\"}," NAMED(
         "\xe2\x82\xac", "[0,4]") "," NAMED("\\ud83d\\ude00", "[4,8]") "}  ";
     const size_t size = strlen(header), end = size - 2;
@@ -172,8 +165,7 @@ static void every_beginning_of_a_header_is_refused(void **state) {
 }
 
 /* Every byte becomes every other: the parser ends with a status. */
-static void changed_bytes_do_no_harm(void **state) {
-    (void)state;
+TEST(changed_bytes_do_no_harm) {
     static const char header[] =
         "{\"__metadata__\":{\"k\":\"\\u00e9\"}," NAMED("a", "[0,4]") "," NAMED("b", "[4,8]") "}";
     const size_t size = strlen(header);
@@ -190,8 +182,7 @@ static void changed_bytes_do_no_harm(void **state) {
     assert_true(accepted < 100 * (int)size);
 }
 
-static void lengths_are_checked_before_memory_is_taken(void **state) {
-    (void)state;
+TEST(lengths_are_checked_before_memory_is_taken) {
     uint64_t length;
     const unsigned char huge[8] = {0, 0, 0, 0, 0, 0, 0, 0x80}, hundred[8] = {100},
                         limit[8] = {0x01, 0xe1, 0xf5, 0x05};
@@ -206,8 +197,7 @@ static void lengths_are_checked_before_memory_is_taken(void **state) {
     assert_int_equal(length, 100);
 }
 
-static void failing_allocations_of_the_parser_leave_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_of_the_parser_leave_nothing) {
     char header[2048] = "{\"__metadata__\":{\"k\":\"v\"}";
     for (int i = 0; i < 20; ++i) {
         const size_t used = strlen(header);
@@ -228,13 +218,4 @@ static void failing_allocations_of_the_parser_leave_nothing(void **state) {
     assert_true(fail_at >= 4);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers_are_accepted_or_refused_with_a_reason),
-        cmocka_unit_test(every_beginning_of_a_header_is_refused),
-        cmocka_unit_test(changed_bytes_do_no_harm),
-        cmocka_unit_test(lengths_are_checked_before_memory_is_taken),
-        cmocka_unit_test(failing_allocations_of_the_parser_leave_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

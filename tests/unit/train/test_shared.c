@@ -7,17 +7,12 @@
  * Files, devices, releases and failures. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "train_layer_case.h"
 
 #include "train_given.h"
@@ -198,24 +193,21 @@ static void follow_gan(gantry_runtime_t *runtime, bool begins_with_halves) {
     expect_given("gan", gan_numbers, sizeof gan_numbers / sizeof *gan_numbers);
 }
 
-static void a_gan_trains_as_in_keras(void **state) {
-    (void)state;
+TEST(a_gan_trains_as_in_keras) {
     follow_gan(fixture.runtime, true);
     follow_gan(fixture.runtime, false);
 }
 
-static void a_gan_on_pocl_trains_as_in_keras(void **state) {
+TEST(a_gan_on_pocl_trains_as_in_keras) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     follow_gan(runtime, true);
     gantry_runtime_release(runtime);
 }
 
-static void what_is_trained_is_each_models_own(void **state) {
+TEST(what_is_trained_is_each_models_own) {
     const gan_t gan = make_gan(fixture.runtime, NULL, true);
     size_t trained_alone = 0, trained_together = 0;
     bool trained;
-    (void)state;
     must(build_gan(&gan, false));
     for (size_t i = 0; gantry_model_variable(gan.judge, i, &trained); ++i) trained_alone += trained;
     for (size_t i = 0; gantry_model_variable(gan.both, i, &trained); ++i)
@@ -296,14 +288,10 @@ static void follow_transfer(gantry_runtime_t *runtime) {
     expect_given("transfer", transfer_numbers, sizeof transfer_numbers / sizeof *transfer_numbers);
 }
 
-static void an_encoder_gets_another_head_as_in_keras(void **state) {
-    (void)state;
-    follow_transfer(fixture.runtime);
-}
+TEST(an_encoder_gets_another_head_as_in_keras) { follow_transfer(fixture.runtime); }
 
-static void an_encoder_on_pocl_gets_another_head_as_in_keras(void **state) {
+TEST(an_encoder_on_pocl_gets_another_head_as_in_keras) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     follow_transfer(runtime);
     gantry_runtime_release(runtime);
 }
@@ -318,12 +306,11 @@ static gantry_runtime_t *open_two_cpus(void) {
     return runtime;
 }
 
-static void mirrored_models_share_layers(void **state) {
+TEST(mirrored_models_share_layers) {
     static double wanted[MOST];
     gantry_runtime_t *runtime = open_two_cpus();
     const char *const devices[] = {"/CPU:0", "/CPU:1"};
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, 2);
-    (void)state;
     for (int i = 0; i < 2; ++i) {
         const gan_t gan = make_gan(runtime, i == 0 ? NULL : strategy, false);
         uint32_t draws = 11;
@@ -354,12 +341,11 @@ static void expect_tensor(const char *path, const char *name) {
 }
 
 /* Each model's file has all of its weights, under its own names. */
-static void files_have_each_models_weights(void **state) {
+TEST(files_have_each_models_weights) {
     char path[] = "/tmp/gantry_shared_XXXXXX";
     double first[MOST];
     const gan_t gan = make_gan(fixture.runtime, NULL, true),
                 loaded = make_gan(fixture.runtime, NULL, true);
-    (void)state;
     (void)close(mkstemp(path));
     must(build_gan(&gan, true));
     must(build_gan(&loaded, false));
@@ -389,8 +375,7 @@ static void files_have_each_models_weights(void **state) {
 
 /* ---- releases ---- */
 
-static void models_are_released_in_any_order(void **state) {
-    (void)state;
+TEST(models_are_released_in_any_order) {
     for (int first = 0; first < 3; ++first) {
         const gan_t gan = make_gan(fixture.runtime, NULL, true);
         gantry_model_t *const models[] = {gan.generator, gan.judge, gan.both};
@@ -405,8 +390,7 @@ static void models_are_released_in_any_order(void **state) {
     }
 }
 
-static void a_layer_is_in_two_models(void **state) {
-    (void)state;
+TEST(a_layer_is_in_two_models) {
     gantry_layer_t *layer = gantry_dense(2, GANTRY_LINEAR, NULL);
     gantry_model_t *one = named(fixture.runtime, "one", true, NULL),
                    *two = named(fixture.runtime, "two", true, NULL);
@@ -447,10 +431,9 @@ static void refuse_sharing(gantry_layer_t *layer, const gantry_model_options_t *
     gantry_model_release(model);
 }
 
-static void what_does_not_fit_is_refused(void **state) {
+TEST(what_does_not_fit_is_refused) {
     gantry_strategy_t *strategy =
         gantry_mirrored_strategy(fixture.runtime, (const char *const[]){"/CPU:0"}, 1);
-    (void)state;
     gantry_layer_t *layer = gantry_dense(2, GANTRY_LINEAR, NULL);
     gantry_model_t *model = named(fixture.runtime, "first", true, NULL);
     must(gantry_model_add(model, layer));
@@ -469,14 +452,13 @@ static void what_does_not_fit_is_refused(void **state) {
     gantry_strategy_release(strategy);
 }
 
-static void other_devices_are_refused(void **state) {
+TEST(other_devices_are_refused) {
     gantry_runtime_t *runtime = open_two_cpus();
     const char *const devices[] = {"/CPU:0", "/CPU:1"}, *const turned[] = {"/CPU:1", "/CPU:0"};
     gantry_strategy_t *strategies[] = {gantry_mirrored_strategy(runtime, devices, 2),
                                        gantry_mirrored_strategy(runtime, turned, 2), NULL};
     static const char *const texts[] = {NULL, "another order of devices",
                                         "another number of devices"};
-    (void)state;
     gantry_layer_t *layer = gantry_dense(2, GANTRY_LINEAR, NULL);
     gantry_model_t *models[3];
     for (int i = 0; i < 3; ++i) {
@@ -508,8 +490,7 @@ static gantry_model_t *make_plain(void) {
     return model;
 }
 
-static void optimizers_and_metrics_are_released_once(void **state) {
-    (void)state;
+TEST(optimizers_and_metrics_are_released_once) {
     double x[ROWS * FEATURES];
     gantry_model_t *one = make_plain(), *two = make_plain(), *three = make_plain();
     gantry_optimizer_t *optimizer = sgd(0.1);
@@ -539,8 +520,7 @@ static void optimizers_and_metrics_are_released_once(void **state) {
 
 /* As in Keras after `trainable = False` and compile, but for the training, which Keras only warns
  * of. The model can be tested, and trained when it is compiled again. */
-static void a_model_that_trains_nothing_is_refused(void **state) {
-    (void)state;
+TEST(a_model_that_trains_nothing_is_refused) {
     double x[ROWS * FEATURES], loss;
     fill(x, ROWS * FEATURES, 37, 0);
     gantry_model_t *model = named(fixture.runtime, "still", true, NULL);
@@ -590,14 +570,12 @@ static gantry_status_t make_and_train(void *user) {
     return status == GANTRY_OK ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
-static void memory_may_be_out(void **state) {
-    (void)state;
+TEST(memory_may_be_out) {
     assert_true(train_heap_fail_each("apply again", apply_again, NULL) > 20);
     assert_true(train_heap_fail_each("gan", make_and_train, NULL) > 100);
 }
 
-static void a_failed_model_gets_a_layer_again(void **state) {
-    (void)state;
+TEST(a_failed_model_gets_a_layer_again) {
     gantry_model_t *model = named(fixture.runtime, "m", false, NULL);
     gantry_layer_t *layer = gantry_dense(2, GANTRY_LINEAR, NULL);
     const int32_t none = 7;
@@ -609,24 +587,4 @@ static void a_failed_model_gets_a_layer_again(void **state) {
     gantry_model_release(model);
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_gan_trains_as_in_keras),
-        TEST(a_gan_on_pocl_trains_as_in_keras),
-        TEST(what_is_trained_is_each_models_own),
-        TEST(an_encoder_gets_another_head_as_in_keras),
-        TEST(an_encoder_on_pocl_gets_another_head_as_in_keras),
-        TEST(mirrored_models_share_layers),
-        TEST(files_have_each_models_weights),
-        TEST(models_are_released_in_any_order),
-        TEST(a_layer_is_in_two_models),
-        TEST(what_does_not_fit_is_refused),
-        TEST(other_devices_are_refused),
-        TEST(a_failed_model_gets_a_layer_again),
-        TEST(a_model_that_trains_nothing_is_refused),
-        TEST(optimizers_and_metrics_are_released_once),
-        TEST(memory_may_be_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -4,16 +4,11 @@
  * several. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_case.h"
 
 #include <gantry_train/train.h>
@@ -112,16 +107,14 @@ static void fit_leanly(gantry_runtime_t *runtime, const char *device, int64_t ro
 }
 
 /* 256 MB of weights, and as many of accumulators. */
-static void fit_needs_no_dense_gradient_on_the_cpu(void **state) {
+TEST(fit_needs_no_dense_gradient_on_the_cpu) {
     gantry_runtime_t *runtime = open_cpus(1);
-    (void)state;
     fit_leanly(runtime, "/CPU:0", 1000000);
     gantry_runtime_release(runtime);
 }
 
-static void fit_needs_no_dense_gradient_on_pocl(void **state) {
+TEST(fit_needs_no_dense_gradient_on_pocl) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     fit_leanly(runtime, "/GPU:0", 200000);
     gantry_runtime_release(runtime);
 }
@@ -178,9 +171,8 @@ static void loop_leanly(gantry_runtime_t *runtime, const char *device, int64_t r
     }
 }
 
-static void a_loop_needs_no_dense_gradient_on_the_cpu(void **state) {
+TEST(a_loop_needs_no_dense_gradient_on_the_cpu) {
     gantry_runtime_t *runtime = open_cpus(1);
-    (void)state;
     loop_leanly(runtime, "/CPU:0", 1000000);
     gantry_runtime_release(runtime);
 }
@@ -214,10 +206,9 @@ static double *fit_table(gantry_runtime_t *runtime, int kind, gantry_model_optio
 }
 
 /* Two replicas add dense gradients. */
-static void slices_give_the_weights_of_dense_gradients(void **state) {
+TEST(slices_give_the_weights_of_dense_gradients) {
     gantry_runtime_t *runtime = open_cpus(2);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, NULL, 0);
-    (void)state;
     assert_int_equal(gantry_strategy_replica_count(strategy), 2);
     for (int kind = 0; kind < 2; ++kind) {
         size_t count, moved = 0;
@@ -239,11 +230,4 @@ static void slices_give_the_weights_of_dense_gradients(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fit_needs_no_dense_gradient_on_the_cpu),
-        cmocka_unit_test(fit_needs_no_dense_gradient_on_pocl),
-        cmocka_unit_test(a_loop_needs_no_dense_gradient_on_the_cpu),
-        cmocka_unit_test(slices_give_the_weights_of_dense_gradients)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,15 +3,10 @@
  * rows: of a small and of a large variable, on the CPU and on PoCL, eagerly and as a function. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_runtime.h"
 
 #include <gantry/gantry.h>
@@ -192,16 +187,14 @@ static const size_t wide_steps[] = {1, 8}, narrow_steps[] = {8};
         follow(run, narrow_steps, 1, narrow_rows);                                    \
     }
 
-static void slices_follow_keras_on_the_cpu(void **state) {
-    (void)state;
+TEST(slices_follow_keras_on_the_cpu){
 #define SLICE_ROW(name, call, wide, narrow) EACH_RUN(name, "/CPU:0", call, wide, narrow)
 #include "slice_trajectories.inc"
 #undef SLICE_ROW
 }
 
 /* Whether PoCL is there as a GPU; else the test is skipped. */
-static void slices_follow_keras_on_pocl(void **state) {
-    (void)state;
+TEST(slices_follow_keras_on_pocl) {
     need_opencl();
 #define SLICE_ROW(name, call, wide, narrow) EACH_RUN(name, "/GPU:0", call, wide, narrow)
 #include "slice_trajectories.inc"
@@ -243,18 +236,10 @@ static void apply_bad(const char *device, bool is_captured) {
     (void)gantry_scope_end(scope);
 }
 
-static void an_index_outside_is_found_on_pocl(void **state) {
-    (void)state;
+TEST(an_index_outside_is_found_on_pocl) {
     need_opencl();
     apply_bad("/GPU:0", false);
     apply_bad("/GPU:0", true);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_follow_keras_on_the_cpu),
-        cmocka_unit_test(slices_follow_keras_on_pocl),
-        cmocka_unit_test(an_index_outside_is_found_on_pocl),
-    };
-    return cmocka_run_group_tests(tests, open_runtime, close_runtime);
-}
+int main(void) { return test_main_with(open_runtime, close_runtime, NULL, NULL); }

@@ -7,15 +7,10 @@
  * Keras's numbers are in test_slice_trajectories.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "optimizer_case.h"
+#include "test.h"
 
 #include "train/optimizer/optimizer_slices.h"
 
@@ -79,8 +74,7 @@ static void expect_dense(const gantry_gradient_t *gradient) {
 
 /* ---- what a tape gives ---- */
 
-static void gathered_rows_have_slices(void **state) {
-    (void)state;
+TEST_WITH(gathered_rows_have_slices, set_up, tear_down) {
     for (int is_variable = 0; is_variable < 2; ++is_variable) {
         recorded_t r;
         begin(&r, is_variable);
@@ -95,8 +89,7 @@ static void gathered_rows_have_slices(void **state) {
     }
 }
 
-static void indices_of_any_rank_are_one_list(void **state) {
-    (void)state;
+TEST_WITH(indices_of_any_rank_are_one_list, set_up, tear_down) {
     recorded_t r;
     begin(&r, true);
     tensor *square = gantry_reshape(scope, I32(scope, 0, 1, 1, 2), GANTRY_SHAPE(2, 2));
@@ -109,8 +102,7 @@ static void indices_of_any_rank_are_one_list(void **state) {
 }
 
 /* The later use is first, as it is differentiated first. */
-static void slices_of_several_uses_are_joined(void **state) {
-    (void)state;
+TEST_WITH(slices_of_several_uses_are_joined, set_up, tear_down) {
     recorded_t r;
     int64_t indices[4];
     begin(&r, true);
@@ -124,8 +116,7 @@ static void slices_of_several_uses_are_joined(void **state) {
     EXPECT_F32(r.gradient.values, -1, -1, -1, -1, 1, 1, 1, 1);
 }
 
-static void slices_beside_a_dense_gradient_are_dense(void **state) {
-    (void)state;
+TEST_WITH(slices_beside_a_dense_gradient_are_dense, set_up, tear_down) {
     recorded_t r;
     begin(&r, true);
     tensor *rows = gantry_sum(scope, gantry_gather(scope, r.w, I32(scope, 1, 1), 0), NULL);
@@ -134,8 +125,7 @@ static void slices_beside_a_dense_gradient_are_dense(void **state) {
     EXPECT_F32(r.gradient.dense, 1, 1, 3, 3, 1, 1, 1, 1);
 }
 
-static void other_gradients_are_dense(void **state) {
-    (void)state;
+TEST_WITH(other_gradients_are_dense, set_up, tear_down) {
     recorded_t r;
     begin(&r, false);
     end(&r, gantry_gather(scope, r.w, I32(scope, 1, 1), 1));
@@ -144,8 +134,7 @@ static void other_gradients_are_dense(void **state) {
 }
 
 /* Slices would be made dense on the way from one source to the other. */
-static void gradients_that_flow_on_are_dense(void **state) {
-    (void)state;
+TEST_WITH(gradients_that_flow_on_are_dense, set_up, tear_down) {
     gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
     tensor *w = table_of(scope);
     (void)gantry_tape_watch(tape, w);
@@ -164,8 +153,7 @@ static void gradients_that_flow_on_are_dense(void **state) {
     gantry_tape_end(tape);
 }
 
-static void unconnected_sources_have_none_or_zeros(void **state) {
-    (void)state;
+TEST_WITH(unconnected_sources_have_none_or_zeros, set_up, tear_down) {
     gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
     tensor *w = table_of(scope), *x = F32(scope, 1, 2);
     (void)gantry_tape_watch(tape, w);
@@ -187,8 +175,7 @@ static void unconnected_sources_have_none_or_zeros(void **state) {
 
 /* ---- sums of rows ---- */
 
-static void rows_are_added(void **state) {
-    (void)state;
+TEST_WITH(rows_are_added, set_up, tear_down) {
     gantry_gradient_t gradient = three_slices(scope);
     assert_int_equal(gantry_gradient_sum_rows(scope, &gradient, &gradient), GANTRY_OK);
     expect_i32(gradient.indices, 3, (const int32_t[]){1, 3, 0});
@@ -197,8 +184,7 @@ static void rows_are_added(void **state) {
 }
 
 /* All rows alike, all unlike, one slice, and none. */
-static void rows_of_any_kind_are_added(void **state) {
-    (void)state;
+TEST_WITH(rows_of_any_kind_are_added, set_up, tear_down) {
     gantry_gradient_t gradient = three_slices(scope), sums;
     gradient.indices = I32(scope, 2, 2, 2);
     assert_int_equal(gantry_gradient_sum_rows(scope, &gradient, &sums), GANTRY_OK);
@@ -225,8 +211,7 @@ static void rows_of_any_kind_are_added(void **state) {
 /* ---- which variables a step changes ---- */
 
 /* No slice at all: the variable and its slots stay as they are, and the step counts. */
-static void a_step_without_slices_changes_no_row(void **state) {
-    (void)state;
+TEST_WITH(a_step_without_slices_changes_no_row, set_up, tear_down) {
     gantry_variable_t *w = gantry_variable_create(
         scope, gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3000, 3)), "w");
     const gantry_gradient_t none = {
@@ -247,8 +232,7 @@ static void a_step_without_slices_changes_no_row(void **state) {
 }
 
 /* Two slices of row 7: of a large variable, whose rows are updated, and of a small one. */
-static void each_floating_type_is_updated(void **state) {
-    (void)state;
+TEST_WITH(each_floating_type_is_updated, set_up, tear_down) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32,
                                             GANTRY_FLOAT64};
     static const float after[] = {1, 0}; /* of row 0 and of row 7 */
@@ -277,8 +261,7 @@ static void each_floating_type_is_updated(void **state) {
 }
 
 /* A variable without a gradient among some with slices. */
-static void variables_without_slices_stay(void **state) {
-    (void)state;
+TEST_WITH(variables_without_slices_stay, set_up, tear_down) {
     gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 8, 1),
                               gantry_variable_create(scope, table_of(scope), "table")};
     const gantry_gradient_t gradients[] = {{.dense = NULL}, three_slices(scope)};
@@ -303,8 +286,7 @@ static gantry__slice_use_t use_of(gantry_optimizer_t *optimizer, int64_t rows, i
     return use;
 }
 
-static void slices_are_used_where_they_pay(void **state) {
-    (void)state;
+TEST_WITH(slices_are_used_where_they_pay, set_up, tear_down) {
     assert_int_equal(use_of(half_sgd(), 20000, 320), GANTRY__SLICES_APART);
     assert_int_equal(use_of(gantry_adagrad(NULL), 20000, 5000), GANTRY__SLICES_ADDED);
     assert_int_equal(use_of(gantry_adagrad(NULL), 20000, 5001), GANTRY__SLICES_DENSE);
@@ -327,8 +309,7 @@ static void expect_refused(gantry_optimizer_t *sgd, gantry_variable_t *w,
     assert_float_equal(read_first(w), 1, 0);
 }
 
-static void slices_that_do_not_fit_are_refused(void **state) {
-    (void)state;
+TEST_WITH(slices_that_do_not_fit_are_refused, set_up, tear_down) {
     gantry_variable_t *w = gantry_variable_create(scope, table_of(scope), "table");
     gantry_optimizer_t *sgd = half_sgd();
     const gantry_gradient_t good = three_slices(scope);
@@ -366,8 +347,7 @@ static void slices_that_do_not_fit_are_refused(void **state) {
 }
 
 /* By the update of rows, and by the dense sum. */
-static void indices_outside_are_refused(void **state) {
-    (void)state;
+TEST_WITH(indices_outside_are_refused, set_up, tear_down) {
     static const int32_t outside[] = {-1, 3000};
     const gantry_shape_t shape = GANTRY_SHAPE(3000, 3);
     gantry_optimizer_t *const all[] = {half_sgd(), gantry_adagrad(NULL), gantry_adam(NULL)};
@@ -391,8 +371,7 @@ static void indices_outside_are_refused(void **state) {
     }
 }
 
-static void null_is_refused(void **state) {
-    (void)state;
+TEST_WITH(null_is_refused, set_up, tear_down) {
     gantry_variable_t *w = gantry_variable_create(scope, table_of(scope), "table");
     gantry_optimizer_t *sgd = half_sgd();
     gantry_gradient_t gradient = three_slices(scope);
@@ -423,8 +402,7 @@ static void null_is_refused(void **state) {
     gantry_variable_release(w);
 }
 
-static void null_is_refused_by_the_tape(void **state) {
-    (void)state;
+TEST_WITH(null_is_refused_by_the_tape, set_up, tear_down) {
     tensor *x = F32(scope, 1, 2);
     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
     (void)gantry_tape_watch(tape, x);
@@ -484,8 +462,7 @@ static gantry_status_t train_sgd(gantry_scope_t *in) { return train_slices(in, 0
 static gantry_status_t train_adagrad(gantry_scope_t *in) { return train_slices(in, 1); }
 static gantry_status_t train_adam(gantry_scope_t *in) { return train_slices(in, 2); }
 
-static void without_memory_nothing_leaks(void **state) {
-    (void)state;
+TEST_WITH(without_memory_nothing_leaks, runtime_fixture_set_up, NULL) {
     train_heap_reset(-1);
     runtime_fixture_starve_each(1, "GPU:0", train_sgd);
     runtime_fixture_starve_each(1, "GPU:0", train_adagrad);
@@ -501,14 +478,12 @@ static gantry_status_t train_in_scope(void *user) {
     return status;
 }
 
-static void without_memory_of_its_own_nothing_leaks(void **state) {
-    (void)state;
+TEST_WITH(without_memory_of_its_own_nothing_leaks, set_up, tear_down) {
     assert_true(train_heap_fail_each("slices", train_in_scope, NULL) > 9);
 }
 
 /* One variable's rows and a dense update: all are old, or all are new. */
-static void a_step_without_memory_changes_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_step_without_memory_changes_nothing, set_up, tear_down) {
     const gantry_shape_t shape = GANTRY_SHAPE(3000, 3);
     gantry_variable_t *w[] = {
         gantry_variable_create(scope, gantry_ones(scope, GANTRY_FLOAT32, shape), "table"),
@@ -539,30 +514,4 @@ static void a_step_without_memory_changes_nothing(void **state) {
     gantry_optimizer_release(sgd);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(gathered_rows_have_slices),
-        TEST(indices_of_any_rank_are_one_list),
-        TEST(slices_of_several_uses_are_joined),
-        TEST(slices_beside_a_dense_gradient_are_dense),
-        TEST(other_gradients_are_dense),
-        TEST(gradients_that_flow_on_are_dense),
-        TEST(unconnected_sources_have_none_or_zeros),
-        TEST(rows_are_added),
-        TEST(rows_of_any_kind_are_added),
-        TEST(a_step_without_slices_changes_no_row),
-        TEST(each_floating_type_is_updated),
-        TEST(variables_without_slices_stay),
-        TEST(slices_are_used_where_they_pay),
-        TEST(slices_that_do_not_fit_are_refused),
-        TEST(indices_outside_are_refused),
-        TEST(null_is_refused),
-        TEST(null_is_refused_by_the_tape),
-        cmocka_unit_test_setup(without_memory_nothing_leaks, runtime_fixture_set_up),
-        TEST(without_memory_of_its_own_nothing_leaks),
-        TEST(a_step_without_memory_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -3,6 +3,7 @@
  * train on two devices, and name an op that makes a number that is not finite. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "train_recurrent_case.h"
 
 #include "train_fixture.h"
@@ -112,8 +113,7 @@ static void follow_stateful(size_t index) {
     gantry_dataset_release(batches);
 }
 
-static void kept_states_are_those_of_keras(void **state) {
-    (void)state;
+TEST_WITH(kept_states_are_those_of_keras, set_up, tear_down) {
     assert_int_equal(STATEFUL_CASES, 7);
     for (size_t i = 0; i < 2 * STATEFUL_CASES; ++i) {
         chosen_unroll = i % 2 ? GANTRY_OFF : GANTRY_DEFAULT;
@@ -156,10 +156,9 @@ static size_t train_loop(const gantry_strategy_t *strategy, double *out) {
     return at;
 }
 
-static void loops_train_on_two_devices_as_on_one(void **state) {
+TEST_WITH(loops_train_on_two_devices_as_on_one, set_up, tear_down) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     static double one[MOST], two[MOST];
-    (void)state;
     assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(fixture.runtime, devices, 2);
     const size_t count = train_loop(NULL, one);
@@ -173,10 +172,9 @@ static void loops_train_on_two_devices_as_on_one(void **state) {
 }
 
 /* Where numbers are checked, steps are unrolled. */
-static void numbers_that_are_not_finite_name_their_op(void **state) {
+TEST_WITH(numbers_that_are_not_finite_name_their_op, set_up, tear_down) {
     uint32_t data = 9;
     double kernel[FEATURES * 4 * UNITS], loss;
-    (void)state;
     for (size_t i = 0; i < FEATURES * 4 * UNITS; ++i) kernel[i] = 1.7e308;
     make_stateful_data(false, &data);
     gantry_dataset_t *batches = make_batches(BATCH);
@@ -197,11 +195,10 @@ static void numbers_that_are_not_finite_name_their_op(void **state) {
 
 /* ---- what is refused ---- */
 
-static void another_batch_size_is_refused(void **state) {
+TEST_WITH(another_batch_size_is_refused, set_up, tear_down) {
     static const char text[] = "the layer is stateful for batches of 2 rows; the batch has";
     const gantry_recurrent_options_t o = {.stateful = true};
     double loss;
-    (void)state;
     chosen_unroll = GANTRY_DEFAULT;
     gantry_dataset_t *twos = make_batches(2), *threes = make_batches(3), *fours = make_batches(4);
     gantry_model_t *model = make_stateful_model(gantry_lstm(UNITS, &o), 2);
@@ -234,9 +231,8 @@ static gantry_status_t build_stateful(const gantry_model_options_t *options, boo
     return status;
 }
 
-static void states_need_one_batch_size_and_one_device(void **state) {
+TEST_WITH(states_need_one_batch_size_and_one_device, set_up, tear_down) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
-    (void)state;
     chosen_unroll = GANTRY_DEFAULT;
     assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 2), GANTRY_OK);
     expect_message(build_stateful(NULL, true), GANTRY_INVALID_ARGUMENT,
@@ -280,21 +276,8 @@ static gantry_status_t train_looped(gantry_scope_t *scope) {
     return status;
 }
 
-static void failed_allocations_are_errors(void **state) {
-    (void)state;
+TEST_WITH(failed_allocations_are_errors, runtime_fixture_set_up, NULL) {
     runtime_fixture_starve_each(0, NULL, train_looped);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(kept_states_are_those_of_keras, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(loops_train_on_two_devices_as_on_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(numbers_that_are_not_finite_name_their_op, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(another_batch_size_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(states_need_one_batch_size_and_one_device, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup(failed_allocations_are_errors, runtime_fixture_set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "train_case.h"
 #include "train_heap.h"
 
@@ -298,28 +299,20 @@ static void interrupt_until_done(const char *where) {
     remove_paths(&stopped);
 }
 
-static void interrupted_on_the_cpu(void **state) {
-    (void)state;
-    interrupt_until_done("cpu");
-}
+TEST(interrupted_on_the_cpu) { interrupt_until_done("cpu"); }
 
-static void interrupted_on_two_virtual_cpus(void **state) {
-    (void)state;
-    interrupt_until_done("mirrored");
-}
+TEST(interrupted_on_two_virtual_cpus) { interrupt_until_done("mirrored"); }
 
-static void interrupted_on_pocl(void **state) {
-    (void)state;
+TEST(interrupted_on_pocl) {
     need_opencl();
     interrupt_until_done("gpu");
 }
 
 /* A kill leaves the backup of an earlier step, whole; the log may have a line twice. */
-static void killed_while_it_saves(void **state) {
+TEST(killed_while_it_saves) {
     paths_t calm, killed;
     uint32_t random = 1;
     int kills = 0, status;
-    (void)state;
     make_paths(&calm);
     make_paths(&killed);
     run_undisturbed("cpu", &calm);
@@ -354,10 +347,9 @@ static gantry_status_t fit_and_stop(training_t *t, const char *backup) {
             .epochs = 2, .callbacks = callbacks, .callback_count = 1, .backup = backup});
 }
 
-static void stopped_training_names_epoch_and_step(void **state) {
+TEST(stopped_training_names_epoch_and_step) {
     training_t t;
     paths_t paths;
-    (void)state;
     make_paths(&paths);
     training_open(&t, "cpu");
     assert_int_equal(fit_and_stop(&t, NULL), GANTRY_CANCELLED);
@@ -408,9 +400,8 @@ static void stop_in_validations(const paths_t *paths, int times) {
 }
 
 /* The steps of the epoch are done, and its metrics are kept while others are computed. */
-static void stopped_validation_begins_anew(void **state) {
+TEST(stopped_validation_begins_anew) {
     paths_t calm, stopped;
-    (void)state;
     make_paths(&calm);
     make_paths(&stopped);
     stop_in_validations(&calm, 0);
@@ -427,10 +418,9 @@ static void refuses(training_t *t, const char *backup, const char *text) {
                    GANTRY_INVALID_ARGUMENT, text);
 }
 
-static void other_files_are_no_backups(void **state) {
+TEST(other_files_are_no_backups) {
     training_t t;
     paths_t paths;
-    (void)state;
     make_paths(&paths);
     training_open(&t, "cpu");
     must(gantry_model_build(t.model, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES)));
@@ -447,10 +437,9 @@ static void other_files_are_no_backups(void **state) {
 }
 
 /* The data set is shorter than the training was. */
-static void shorter_data_are_refused(void **state) {
+TEST(shorter_data_are_refused) {
     training_t t;
     paths_t paths;
-    (void)state;
     make_paths(&paths);
     training_open(&t, "cpu");
     assert_int_equal(fit_and_stop(&t, paths.backup), GANTRY_CANCELLED);
@@ -460,11 +449,10 @@ static void shorter_data_are_refused(void **state) {
     remove_paths(&paths);
 }
 
-static void backup_that_cannot_be_written_is_an_error(void **state) {
+TEST(backup_that_cannot_be_written_is_an_error) {
     training_t t;
     paths_t paths;
     char lost[160];
-    (void)state;
     make_paths(&paths);
     training_open(&t, "cpu");
     (void)snprintf(lost, sizeof lost, "%s/none/backup", paths.folder);
@@ -487,9 +475,8 @@ static gantry_status_t stop_and_go_on(const char *backup) {
     return status;
 }
 
-static void failing_allocations_leak_nothing(void **state) {
+TEST(failing_allocations_leak_nothing) {
     paths_t paths;
-    (void)state;
     make_paths(&paths);
     train_heap_reset(-1);
     must(stop_and_go_on(paths.backup));
@@ -507,17 +494,5 @@ static void failing_allocations_leak_nothing(void **state) {
 
 int main(int count, char **arguments) {
     if (count == 8 && strcmp(arguments[1], "child") == 0) return child_main(arguments);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interrupted_on_the_cpu),
-        cmocka_unit_test(interrupted_on_two_virtual_cpus),
-        cmocka_unit_test(interrupted_on_pocl),
-        cmocka_unit_test(killed_while_it_saves),
-        cmocka_unit_test(stopped_training_names_epoch_and_step),
-        cmocka_unit_test(stopped_validation_begins_anew),
-        cmocka_unit_test(other_files_are_no_backups),
-        cmocka_unit_test(shorter_data_are_refused),
-        cmocka_unit_test(backup_that_cannot_be_written_is_an_error),
-        cmocka_unit_test(failing_allocations_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "sanitized.h"
+#include "test.h"
 #include "train_case.h"
 #include "train_heap.h"
 
@@ -49,8 +50,7 @@ static void expect_refused(const char *const *devices, size_t count, const char 
         fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), text);
 }
 
-static void devices_are_logged_and_checked(void **state) {
-    (void)state;
+TEST(devices_are_logged_and_checked) {
     gantry_strategy_release(make_strategy(fixture.runtime, cpus, 2));
     gantry_strategy_release(make_strategy(fixture.runtime, (const char *[]){"/gpu:0"}, 1));
     assert_int_equal(log_lines_with(&fixture.log,
@@ -188,22 +188,19 @@ static void reduce_all_sizes(gantry_runtime_t *runtime, const char *const *devic
     gantry_strategy_release(strategy);
 }
 
-static void sums_over_virtual_cpus_have_the_bits_of_their_order(void **state) {
-    (void)state;
+TEST(sums_over_virtual_cpus_have_the_bits_of_their_order) {
     for (size_t count = 1; count <= MOST_REPLICAS; ++count)
         reduce_all_sizes(fixture.runtime, cpus, count, count > 2);
 }
 
-static void sums_over_unlike_devices_have_these_bits_too(void **state) {
-    (void)state;
+TEST(sums_over_unlike_devices_have_these_bits_too) {
     static const char *const devices[] = {"CPU:1", "GPU:0", "CPU:0"};
     reduce_all_sizes(fixture.runtime, devices, 3, false);
     reduce_all_sizes(fixture.runtime, devices + 1, 2, false);
 }
 
 /* Two parts of PoCL's device, or of a card, and a CPU. */
-static void sums_over_parts_of_a_gpu_have_these_bits_too(void **state) {
-    (void)state;
+TEST(sums_over_parts_of_a_gpu_have_these_bits_too) {
     static const char *const devices[] = {"GPU:0", "GPU:1", "CPU:0"};
     gantry_runtime_t *runtime = train_open_gpu();
     size_t count = 0;
@@ -238,8 +235,7 @@ static void *disturb(void *argument) {
     return NULL;
 }
 
-static void bits_do_not_depend_on_timing(void **state) {
-    (void)state;
+TEST(bits_do_not_depend_on_timing) {
     load_t loads[2] = {{.state = 1}, {.state = 2}};
     for (int i = 0; i < 2; ++i)
         assert_int_equal(pthread_create(&loads[i].thread, NULL, disturb, &loads[i]), 0);
@@ -264,8 +260,7 @@ static void expect_failed(gantry_scope_t *scope, gantry_status_t status, const c
     gantry_scope_clear(scope);
 }
 
-static void bad_values_are_refused(void **state) {
-    (void)state;
+TEST(bad_values_are_refused) {
     gantry_strategy_t *strategy = make_strategy(fixture.runtime, cpus, 2);
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     const gantry_tensor_t *out[2],
@@ -299,8 +294,7 @@ static void fail_in_the_second(gantry_scope_t *scope, size_t replica, void *user
     if (replica == 1) (void)gantry_scope_fail(scope, GANTRY_ABORTED, "the second one fails");
 }
 
-static void failing_replica_ends_the_run(void **state) {
-    (void)state;
+TEST(failing_replica_ends_the_run) {
     int calls = 0;
     gantry_strategy_t *strategy = make_strategy(fixture.runtime, cpus, 4);
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
@@ -327,8 +321,7 @@ static void expect_copies(gantry_mirrored_variable_t *variable, size_t replicas,
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void mirrored_variables_aggregate(void **state) {
-    (void)state;
+TEST(mirrored_variables_aggregate) {
     static const float wanted[] = {6, 2, 1};
     gantry_strategy_t *strategy = make_strategy(fixture.runtime, cpus, 3);
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
@@ -355,8 +348,7 @@ static void mirrored_variables_aggregate(void **state) {
     gantry_strategy_release(strategy);
 }
 
-static void aggregations_that_cannot_be_are_refused(void **state) {
-    (void)state;
+TEST(aggregations_that_cannot_be_are_refused) {
     gantry_strategy_t *strategy = make_strategy(fixture.runtime, cpus, 2);
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     const gantry_tensor_t *integer = gantry_ones(scope, GANTRY_INT64, GANTRY_SHAPE(2)),
@@ -425,8 +417,7 @@ static void loop_body(gantry_scope_t *scope, const gantry_tensor_t *const *input
     (void)gantry_strategy_run(loop->strategy, scope, descend, loop);
 }
 
-static void own_loop_learns(void **state) {
-    (void)state;
+TEST(own_loop_learns) {
     for (int is_traced = 0; is_traced < 2; ++is_traced) {
         gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
         loop_t loop = {.strategy = make_strategy(fixture.runtime, cpus, 2)};
@@ -476,8 +467,7 @@ static void use_all(void) {
     (void)gantry_scope_end(scope);
 }
 
-static void failing_allocations_leak_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leak_nothing) {
     use_all();
     const long count = train_heap_count();
     assert_true(count > 8);
@@ -488,20 +478,4 @@ static void failing_allocations_leak_nothing(void **state) {
     }
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(devices_are_logged_and_checked),
-        TEST(sums_over_virtual_cpus_have_the_bits_of_their_order),
-        TEST(sums_over_unlike_devices_have_these_bits_too),
-        TEST(sums_over_parts_of_a_gpu_have_these_bits_too),
-        TEST(bits_do_not_depend_on_timing),
-        TEST(bad_values_are_refused),
-        TEST(failing_replica_ends_the_run),
-        TEST(mirrored_variables_aggregate),
-        TEST(aggregations_that_cannot_be_are_refused),
-        TEST(own_loop_learns),
-        TEST(failing_allocations_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

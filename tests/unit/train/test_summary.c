@@ -3,15 +3,10 @@
  * connections, blocks and open sizes. */
 #define _XOPEN_SOURCE 700
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "function_fixture.h"
+#include "test.h"
 #include "train_fixture.h"
 
 #include <gantry_train/train.h>
@@ -191,8 +186,7 @@ static void expect_lines(const char *name, const char *text, const char *const *
 }
 
 /* A long cell is not cut, and makes its column wider. */
-static void columns_are_as_wide_as_their_cells(void **state) {
-    (void)state;
+TEST(columns_are_as_wide_as_their_cells) {
     static const char expected[] =
         "Model: \"sequential\"\n"
         " Layer (type)                              Output Shape  Param #\n"
@@ -220,8 +214,7 @@ static gantry_model_t *make_built(size_t index) {
     return model;
 }
 
-static void summaries_have_the_rows_of_keras(void **state) {
-    (void)state;
+TEST(summaries_have_the_rows_of_keras) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char text[16384];
         size_t needed;
@@ -234,8 +227,7 @@ static void summaries_have_the_rows_of_keras(void **state) {
 }
 
 /* Keras has no such layer in its model; here it is one, and has weights. */
-static void layers_that_are_not_needed_have_rows(void **state) {
-    (void)state;
+TEST(layers_that_are_not_needed_have_rows) {
     char text[8192];
     gantry_model_t *m = gantry_functional(fixture.runtime, NULL);
     const int32_t x = input(m, GANTRY_SHAPE(2)), y = apply(m, dense(3, NULL), x);
@@ -249,8 +241,7 @@ static void layers_that_are_not_needed_have_rows(void **state) {
     gantry_model_release(m);
 }
 
-static void short_rooms_get_the_beginning(void **state) {
-    (void)state;
+TEST(short_rooms_get_the_beginning) {
     char text[20];
     size_t needed, whole;
     gantry_model_t *model = make_built(1);
@@ -266,8 +257,7 @@ static gantry_status_t summarise(void *user) {
     return gantry_model_summary(user, text, sizeof text, NULL);
 }
 
-static void summaries_without_memory_leak_nothing(void **state) {
-    (void)state;
+TEST(summaries_without_memory_leak_nothing) {
     gantry_model_t *model = make_built(2);
     const long before = train_heap_live();
     assert_true(train_heap_fail_each("summary", summarise, model) > 10);
@@ -276,12 +266,4 @@ static void summaries_without_memory_leak_nothing(void **state) {
     train_heap_reset(-1);
 }
 
-int main(void) {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(summaries_have_the_rows_of_keras),      WITH(columns_are_as_wide_as_their_cells),
-        WITH(layers_that_are_not_needed_have_rows),  WITH(short_rooms_get_the_beginning),
-        WITH(summaries_without_memory_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "train_case.h"
 
 #include <gantry_train/train.h>
@@ -84,10 +85,9 @@ static void read_weights(gantry_model_t *model, float *out) {
     must(gantry_scope_end(scope));
 }
 
-static void an_optimizer_without_averages_is_refused(void **state) {
+TEST(an_optimizer_without_averages_is_refused) {
     gantry_model_t *model = make_model(false);
     gantry_callback_t *swap = gantry_swap_ema_weights(false);
-    (void)state;
     assert_int_equal(fit(model, NULL, swap), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_last_message(), "one with use_ema is accepted"));
     gantry_callback_release(swap);
@@ -113,9 +113,8 @@ static void train_and_load(bool swap_on_epoch, float *trained, float *saved) {
     gantry_model_release(second);
 }
 
-static void checkpoints_between_epochs_have_the_averages(void **state) {
+TEST(checkpoints_between_epochs_have_the_averages) {
     float trained[WEIGHTS], saved[WEIGHTS], plain[WEIGHTS];
-    (void)state;
     train_and_load(true, trained, saved);
     assert_memory_equal(trained, saved, sizeof saved);
     train_and_load(false, plain, saved);
@@ -157,23 +156,14 @@ static void expect_same(bool swap_on_epoch, const gantry_callback_t *failing) {
     assert_memory_equal(weights[0], weights[1], sizeof weights[0]);
 }
 
-static void a_training_after_a_failed_one_has_the_weights(void **state) {
+TEST(a_training_after_a_failed_one_has_the_weights) {
     const gantry_callback_t epoch = {.struct_size = sizeof epoch, .epoch_end = fail_epoch},
                             test = {.struct_size = sizeof test,
                                     .test_begin = fail_test,
                                     .test_end = count_end};
-    (void)state;
     expect_same(true, &epoch);
     expect_same(false, &test);
     assert_int_equal(world.ended, 2);
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(an_optimizer_without_averages_is_refused),
-        TEST(checkpoints_between_epochs_have_the_averages),
-        TEST(a_training_after_a_failed_one_has_the_weights),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

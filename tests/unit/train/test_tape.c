@@ -6,14 +6,9 @@
  *
  * The gradients of single ops are in test_rules.c. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_fixture.h"
 
 #include <gantry_train/tape.h>
@@ -35,8 +30,7 @@ static void expect_values(tensor *given, float a, float b) {
 static gantry_source_t of_tensor(tensor *given) { return (gantry_source_t){.tensor = given}; }
 
 /* d sum(x * x + 3 x) = 2 x + 3 */
-static void gradient_of_a_watched_tensor(void **state) {
-    (void)state;
+TEST(gradient_of_a_watched_tensor) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 1, -2), *gradient;
     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
@@ -53,8 +47,7 @@ static void gradient_of_a_watched_tensor(void **state) {
 }
 
 /* One step of gradient descent on a line, and the gradient of a variable that is read twice. */
-static void gradient_of_a_variable(void **state) {
-    (void)state;
+TEST(gradient_of_a_variable) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     gantry_variable_t *w = gantry_variable_create(scope, vector(scope, 2, 3), "w");
     gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
@@ -69,8 +62,7 @@ static void gradient_of_a_variable(void **state) {
 }
 
 /* A view is no op; the same part by an op has a gradient. */
-static void views_of_memory_are_not_followed(void **state) {
-    (void)state;
+TEST(views_of_memory_are_not_followed) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 1, 2), *gradient;
     const gantry_source_t source = of_tensor(x);
@@ -89,8 +81,7 @@ static void views_of_memory_are_not_followed(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static void unconnected_sources_get_null_or_zeros(void **state) {
-    (void)state;
+TEST(unconnected_sources_get_null_or_zeros) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 1, 2), *z = vector(scope, 5, 6), *gradients[2];
     gantry_tape_t *tape = gantry_tape_begin(scope, &(gantry_tape_options_t){.persistent = true});
@@ -109,8 +100,7 @@ static void unconnected_sources_get_null_or_zeros(void **state) {
 }
 
 /* d2 (x^2 x) / dx2 = 6 x */
-static void second_order(void **state) {
-    (void)state;
+TEST(second_order) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 1, -2), *first, *second;
     const gantry_source_t source = of_tensor(x);
@@ -130,9 +120,8 @@ static void second_order(void **state) {
 }
 
 /* The slope of relu is a step. TensorFlow has zeros there, not None. */
-static void slope_of_a_step_is_zero(void **state) {
+TEST(slope_of_a_step_is_zero) {
     static const char *const ops[] = {"Relu", "Relu6", "LeakyRelu"};
-    (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
         gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
         tensor *x = vector(scope, 1, -2), *y = NULL, *first, *second;
@@ -154,8 +143,7 @@ static void slope_of_a_step_is_zero(void **state) {
     }
 }
 
-static void stop_gradient_stops_it(void **state) {
-    (void)state;
+TEST(stop_gradient_stops_it) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 3, 4), *gradient;
     const gantry_source_t source = of_tensor(x);
@@ -169,8 +157,7 @@ static void stop_gradient_stops_it(void **state) {
 }
 
 /* A pause leaves an op out, and only the named variable is watched. */
-static void pause_and_named_variables(void **state) {
-    (void)state;
+TEST(pause_and_named_variables) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     gantry_variable_t *w = gantry_variable_create(scope, vector(scope, 2, 3), "w"),
                       *v = gantry_variable_create(scope, vector(scope, 5, 7), "v");
@@ -208,8 +195,7 @@ static void backward_ten(gantry_scope_t *scope, tensor *const *inputs, tensor *c
         gantry_mul(scope, output_gradients[0], gantry_scalar_f32(scope, *(const float *)user));
 }
 
-static void custom_gradient_replaces_the_ops(void **state) {
-    (void)state;
+TEST(custom_gradient_replaces_the_ops) {
     float ten = 10;
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 3, 4), *y, *gradient;
@@ -241,8 +227,7 @@ static void take_step(gantry_scope_t *scope, tensor *const *inputs, tensor **out
     outputs[0] = loss;
 }
 
-static void step_is_a_function(void **state) {
-    (void)state;
+TEST(step_is_a_function) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     gantry_variable_t *w = gantry_variable_create(scope, gantry_scalar_f32(scope, 0), "w");
     gantry_function_t *step;
@@ -265,8 +250,7 @@ static void step_is_a_function(void **state) {
 
 /* ---- bad input ---- */
 
-static void op_without_a_gradient_is_named(void **state) {
-    (void)state;
+TEST(op_without_a_gradient_is_named) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 1, 2), *gradient;
     const gantry_source_t source = of_tensor(x);
@@ -280,8 +264,7 @@ static void op_without_a_gradient_is_named(void **state) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_UNIMPLEMENTED);
 }
 
-static void second_gradient_of_a_plain_tape_is_refused(void **state) {
-    (void)state;
+TEST(second_gradient_of_a_plain_tape_is_refused) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     tensor *x = vector(scope, 1, 2), *gradient;
     const gantry_source_t source = of_tensor(x);
@@ -297,8 +280,7 @@ static void second_gradient_of_a_plain_tape_is_refused(void **state) {
 }
 
 /* An attribute that is an empty list, at an address that is the caller's. */
-static void attributes_may_be_empty_lists(void **state) {
-    (void)state;
+TEST(attributes_may_be_empty_lists) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
     const int64_t none[1] = {0};
     const gantry_attr_value_t axes = {
@@ -332,8 +314,7 @@ static gantry_status_t compute_once(void) {
     return gantry_scope_end(scope);
 }
 
-static void failing_allocations_leak_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leak_nothing) {
     assert_int_equal(compute_once(), GANTRY_OK);
     const long count = train_heap_count();
     assert_true(count > 0);
@@ -344,23 +325,4 @@ static void failing_allocations_leak_nothing(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gradient_of_a_watched_tensor, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gradient_of_a_variable, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(views_of_memory_are_not_followed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unconnected_sources_get_null_or_zeros, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(second_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(slope_of_a_step_is_zero, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stop_gradient_stops_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pause_and_named_variables, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(custom_gradient_replaces_the_ops, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(step_is_a_function, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(op_without_a_gradient_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(second_gradient_of_a_plain_tape_is_refused, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(attributes_may_be_empty_lists, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

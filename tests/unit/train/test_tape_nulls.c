@@ -2,15 +2,10 @@
 /* Promise: NULL in each place of the calls of gantry_train/tape.h is refused by name, or has the
  * meaning that the header gives it. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime_fixture.h"
+#include "test.h"
 #include "train_heap.h"
 
 #include <gantry_train/tape.h>
@@ -50,8 +45,7 @@ static void expect_message(gantry_status_t status, const char *text) {
     if (!strstr(gantry_last_message(), text)) fail_msg("message: %s", gantry_last_message());
 }
 
-static void calls_without_a_tape_are_refused(void **state) {
-    (void)state;
+TEST(calls_without_a_tape_are_refused) {
     tensor *gradient = x;
     const gantry_source_t source = {.tensor = x};
     expect_message(gantry_tape_watch(NULL, x), "the tape is NULL");
@@ -65,8 +59,7 @@ static void calls_without_a_tape_are_refused(void **state) {
 }
 
 /* Its scope ends first, by itself or with the scope around it. */
-static void a_tape_may_outlive_its_scope(void **state) {
-    (void)state;
+TEST(a_tape_may_outlive_its_scope) {
     for (int k = 0; k < 2; ++k) {
         gantry_scope_t *outer = gantry_scope_begin_in(scope, NULL),
                        *inner = gantry_scope_begin_in(outer, NULL);
@@ -88,8 +81,7 @@ static void a_tape_may_outlive_its_scope(void **state) {
     }
 }
 
-static void calls_without_a_scope_are_refused(void **state) {
-    (void)state;
+TEST(calls_without_a_scope_are_refused) {
     tensor *output = x;
     assert_null(gantry_tape_begin(NULL, NULL));
     if (!strstr(gantry_last_message(), "NULL")) fail_msg("message: %s", gantry_last_message());
@@ -99,8 +91,7 @@ static void calls_without_a_scope_are_refused(void **state) {
     assert_null(output);
 }
 
-static void tensors_that_are_null_are_refused(void **state) {
-    (void)state;
+TEST(tensors_that_are_null_are_refused) {
     tensor *gradient;
     gantry_source_t source = {.tensor = x};
     assert_int_equal(gantry_tape_watch(tape, NULL), GANTRY_INVALID_ARGUMENT);
@@ -124,8 +115,7 @@ static void tensors_that_are_null_are_refused(void **state) {
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "NULL");
 }
 
-static void no_sources_are_no_failure(void **state) {
-    (void)state;
+TEST(no_sources_are_no_failure) {
     assert_int_equal(gantry_tape_gradient(tape, y, NULL, NULL, 0, NULL, NULL), GANTRY_OK);
 }
 
@@ -146,8 +136,7 @@ static void forget(gantry_scope_t *s, tensor *const *inputs, tensor **outputs, v
     (void)s, (void)inputs, (void)outputs, (void)user;
 }
 
-static void custom_gradient_refuses_null(void **state) {
-    (void)state;
+TEST(custom_gradient_refuses_null) {
     tensor *output = x, *none = NULL;
     (void)gantry_custom_gradient(scope, NULL, backward, NULL, &x, 1, &output, 1);
     assert_null(output);
@@ -174,24 +163,11 @@ static void first_only(gantry_scope_t *s, tensor *const *inputs, tensor **output
     outputs[0] = gantry_neg(s, inputs[0]);
 }
 
-static void custom_gradient_refuses_a_null_that_forward_ignores(void **state) {
-    (void)state;
+TEST(custom_gradient_refuses_a_null_that_forward_ignores) {
     tensor *inputs[] = {x, NULL}, *output = x;
     (void)gantry_custom_gradient(scope, first_only, backward, NULL, inputs, 2, &output, 1);
     assert_null(output);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "input 1 is NULL");
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(calls_without_a_tape_are_refused),
-        TEST(a_tape_may_outlive_its_scope),
-        TEST(calls_without_a_scope_are_refused),
-        TEST(tensors_that_are_null_are_refused),
-        TEST(no_sources_are_no_failure),
-        TEST(custom_gradient_refuses_null),
-        TEST(custom_gradient_refuses_a_null_that_forward_ignores),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

@@ -7,13 +7,9 @@
  * The log says which devices are opened, of a CPU and two PoCL devices as GPUs. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "need_opencl.h"
+#include "test.h"
 #include "thread_workers.h"
 
 #include <gantry_train/train.h>
@@ -137,16 +133,14 @@ static void use_on(const char *device, make_fn make, bool has_strategy, const ch
     expect_opened(&opened, device, what);
 }
 
-static void models_open_their_own_device(void **state) {
-    (void)state;
+TEST(models_open_their_own_device) {
     use_on("CPU:0", dense_model, false, "a model of dense layers");
     use_on("CPU:0", recurrent_model, false, "a recurrent model");
     use_on("CPU:0", open_model, false, "a model of open sizes");
     use_on("GPU:1", dense_model, false, "a model of dense layers");
 }
 
-static void strategies_open_their_own_devices(void **state) {
-    (void)state;
+TEST(strategies_open_their_own_devices) {
     use_on("CPU:0", dense_model, true, "a strategy");
     use_on("GPU:1", dense_model, true, "a strategy");
 }
@@ -184,21 +178,19 @@ static void run_processes(make_fn make) {
     }
 }
 
-static void processes_open_their_own_device(void **state) {
-    (void)state;
+TEST(processes_open_their_own_device) {
     run_processes(dense_model);
     run_processes(open_model);
 }
 
 /* ---- records ---- */
 
-static void built_model_has_no_record_of_its_layers(void **state) {
+TEST(built_model_has_no_record_of_its_layers) {
     static gantry_placement_count_t counts[256];
     opened_t opened;
     size_t count = 0;
     gantry_runtime_t *runtime = open_runtime(&opened);
     gantry_model_t *model = dense_model(runtime, &(gantry_model_options_t){.device = "CPU:0"});
-    (void)state;
     assert_int_equal(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(STEPS, 2)), GANTRY_OK);
     counts[0].struct_size = sizeof counts[0];
     assert_int_equal(gantry_get_placement_counts(runtime, 256, counts, &count), GANTRY_OK);
@@ -213,12 +205,11 @@ static void built_model_has_no_record_of_its_layers(void **state) {
     expect_opened(&opened, "CPU:0", "a build");
 }
 
-static void cpu_model_is_made_where_gpus_are_required(void **state) {
+TEST(cpu_model_is_made_where_gpus_are_required) {
     gantry_runtime_t *runtime = NULL;
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backends = "cpu",
                                               .placement_mode = GANTRY_PLACEMENT_REQUIRE};
-    (void)state;
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
     gantry_model_t *model = dense_model(runtime, &(gantry_model_options_t){.device = "CPU:0"});
     if (use_model(model) != GANTRY_OK) fail_msg("%s", gantry_last_message());
@@ -230,12 +221,5 @@ int main(void) {
     (void)setenv("POCL_DEVICES", "pthread pthread", 1);
     const int code = skip_without_opencl();
     if (code != 0) return code;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_open_their_own_device),
-        cmocka_unit_test(strategies_open_their_own_devices),
-        cmocka_unit_test(processes_open_their_own_device),
-        cmocka_unit_test(built_model_has_no_record_of_its_layers),
-        cmocka_unit_test(cpu_model_is_made_where_gpus_are_required),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

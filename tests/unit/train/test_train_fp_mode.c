@@ -3,6 +3,7 @@
  * Promise: Callbacks of a training (layers, losses, rates, data sets, custom gradients and those of
  * fit) run in the program's floating-point mode. */
 #define _GNU_SOURCE
+#include "test.h"
 #include "train_fixture.h"
 
 #include <gantry_train/train.h>
@@ -295,9 +296,8 @@ static void run_program(program_t *p) {
 
 /* ---- tests ---- */
 
-static void training_has_the_same_bits_and_callbacks_in_any_mode(void **state) {
+TEST(training_has_the_same_bits_and_callbacks_in_any_mode) {
     static program_t usual, got;
-    (void)state;
     usual.mode = gantry__fp_read();
     run_program(&usual);
     for (size_t m = 0; m < FP_MODES; ++m) {
@@ -316,10 +316,4 @@ static void training_has_the_same_bits_and_callbacks_in_any_mode(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(training_has_the_same_bits_and_callbacks_in_any_mode,
-                                        set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

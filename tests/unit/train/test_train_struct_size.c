@@ -3,16 +3,11 @@
  * size, or the call is InvalidArgument.
  *
  * The library reads no byte beyond the size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <gantry_train/train.h>
 
 #include "struct_size.h"
+#include "test.h"
 
 struct world_t {
     gantry_runtime_t *runtime;
@@ -212,9 +207,7 @@ static const read_row_t read_rows[] = {
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 
-static void options_are_read_up_to_their_size(void **state) {
-    read_with_every_size(*state, read_rows, READ_ROWS);
-}
+TEST(options_are_read_up_to_their_size) { read_with_every_size(*state, read_rows, READ_ROWS); }
 
 /* ---- structs of functions: all of them are called, so the size is the struct's ---- */
 
@@ -256,7 +249,7 @@ static const struct {
 };
 #define GIVEN_ROWS (sizeof given_rows / sizeof given_rows[0])
 
-static void structs_of_functions_have_their_size(void **state) {
+TEST(structs_of_functions_have_their_size) {
     const world_t *w = *state;
     for (size_t i = 0; i < GIVEN_ROWS; ++i) {
         for (uint32_t size = 0; size <= given_rows[i].size + 8; size += 4) {
@@ -279,8 +272,7 @@ static bool has_row(const char *name) {
     return false;
 }
 
-static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
-    (void)state;
+TEST(every_struct_has_a_size_or_is_a_plain_value) {
     assert_true(public_struct_count > 30);
     static const char *const plain[] = {"gantry_array_t",
                                         "gantry_checkpoint_entry_t",
@@ -292,11 +284,4 @@ static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
     expect_rows_of_all(has_row, plain, sizeof plain / sizeof *plain);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_are_read_up_to_their_size),
-        cmocka_unit_test(structs_of_functions_have_their_size),
-        cmocka_unit_test(every_struct_has_a_size_or_is_a_plain_value),
-    };
-    return cmocka_run_group_tests(tests, open_world, close_world);
-}
+int main(void) { return test_main_with(open_world, close_world, NULL, NULL); }

@@ -4,16 +4,11 @@
  * Promise: The text classifier mirrored over virtual and over unlike devices has the losses of one
  * device. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "train_case.h"
 #include "train_trajectory.h"
 
@@ -28,18 +23,16 @@ static gantry_runtime_t *open_cpus(size_t count) {
     return runtime;
 }
 
-static void on_the_cpu(void **state) {
+TEST(on_the_cpu) {
     gantry_runtime_t *runtime = open_cpus(1);
-    (void)state;
     assert_true(trajectory_follow(runtime, (gantry_model_options_t){.device = "/CPU:0"}));
     gantry_runtime_release(runtime);
 }
 
-static void on_two_virtual_cpus(void **state) {
+TEST(on_two_virtual_cpus) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
     gantry_runtime_t *runtime = open_cpus(2);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, 2);
-    (void)state;
     if (!strategy) fail_msg("%s", gantry_last_message());
     assert_true(trajectory_follow(runtime, (gantry_model_options_t){.strategy = strategy}));
     gantry_strategy_release(strategy);
@@ -47,10 +40,9 @@ static void on_two_virtual_cpus(void **state) {
 }
 
 /* Replicas of unlike sizes: 8 rows on 3 devices. */
-static void on_three_virtual_cpus(void **state) {
+TEST(on_three_virtual_cpus) {
     gantry_runtime_t *runtime = open_cpus(3);
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, NULL, 0);
-    (void)state;
     if (!strategy) fail_msg("%s", gantry_last_message());
     assert_int_equal(gantry_strategy_replica_count(strategy), 3);
     assert_true(trajectory_follow(runtime, (gantry_model_options_t){.strategy = strategy}));
@@ -58,29 +50,21 @@ static void on_three_virtual_cpus(void **state) {
     gantry_runtime_release(runtime);
 }
 
-static void on_pocl(void **state) {
+TEST(on_pocl) {
     gantry_runtime_t *runtime = train_open_gpu();
-    (void)state;
     assert_true(trajectory_follow(runtime, (gantry_model_options_t){.device = "/GPU:0"}));
     gantry_runtime_release(runtime);
 }
 
 /* Unlike devices in one strategy. */
-static void on_cpu_and_pocl_together(void **state) {
+TEST(on_cpu_and_pocl_together) {
     static const char *const devices[] = {"CPU:0", "GPU:0"};
     gantry_runtime_t *runtime = train_open_gpu();
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, devices, 2);
-    (void)state;
     if (!strategy) fail_msg("%s", gantry_last_message());
     assert_true(trajectory_follow(runtime, (gantry_model_options_t){.strategy = strategy}));
     gantry_strategy_release(strategy);
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_the_cpu), cmocka_unit_test(on_two_virtual_cpus),
-        cmocka_unit_test(on_three_virtual_cpus), cmocka_unit_test(on_pocl),
-        cmocka_unit_test(on_cpu_and_pocl_together)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

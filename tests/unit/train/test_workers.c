@@ -9,13 +9,9 @@
  * allocation that fails in one, is an error in all processes of the training. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "thread_workers.h"
 #include "train_heap.h"
 
@@ -258,34 +254,27 @@ static void expect_as_one_process(size_t size, job_t job) {
 }
 
 /* 21 rows in batches of 6: the last has 3. */
-static void uneven_batches_count_by_rows(void **state) {
-    (void)state;
+TEST(uneven_batches_count_by_rows) {
     expect_as_one_process(2, usual);
     assert_int_equal(jobs[0].log_count, 4 * EPOCHS);
 }
 
-static void processes_without_rows_take_part(void **state) {
-    (void)state;
-    expect_as_one_process(4, usual);
-}
+TEST(processes_without_rows_take_part) { expect_as_one_process(4, usual); }
 
-static void replicas_of_processes_count_by_rows(void **state) {
+TEST(replicas_of_processes_count_by_rows) {
     job_t job = usual;
-    (void)state;
     job.is_plain = true; /* the parts are not those of four replicas of one process */
     job.replicas = 2;
     expect_as_one_process(2, job);
 }
 
-static void sums_of_losses_add_up(void **state) {
+TEST(sums_of_losses_add_up) {
     job_t job = usual;
-    (void)state;
     job.is_summed = true;
     expect_as_one_process(2, job);
 }
 
-static void first_weights_are_those_of_rank_0(void **state) {
-    (void)state;
+TEST(first_weights_are_those_of_rank_0) {
     give_jobs(3, &usual);
     jobs[1].seed = 5;
     jobs[2].seed = 6;
@@ -294,8 +283,7 @@ static void first_weights_are_those_of_rank_0(void **state) {
     expect_alike(3);
 }
 
-static void rank_0_alone_writes(void **state) {
-    (void)state;
+TEST(rank_0_alone_writes) {
     give_jobs(2, &usual);
     run_group(2, -1);
     expect_all_good(&group);
@@ -304,8 +292,7 @@ static void rank_0_alone_writes(void **state) {
 }
 
 /* The stop of one process ends all after the same step. */
-static void stop_of_one_process_stops_all(void **state) {
-    (void)state;
+TEST(stop_of_one_process_stops_all) {
     give_jobs(3, &usual);
     jobs[1].stops_here = true;
     run_group(3, -1);
@@ -355,15 +342,11 @@ static void go_on_from_file(size_t size, job_t job) {
     (void)unlink(path);
 }
 
-static void loaded_training_takes_the_same_steps(void **state) {
-    (void)state;
-    go_on_from_file(2, usual);
-}
+TEST(loaded_training_takes_the_same_steps) { go_on_from_file(2, usual); }
 
 /* Also where a process has no rows, and so draws no numbers. */
-static void loaded_dropout_draws_the_same_numbers(void **state) {
+TEST(loaded_dropout_draws_the_same_numbers) {
     job_t job = usual;
-    (void)state;
     job.drops_out = true;
     go_on_from_file(2, job);
     go_on_from_file(4, job);
@@ -402,9 +385,8 @@ static void interrupt_until_done(size_t size) {
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
-static void interrupted_processes_go_on_from_their_backup(void **state) {
+TEST(interrupted_processes_go_on_from_their_backup) {
     job_t job = usual;
-    (void)state;
     job.backup = "/no/such/folder/backup";
     give_jobs(2, &job);
     run_group(2, -1);
@@ -414,9 +396,8 @@ static void interrupted_processes_go_on_from_their_backup(void **state) {
     interrupt_until_done(4); /* one has no rows in a last batch of 3 */
 }
 
-static void backup_of_one_process_is_refused(void **state) {
+TEST(backup_of_one_process_is_refused) {
     char path[64];
-    (void)state;
     make_path(path);
     (void)unlink(path);
     give_jobs(2, &usual);
@@ -426,10 +407,9 @@ static void backup_of_one_process_is_refused(void **state) {
         expect_error(r, GANTRY_FAILED_PRECONDITION, "rank 1 (thread 1) is at a backup, and rank 0");
 }
 
-static void rank_0_alone_reads_and_writes_files(void **state) {
+TEST(rank_0_alone_reads_and_writes_files) {
     char path[64];
     job_t job = usual;
-    (void)state;
     make_path(path);
     job.path = path;
     job.saves = true;
@@ -454,9 +434,8 @@ static void rank_0_alone_reads_and_writes_files(void **state) {
     (void)unlink(path);
 }
 
-static void failed_file_is_an_error_everywhere(void **state) {
+TEST(failed_file_is_an_error_everywhere) {
     job_t job = usual;
-    (void)state;
     job.path = "/no/such/folder/model";
     job.saves = true;
     give_jobs(2, &job);
@@ -478,16 +457,14 @@ static void expect_everywhere(size_t size, gantry_status_t status, const char *t
     for (size_t r = 0; r < size; ++r) expect_error(r, status, text);
 }
 
-static void another_model_is_named(void **state) {
-    (void)state;
+TEST(another_model_is_named) {
     give_jobs(3, &usual);
     jobs[1].units = 6;
     expect_everywhere(3, GANTRY_INVALID_ARGUMENT,
                       "rank 1 (thread 1) has 76 numbers in its weights; rank 0 (thread 0) has 64");
 }
 
-static void other_data_are_named(void **state) {
-    (void)state;
+TEST(other_data_are_named) {
     give_jobs(3, &usual);
     jobs[2].rows = 12;
     expect_everywhere(
@@ -502,9 +479,8 @@ static void other_data_are_named(void **state) {
     expect_everywhere(3, GANTRY_INVALID_ARGUMENT, "rank 2 (thread 2) has 2 epochs");
 }
 
-static void tested_rows_are_compared(void **state) {
+TEST(tested_rows_are_compared) {
     job_t job = usual;
-    (void)state;
     job.fits = false;
     give_jobs(2, &job);
     jobs[1].rows = 12;
@@ -512,8 +488,7 @@ static void tested_rows_are_compared(void **state) {
                       "rank 1 (thread 1) has 2 tested batches; rank 0 (thread 0) has 4");
 }
 
-static void another_call_is_named(void **state) {
-    (void)state;
+TEST(another_call_is_named) {
     give_jobs(2, &usual);
     jobs[1].fits = false;
     expect_everywhere(
@@ -533,10 +508,9 @@ static gantry_status_t refuse_step(gantry_model_t *model, int64_t step, bool *st
     return step < 2 ? GANTRY_OK : gantry_fail(GANTRY_ABORTED, "enough is enough");
 }
 
-static void failed_callback_is_an_error_everywhere(void **state) {
+TEST(failed_callback_is_an_error_everywhere) {
     const gantry_callback_t last = {.struct_size = sizeof last, .epoch_end = refuse_epoch},
                             third = {.struct_size = sizeof third, .step_end = refuse_step};
-    (void)state;
     give_jobs(3, &usual);
     jobs[1].callback = &last;
     run_group(3, -1);
@@ -550,8 +524,7 @@ static void failed_callback_is_an_error_everywhere(void **state) {
 }
 
 /* Each process sees the whole batch. */
-static void wrong_label_is_an_error_everywhere(void **state) {
-    (void)state;
+TEST(wrong_label_is_an_error_everywhere) {
     labels[3] = 9;
     give_jobs(2, &usual);
     run_group(2, -1);
@@ -560,8 +533,7 @@ static void wrong_label_is_an_error_everywhere(void **state) {
 }
 
 /* A label without a class fails the gradients of the process that has its row. */
-static void failed_step_is_an_error_everywhere(void **state) {
-    (void)state;
+TEST(failed_step_is_an_error_everywhere) {
     for (int i = 0; i < ROWS; ++i) float_labels[i] = i == 3 ? 9 : (float)labels[i];
     has_float_labels = true;
     give_jobs(2, &usual);
@@ -573,8 +545,7 @@ static void failed_step_is_an_error_everywhere(void **state) {
 
 /* Rank 1 ends at each of its calls in turn; the others learn it and end. The line of progress is
  * shown at certain times and needs calls, so that a run may end before the call. */
-static void dead_process_ends_the_others(void **state) {
-    (void)state;
+TEST(dead_process_ends_the_others) {
     give_jobs(3, &usual);
     run_group(3, -1);
     const size_t calls = group.calls;
@@ -594,9 +565,8 @@ static void dead_process_ends_the_others(void **state) {
     assert_true(ended > 10);
 }
 
-static void failing_allocations_leak_nothing(void **state) {
+TEST(failing_allocations_leak_nothing) {
     job_t job = usual;
-    (void)state;
     job.epochs = 1;
     give_jobs(2, &job);
     train_heap_reset(-1);
@@ -612,31 +582,4 @@ static void failing_allocations_leak_nothing(void **state) {
     }
 }
 
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup(name, make_data)
-    const struct CMUnitTest tests[] = {
-        TEST(uneven_batches_count_by_rows),
-        TEST(processes_without_rows_take_part),
-        TEST(replicas_of_processes_count_by_rows),
-        TEST(sums_of_losses_add_up),
-        TEST(first_weights_are_those_of_rank_0),
-        TEST(rank_0_alone_writes),
-        TEST(stop_of_one_process_stops_all),
-        TEST(loaded_training_takes_the_same_steps),
-        TEST(loaded_dropout_draws_the_same_numbers),
-        TEST(interrupted_processes_go_on_from_their_backup),
-        TEST(backup_of_one_process_is_refused),
-        TEST(rank_0_alone_reads_and_writes_files),
-        TEST(failed_file_is_an_error_everywhere),
-        TEST(another_model_is_named),
-        TEST(other_data_are_named),
-        TEST(tested_rows_are_compared),
-        TEST(another_call_is_named),
-        TEST(failed_callback_is_an_error_everywhere),
-        TEST(wrong_label_is_an_error_everywhere),
-        TEST(failed_step_is_an_error_everywhere),
-        TEST(dead_process_ends_the_others),
-        TEST(failing_allocations_leak_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(make_data, NULL); }

@@ -12,12 +12,8 @@
  * Processes are threads here. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "thread_workers.h"
 
 #include <gantry_train/train.h>
@@ -160,8 +156,7 @@ static void expect_refused(const job_t *other, const char *text) {
     }
 }
 
-static void alike_processes_train(void **state) {
-    (void)state;
+TEST(alike_processes_train) {
     for (size_t r = 0; r < RANKS; ++r) jobs[r] = usual;
     run_all(run_model);
     expect_everywhere(GANTRY_OK, "");
@@ -204,7 +199,7 @@ static gantry_optimizer_t *adam_beta(void) {
     return gantry_adam(&(gantry_adam_options_t){.beta_2 = 0.99});
 }
 
-static void unlike_optimizers_are_named(void **state) {
+TEST(unlike_optimizers_are_named) {
     static const struct {
         gantry_optimizer_t *(*make)(void);
         const char *text;
@@ -220,7 +215,6 @@ static void unlike_optimizers_are_named(void **state) {
         {accumulating, "has gradient_accumulation_steps 2; rank 0"},
         {averaging, "has use_ema 1; rank 0"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         job_t other = usual;
         other.optimizer = cases[i].make;
@@ -228,8 +222,7 @@ static void unlike_optimizers_are_named(void **state) {
     }
 }
 
-static void unlike_numbers_of_adam_are_named(void **state) {
-    (void)state;
+TEST(unlike_numbers_of_adam_are_named) {
     for (size_t r = 0; r < RANKS; ++r) jobs[r] = usual;
     for (size_t r = 0; r < RANKS; ++r) jobs[r].optimizer = r == 2 ? adam_epsilon : adam;
     run_all(run_model);
@@ -295,8 +288,7 @@ static void give_optimizers(gantry_optimizer_t *(*first)(void),
     run_all(run_model);
 }
 
-static void unlike_schedules_are_named(void **state) {
-    (void)state;
+TEST(unlike_schedules_are_named) {
     give_optimizers(plain, halving);
     expect_everywhere(GANTRY_INVALID_ARGUMENT,
                       "rank 1 (thread 1) has schedule exponential_decay; rank 0 (thread 0) has no "
@@ -316,8 +308,7 @@ static void unlike_schedules_are_named(void **state) {
 }
 
 /* Only its rates show it: at the end of the epoch. */
-static void unlike_rates_of_own_schedules_are_named(void **state) {
-    (void)state;
+TEST(unlike_rates_of_own_schedules_are_named) {
     give_optimizers(own_flat, own_steep);
     expect_everywhere(GANTRY_INVALID_ARGUMENT,
                       "rank 1 (thread 1) has learning rate 1.125 now; rank 0 (thread 0) has "
@@ -334,9 +325,8 @@ static gantry_metric_t *other_metric(const gantry_metric_options_t *options) {
     return gantry_root_mean_squared_error(options);
 }
 
-static void unlike_models_are_named(void **state) {
+TEST(unlike_models_are_named) {
     job_t other = usual;
-    (void)state;
     other.loss = GANTRY_MEAN_SQUARED_ERROR;
     expect_refused(&other, "rank 1 (thread 1) has loss mean_squared_error of output 0; rank 0");
     other = usual;
@@ -363,9 +353,8 @@ static void unlike_models_are_named(void **state) {
     expect_refused(&other, "has a constraint of dense/kernel: kind 2, from 0 to 3");
 }
 
-static void unlike_trainings_are_named(void **state) {
+TEST(unlike_trainings_are_named) {
     job_t other = usual;
-    (void)state;
     other.steps_per_epoch = 2;
     expect_refused(&other,
                    "rank 1 (thread 1) has steps_per_epoch 2; rank 0 (thread 0) has "
@@ -375,9 +364,8 @@ static void unlike_trainings_are_named(void **state) {
     expect_refused(&other, "rank 1 (thread 1) has weight 3 of class 1; rank 0");
 }
 
-static void unlike_tests_are_named(void **state) {
+TEST(unlike_tests_are_named) {
     job_t other = usual;
-    (void)state;
     other.tests = true;
     other.metric = other_metric;
     expect_refused(&other,
@@ -409,8 +397,7 @@ static void expect_apart(int64_t at, int64_t steps, const char *text) {
 }
 
 /* An epoch of three batches ends the data set. */
-static void weights_that_go_apart_are_named(void **state) {
-    (void)state;
+TEST(weights_that_go_apart_are_named) {
     expect_apart(0, 0,
                  " after step 1; rank 0 (thread 0) has weight dense/kernel with the checksum");
     expect_apart(1, 0,
@@ -429,10 +416,9 @@ static double keep_rate(int64_t epoch, double rate, void *user) {
     return rate;
 }
 
-static void rates_that_go_apart_are_named(void **state) {
+TEST(rates_that_go_apart_are_named) {
     gantry_callback_t *keeps = gantry_learning_rate_scheduler(keep_rate, NULL),
                       *sets = gantry_learning_rate_scheduler(set_rate, NULL);
-    (void)state;
     for (size_t r = 0; r < RANKS; ++r) {
         jobs[r] = usual;
         jobs[r].epochs = 3;
@@ -524,10 +510,9 @@ static void expect_told(const char *text) {
     }
 }
 
-static void loops_of_a_programs_own_are_compared(void **state) {
+TEST(loops_of_a_programs_own_are_compared) {
     const loop_t same = {.optimizer = plain, .value = 2, .size = 5, .name = "w", .steps = 1};
     loop_t other = same;
-    (void)state;
     expect_loops(NULL, GANTRY_OK, "");
     other.optimizer = fast;
     expect_loops(&other, GANTRY_INVALID_ARGUMENT,
@@ -547,10 +532,9 @@ static void loops_of_a_programs_own_are_compared(void **state) {
     expect_loops(&other, GANTRY_INVALID_ARGUMENT, "has variable 0, w, with the checksum ");
 }
 
-static void failure_of_a_comparison_is_told(void **state) {
+TEST(failure_of_a_comparison_is_told) {
     const loop_t same = {.optimizer = plain, .value = 2, .size = 5, .name = "w", .steps = 1};
     loop_t other = same;
-    (void)state;
     other.is_null = true;
     expect_loops(&other, GANTRY_OK, NULL);
     expect_told("gantry_strategy_check_alike: variables[0] is NULL");
@@ -561,7 +545,7 @@ static void failure_of_a_comparison_is_told(void **state) {
 }
 
 /* Signs and payloads of NaNs are no difference; an infinity is none of them. */
-static void nans_are_alike(void **state) {
+TEST(nans_are_alike) {
     static const struct {
         gantry_dtype_t dtype;
         uint64_t nans[RANKS], infinity;
@@ -573,7 +557,6 @@ static void nans_are_alike(void **state) {
          {UINT64_C(0x7ff8000000000000), UINT64_C(0xfff0000000000001), UINT64_MAX},
          UINT64_C(0xfff0000000000000)},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         for (size_t r = 0; r < RANKS; ++r)
             loops[r] = (loop_t){.optimizer = plain,
@@ -637,9 +620,8 @@ static gantry_status_t run_failed(thread_worker_t *worker) {
     return status == GANTRY_OK ? status : gantry_fail(status, text);
 }
 
-static void failed_models_keep_no_process_waiting(void **state) {
+TEST(failed_models_keep_no_process_waiting) {
     static const call_fn calls[] = {fit_it, evaluate_it, build_it, save_it, load_it};
-    (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
         call = calls[i];
         run_all(run_failed);
@@ -649,11 +631,10 @@ static void failed_models_keep_no_process_waiting(void **state) {
     }
 }
 
-static void one_process_has_nothing_to_compare(void **state) {
+TEST(one_process_has_nothing_to_compare) {
     gantry_runtime_t *runtime = open_runtime();
     gantry_strategy_t *strategy = gantry_mirrored_strategy(runtime, NULL, 0);
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
-    (void)state;
     assert_int_equal(gantry_strategy_check_alike(strategy, scope, NULL, NULL, 0), GANTRY_OK);
     assert_int_equal(gantry_strategy_check_alike(NULL, scope, NULL, NULL, 0),
                      GANTRY_INVALID_ARGUMENT);
@@ -664,23 +645,4 @@ static void one_process_has_nothing_to_compare(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alike_processes_train),
-        cmocka_unit_test(unlike_optimizers_are_named),
-        cmocka_unit_test(unlike_numbers_of_adam_are_named),
-        cmocka_unit_test(unlike_schedules_are_named),
-        cmocka_unit_test(unlike_rates_of_own_schedules_are_named),
-        cmocka_unit_test(unlike_models_are_named),
-        cmocka_unit_test(unlike_trainings_are_named),
-        cmocka_unit_test(unlike_tests_are_named),
-        cmocka_unit_test(weights_that_go_apart_are_named),
-        cmocka_unit_test(rates_that_go_apart_are_named),
-        cmocka_unit_test(loops_of_a_programs_own_are_compared),
-        cmocka_unit_test(failure_of_a_comparison_is_told),
-        cmocka_unit_test(nans_are_alike),
-        cmocka_unit_test(failed_models_keep_no_process_waiting),
-        cmocka_unit_test(one_process_has_nothing_to_compare),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

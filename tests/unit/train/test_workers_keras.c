@@ -2,12 +2,8 @@
 /* Promise: The text classifier follows Keras in several processes, which are threads here, and
  * wrong communicators are refused. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "thread_workers.h"
 #include "train_trajectory.h"
 
@@ -54,20 +50,14 @@ static void processes_follow_keras(size_t size, size_t replicas) {
     expect_all_good(&group);
 }
 
-static void two_processes_follow_keras(void **state) {
-    (void)state;
-    processes_follow_keras(2, 1);
-}
+TEST(two_processes_follow_keras) { processes_follow_keras(2, 1); }
 
 /* 8 rows: 3, 3 and 2, and the last process splits them again. */
-static void three_processes_of_two_replicas_follow_keras(void **state) {
-    (void)state;
-    processes_follow_keras(3, 2);
-}
+TEST(three_processes_of_two_replicas_follow_keras) { processes_follow_keras(3, 2); }
 
 /* ---- the communicator ---- */
 
-static void wrong_communicators_are_refused(void **state) {
+TEST(wrong_communicators_are_refused) {
     gantry_runtime_t *runtime = open_runtime(1);
     thread_worker_t worker = {.group = NULL};
     gantry_communicator_t c = {.struct_size = sizeof c,
@@ -75,7 +65,6 @@ static void wrong_communicators_are_refused(void **state) {
                                .size = 2,
                                .all_reduce = thread_workers_all_reduce,
                                .broadcast = thread_workers_broadcast};
-    (void)state;
     gantry_strategy_t *strategy = gantry_multi_worker_strategy(runtime, NULL, 0, &c);
     assert_string_equal(gantry_strategy_device(strategy, 0),
                         "/job:localhost/replica:0/task:0/device:CPU:0");
@@ -100,11 +89,4 @@ static void wrong_communicators_are_refused(void **state) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_processes_follow_keras),
-        cmocka_unit_test(three_processes_of_two_replicas_follow_keras),
-        cmocka_unit_test(wrong_communicators_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

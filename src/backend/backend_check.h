@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The check of a backend's table, before any slot is called. Owner: nothing is kept. Threads:
+ * thread-safe. */
+#ifndef GANTRY_BACKEND_BACKEND_CHECK_H
+#define GANTRY_BACKEND_BACKEND_CHECK_H
+
+#include <gantry/backend_abi.h>
+#include <gantry/status.h>
+
+/* Checks a backend's table: OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
+gantry_status_t gantry__backend_table_check(const gantry_backend_t *table);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The struct of a function: a body and what was traced of it. A trace is kept for each (sizes of
+ * the inputs, request of the calling scope). It holds the graph, its schedule, and the frames that
+ * no call runs at the moment.
+ *
+ * Owner: traces are counted; the function's list holds one reference, each call another. Threads:
+ * thread-safe; the lock is held for look-ups, and while a body is traced. */
+#ifndef GANTRY_FUNCTION_FUNCTION_H
+#define GANTRY_FUNCTION_FUNCTION_H
+
+#include <gantry/function.h>
+
+#include "shared/thread.h"
+#include "device/keeper.h"
+#include "function/frame/frame.h"
+
+typedef struct gantry__specialization_t {
+    struct gantry__specialization_t *next; /* newest use first */
+    uint32_t references;                   /* under the function's lock */
+    const gantry__wish_t *wish;
+    uint32_t losses;        /* the device table's count of losses when it was placed */
+    gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
+    gantry__graph_t graph;
+    gantry__schedule_t schedule;
+    /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
+     * its first use, where nothing can be refused: it opens no device that no call needs. */
+    atomic_bool is_planned;
+    gantry__frame_t *idle; /* under the function's lock */
+} gantry__specialization_t;
+
+/* What a library on top keeps with a function. */
+typedef struct gantry__attached_t {
+    struct gantry__attached_t *next;
+    const void *key;
+    void *data;
+    gantry_release_fn release;
+} gantry__attached_t;
+
+struct gantry_function_t {
+    atomic_uint references;
+    gantry_runtime_t *runtime;
+    gantry__keeper_t keeper; /* keeps the idle frames */
+    const char *name;        /* the runtime's copy */
+    gantry_function_body_fn body;
+    void *user;
+    gantry_input_spec_t *inputs;
+    uint32_t input_count, output_count, most_traces;
+    bool runs_eagerly;
+    int32_t inter_op_threads;
+    uint64_t memory_budget_bytes; /* 0: none */
+    uint32_t passes_off;          /* GANTRY_PASS_... */
+    bool is_never_replayed;       /* device_graphs is off */
+    gantry__mutex_t tracing;      /* one body at a time */
+    gantry__mutex_t lock;         /* the list, its references and its frames */
+    gantry__specialization_t *specialization;
+    struct gantry__attached_t *attached; /* under lock */
+    bool is_tracing;                     /* under lock, as the next one */
+    pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
+};
+
+/* Whether the signature leaves no size open. */
+bool gantry__function_is_known(const gantry_function_t *function);
+/* Makes the trace for the shapes of the signature, which are known. */
+gantry_status_t gantry__function_trace_known(gantry_function_t *function);
+/* The planned trace for these inputs in this scope, made when there is none; a reference of the
+ * caller's own. inputs NULL: for the shapes of the signature, which are known. */
+gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
+                                      const gantry_tensor_t *const *inputs,
+                                      gantry__specialization_t **out_specialization);
+/* The newest trace, planned; NULL: none. */
+gantry_status_t gantry__function_newest(gantry_function_t *function,
+                                        gantry__specialization_t **out_specialization);
+void gantry__function_leave(gantry_function_t *function, gantry__specialization_t *specialization);
+/* The keeper's function destroys its frames with blocks on the device that no call runs. */
+uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);
+
+/* Puts the function's name in front of the failure, unless it is there: a function that calls
+ * itself is named once. Returns status. */
+gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_status_t status);
+
+/* Runs the body in a scope and checks the tensors that it sets. */
+gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                          const gantry_tensor_t *const *inputs,
+                                          const gantry_tensor_t **outputs);
+
+#endif

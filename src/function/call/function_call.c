@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of functions: by a frame of a specialization, or by the body itself, where a function runs
+ * eagerly or its caller is traced. A trace runs the body in the same way. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fp_mode.h"
+#include "shared/struct_size.h"
+#include "device/fault.h"
+#include "function/call/function.h"
+#include "function/trace/control.h"
+#include "run/observe.h"
+#include "run/trace_hooks.h"
+#include "base/event_clock.h"
+
+/* ---- the body ---- */
+
+static gantry_status_t check_body_output(const gantry_function_t *function,
+                                         const gantry_scope_t *scope, const gantry_tensor_t *output,
+                                         uint32_t i, uint32_t failures) {
+    if (!output) {
+        GANTRY__TRY(gantry__scope_ignored(scope));
+        return gantry__body_lacks_output("the body", i, failures);
+    }
+    if (output->runtime != function->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the body sets output %u to a tensor of another runtime", i);
+    if (!output->is_symbolic ||
+        gantry__trace_check_input(scope, output, function->name, i) == GANTRY_OK)
+        return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "the body sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
+        i, (const char *)output->inline_data);
+}
+
+gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                          const gantry_tensor_t *const *inputs,
+                                          const gantry_tensor_t **outputs) {
+    const uint32_t failures = gantry__failures();
+    for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = NULL;
+    GANTRY__TRY(gantry__scope_lend(scope));
+    {
+        GANTRY__PROGRAM_FP_MODE(program);
+        function->body(scope, inputs, outputs, function->user);
+    }
+    gantry_scope_take_back(scope);
+    if (scope->status != GANTRY_OK)
+        return gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+    for (uint32_t i = 0; i < function->output_count; ++i)
+        GANTRY__TRY(check_body_output(function, scope, outputs[i], i, failures));
+    return GANTRY_OK;
+}
+/* ---- calling ---- */
+
+static gantry_status_t check_argument(const gantry_function_t *function,
+                                      const gantry_scope_t *scope, const gantry_tensor_t *argument,
+                                      uint32_t i) {
+    const gantry_input_spec_t *input = &function->inputs[i];
+    if (!argument || argument->runtime != function->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "function %s: input %u is %s; a tensor of its runtime is accepted",
+                            function->name, i, argument ? "of another runtime" : "NULL");
+    if (argument->is_symbolic &&
+        gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
+            function->name, i, (const char *)argument->inline_data);
+    bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
+    for (int32_t k = 0; fits && k < input->shape.rank; ++k)
+        fits = input->shape.dims[k] < 0 || input->shape.dims[k] == argument->shape.dims[k];
+    if (fits) return GANTRY_OK;
+    char given[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
+    gantry_shape_t any = input->shape;
+    for (int32_t k = 0; k < any.rank; ++k) any.dims[k] = any.dims[k] < 0 ? -1 : any.dims[k];
+    (void)gantry_shape_format(&argument->shape, given, sizeof given);
+    (void)gantry_shape_format(&any, accepted, sizeof accepted);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "function %s: input %u is %s%s; its signature accepts %s%s", function->name,
+                        i, gantry_dtype_name(argument->dtype), given,
+                        gantry_dtype_name(input->dtype), accepted);
+}
+
+static gantry_status_t function_check_call(const gantry_scope_t *scope,
+                                           const gantry_function_t *function,
+                                           const gantry_tensor_t *const *inputs, size_t input_count,
+                                           const gantry_tensor_t *const *outputs,
+                                           size_t output_count) {
+    if (!function)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "gantry_function_call: the function is NULL; one from gantry_function_trace is accepted");
+    if (function->runtime != scope->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "function %s belongs to another runtime than the scope",
+                            function->name);
+    if (input_count != function->input_count || output_count != function->output_count)
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "function %s is called with %zu inputs and %zu outputs; %u and %u are accepted",
+            function->name, input_count, output_count, function->input_count,
+            function->output_count);
+    if ((!inputs && input_count > 0) || (!outputs && output_count > 0))
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "function %s: the array of %s is NULL; an array of %zu is accepted",
+                            function->name, inputs ? "outputs" : "inputs",
+                            inputs ? output_count : input_count);
+    for (uint32_t i = 0; i < function->input_count; ++i)
+        GANTRY__TRY(check_argument(function, scope, inputs[i], i));
+    return GANTRY_OK;
+}
+
+/* An object of the scope's own over the result's memory: the body may return an input. */
+static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t *result,
+                                    const gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *own;
+    GANTRY__TRY(gantry__tensor_alias(result, &result->shape, &own));
+    gantry__scope_adopt(scope, own);
+    *out_tensor = own;
+    GANTRY__TRY(gantry__tensor_inherit_faults(own, result));
+    return scope->observer ? gantry__observe_alias(scope, result, own) : GANTRY_OK;
+}
+
+/* The place of the ops of a body that runs eagerly. */
+typedef struct inline_place_t {
+    gantry__fault_place_t place;
+    const gantry__fault_place_t *outer;
+    const char *function;
+} inline_place_t;
+
+static void print_inline_place(const gantry__fault_place_t *place, char *out) {
+    const inline_place_t *at = (const inline_place_t *)place;
+    *out = '\0';
+    if (at->outer) at->outer->print(at->outer, out);
+    const size_t used = strlen(out);
+    (void)snprintf(out + used, GANTRY__FAULT_PLACE_BYTES - used, "function %s: ", at->function);
+}
+
+/* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. results:
+ * room for the body's outputs, because outputs may be inputs. */
+static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t *function,
+                                 const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **results, const gantry_tensor_t **outputs) {
+    gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
+    if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
+    const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
+    inner->place = &place.place;
+    gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);
+    for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
+        status = adopt_result(scope, results[i], &outputs[i]);
+    if (status != GANTRY_OK) status = gantry__function_fail(function, status);
+    return gantry__scope_end_body(inner, status);
+}
+
+/* Functions call each other: not on the stack. */
+static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_t *function,
+                                   const gantry_tensor_t *const *inputs,
+                                   const gantry_tensor_t **outputs) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    const size_t bytes = ((size_t)function->output_count + 1) * sizeof *outputs;
+    const gantry_tensor_t **results = gantry__heap_zalloc(heap, bytes);
+    if (!results) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = call_with(scope, function, inputs, results, outputs);
+    gantry__heap_free(heap, (void *)results, bytes);
+    return status;
+}
+
+static gantry_status_t take_frame(gantry_function_t *function,
+                                  gantry__specialization_t *specialization,
+                                  gantry__frame_t **out_frame) {
+    gantry__mutex_lock(&function->lock);
+    *out_frame = specialization->idle;
+    if (*out_frame) specialization->idle = (*out_frame)->next;
+    gantry__mutex_unlock(&function->lock);
+    return *out_frame ? GANTRY_OK
+                      : gantry__frame_create(&specialization->schedule, function->name, out_frame);
+}
+
+static void return_frame(gantry_function_t *function, gantry__specialization_t *specialization,
+                         gantry__frame_t *frame) {
+    gantry__mutex_lock(&function->lock);
+    frame->next = specialization->idle;
+    specialization->idle = frame;
+    gantry__mutex_unlock(&function->lock);
+}
+
+static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_function_t *function,
+                                           const gantry_tensor_t *const *inputs,
+                                           const gantry_tensor_t **outputs) {
+    gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
+    gantry__specialization_t *specialization;
+    gantry__frame_t *frame;
+    const gantry__wish_t *wish;
+    const gantry_device_choice_t choice = {
+        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
+    GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
+    GANTRY__TRY(gantry__function_find(function, wish, inputs, &specialization));
+    gantry_status_t status = take_frame(function, specialization, &frame);
+    if (status == GANTRY_OK) {
+        const uint64_t begun_ns =
+            gantry__device_timeline(&function->runtime->devices) ? gantry__event_ns() : 0;
+        status = gantry__frame_run(frame, scope, inputs, made);
+        if (begun_ns)
+            gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);
+        /* a function may be named inside: an earlier call made a bad argument */
+        if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
+            (void)gantry__fail_prefix(status, "function %s: ", function->name);
+        return_frame(function, specialization, frame);
+    } else {
+        (void)gantry__function_fail(function, status);
+    }
+    for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
+        /* The frame has set it. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
+        gantry__scope_adopt(scope, made[i]);
+        outputs[i] = made[i];
+    }
+    if (status == GANTRY_OK && scope->observer)
+        status = gantry__observe(
+            scope, &(gantry_observation_t){
+                       .struct_size = sizeof(gantry_observation_t),
+                       .op = "PartitionedCall",
+                       .inputs = inputs,
+                       .input_count = function->input_count,
+                       .outputs = outputs,
+                       .output_count = function->output_count,
+                       .function = function,
+                       .effect = gantry__graph_effect(&specialization->graph),
+                       .input_shapes = specialization->shapes,
+                       .output_shapes = specialization->shapes + function->input_count});
+    gantry__function_leave(function, specialization);
+    return status;
+}
+
+/* The body may know the scope of the call by other ways, and may not end it either. */
+static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *function,
+                                 const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs) {
+    ++scope->loans;
+    gantry_status_t status = scope->trace || function->runs_eagerly
+                                 ? call_inline(scope, function, inputs, outputs)
+                                 : call_specialization(scope, function, inputs, outputs);
+    --scope->loans;
+    if (status != GANTRY_OK || scope->status == GANTRY_OK) return status;
+    (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+    return gantry__function_fail(function, scope->status);
+}
+
+gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *function,
+                                     const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_tensor_t **outputs, size_t output_count) {
+    GANTRY__OWN_FP_MODE(fp);
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status == GANTRY_OK)
+        status = function_check_call(scope, function, inputs, input_count, outputs, output_count);
+    if (status == GANTRY_OK) {
+        atomic_fetch_add(&function->references, 1); /* a release meanwhile ends nothing */
+        status = call_lent(scope, function, inputs, outputs);
+        /* an op that failed in the scope, for a variable, did not know its node */
+        if (status != GANTRY_OK) gantry_scope_clear(scope);
+        gantry_function_release(function);
+    }
+    if (status == GANTRY_OK) return GANTRY_OK;
+    for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
+    return scope ? gantry__scope_fail(scope, status) : status;
+}

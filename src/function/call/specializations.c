@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The traces of a function: found by the sizes of the inputs, made by running the body, evicted
+ * when there are too many. */
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "device/logical_device.h"
+#include "function/call/function.h"
+#include "function/pass/pass.h"
+#include "function/place/place_graph.h"
+#include "function/trace/trace.h"
+#include "run/dispatch.h"
+
+#define MOST_ROUNDS 8 /* of recomputing, for a memory budget */
+
+/* ---- life ---- */
+
+/* Destroys the frames with blocks on the device; NULL: all of them. Returns the bytes of the
+ * blocks. */
+static uint64_t destroy_frames(gantry__frame_t **at, const gantry_logical_device_t *device) {
+    uint64_t all = 0;
+    while (*at) {
+        gantry__frame_t *frame = *at;
+        const uint64_t bytes = gantry__frame_bytes(frame, device);
+        if (device && bytes == 0) {
+            at = &frame->next;
+            continue;
+        }
+        *at = frame->next;
+        all += bytes;
+        gantry__frame_destroy(frame);
+    }
+    return all;
+}
+
+static size_t bytes_of_shapes(const gantry_function_t *function) {
+    return (function->input_count + function->output_count + (size_t)1) * sizeof(gantry_shape_t);
+}
+
+static void specialization_destroy(const gantry_function_t *function,
+                                   gantry__specialization_t *specialization) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    (void)destroy_frames(&specialization->idle, NULL);
+    if (specialization->schedule.graph) gantry__schedule_deinit(&specialization->schedule);
+    gantry__graph_deinit(&specialization->graph);
+    gantry__heap_free(heap, specialization->shapes, bytes_of_shapes(function));
+    gantry__heap_free(heap, specialization, sizeof *specialization);
+}
+
+void gantry__function_leave(gantry_function_t *function, gantry__specialization_t *specialization) {
+    gantry__mutex_lock(&function->lock);
+    const bool was_last = --specialization->references == 0;
+    gantry__mutex_unlock(&function->lock);
+    if (was_last) specialization_destroy(function, specialization);
+}
+
+/* ---- tracing ---- */
+
+static gantry_status_t add_inputs(const gantry_function_t *function, gantry_scope_t *scope,
+                                  gantry__specialization_t *specialization,
+                                  const gantry_tensor_t **inputs) {
+    gantry__graph_t *graph = &specialization->graph;
+    graph->inputs =
+        gantry__arena_zalloc(&graph->arena, function->input_count, sizeof *graph->inputs);
+    if (!graph->inputs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < function->input_count; ++i) {
+        GANTRY__TRY(gantry__trace_input(scope, function->inputs[i].name, function->inputs[i].dtype,
+                                        &specialization->shapes[i], &inputs[i]));
+        graph->inputs[i] = inputs[i]->value;
+    }
+    graph->input_count = function->input_count;
+    return GANTRY_OK;
+}
+
+static gantry_status_t add_outputs(const gantry_function_t *function, const gantry_scope_t *scope,
+                                   gantry__graph_t *graph, const gantry_tensor_t *const *outputs) {
+    graph->outputs =
+        gantry__arena_zalloc(&graph->arena, function->output_count, sizeof *graph->outputs);
+    if (!graph->outputs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < function->output_count; ++i)
+        GANTRY__TRY(gantry__trace_value(scope, outputs[i], &graph->outputs[i]));
+    graph->output_count = function->output_count;
+    return GANTRY_OK;
+}
+
+static void note_output_shapes(const gantry_function_t *function,
+                               gantry__specialization_t *specialization) {
+    const gantry__graph_t *graph = &specialization->graph;
+    for (uint32_t i = 0; i < graph->output_count; ++i)
+        specialization->shapes[function->input_count + i] = graph->values[graph->outputs[i]].shape;
+}
+
+/* Tensors of a body. Bodies may be traced inside each other: not on the stack. */
+typedef struct body_values_t {
+    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
+} body_values_t;
+
+static gantry_status_t record_with(const gantry_function_t *function, gantry_scope_t *scope,
+                                   gantry__specialization_t *specialization,
+                                   body_values_t *values) {
+    GANTRY__TRY(add_inputs(function, scope, specialization, values->inputs));
+    GANTRY__TRY(gantry__function_run_body(function, scope, values->inputs, values->outputs));
+    return add_outputs(function, scope, &specialization->graph, values->outputs);
+}
+
+static gantry_status_t record_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                   gantry__specialization_t *specialization) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    body_values_t *values = gantry__heap_zalloc(heap, sizeof *values);
+    if (!values) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = record_with(function, scope, specialization, values);
+    gantry__heap_free(heap, values, sizeof *values);
+    return status;
+}
+
+static gantry_status_t record(const gantry_function_t *function,
+                              gantry__specialization_t *specialization) {
+    gantry_runtime_t *runtime = function->runtime;
+    gantry__trace_t trace;
+    GANTRY__TRY(gantry__runtime_initialize(runtime, function->name));
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__trace_init(&trace, runtime, &specialization->graph, NULL);
+    scope->trace = &trace;
+    scope->wish = specialization->wish;
+    gantry_status_t status =
+        gantry__scope_end_body(scope, record_body(function, scope, specialization));
+    gantry__trace_deinit(&trace);
+    return status;
+}
+
+/* ---- the list ---- */
+
+/* The shape of an input; inputs NULL: as the signature has it. */
+static const gantry_shape_t *shape_of_input(const gantry_function_t *function,
+                                            const gantry_tensor_t *const *inputs, uint32_t i) {
+    return inputs ? &inputs[i]->shape : &function->inputs[i].shape;
+}
+
+/* The shape of an input in the trace for these inputs. */
+static gantry_shape_t shape_to_trace(const gantry_function_t *function,
+                                     const gantry_tensor_t *const *inputs, uint32_t i) {
+    const gantry_shape_t *accepted = &function->inputs[i].shape;
+    gantry_shape_t shape = *shape_of_input(function, inputs, i);
+    for (int32_t d = 0; d < shape.rank; ++d) {
+        if (accepted->dims[d] == GANTRY_OPEN_SIZE) shape.dims[d] = -1;
+    }
+    return shape;
+}
+
+/* The ranks are equal. */
+static bool shape_fits(const gantry_shape_t *specialization, const gantry_shape_t *given) {
+    for (int32_t d = 0; d < specialization->rank; ++d) {
+        if (specialization->dims[d] != given->dims[d] && specialization->dims[d] != -1)
+            return false;
+    }
+    return true;
+}
+
+static bool specialization_fits(const gantry_function_t *function,
+                                const gantry__specialization_t *specialization,
+                                const gantry__wish_t *wish, const gantry_tensor_t *const *inputs) {
+    if (specialization->wish != wish ||
+        specialization->losses !=
+            atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire))
+        return false;
+    for (uint32_t i = 0; i < function->input_count; ++i) {
+        if (!shape_fits(&specialization->shapes[i], shape_of_input(function, inputs, i)))
+            return false;
+    }
+    return true;
+}
+
+/* Takes a reference, and moves the trace to the front. */
+static gantry__specialization_t *look_up(gantry_function_t *function, const gantry__wish_t *wish,
+                                         const gantry_tensor_t *const *inputs) {
+    gantry__mutex_lock(&function->lock);
+    gantry__specialization_t **at = &function->specialization;
+    while (*at && !specialization_fits(function, *at, wish, inputs)) at = &(*at)->next;
+    gantry__specialization_t *found = *at;
+    if (found) {
+        *at = found->next;
+        found->next = function->specialization;
+        function->specialization = found;
+        ++found->references;
+    }
+    gantry__mutex_unlock(&function->lock);
+    return found;
+}
+
+/* Returns the trace that makes room, or NULL. */
+static gantry__specialization_t *put_first(gantry_function_t *function,
+                                           gantry__specialization_t *specialization) {
+    gantry__specialization_t *evicted = NULL;
+    gantry__mutex_lock(&function->lock);
+    specialization->next = function->specialization;
+    function->specialization = specialization;
+    uint32_t count = 1;
+    gantry__specialization_t *at = specialization;
+    for (; at->next && count < function->most_traces; ++count) at = at->next;
+    evicted = at->next;
+    if (evicted) at->next = evicted->next;
+    gantry__mutex_unlock(&function->lock);
+    return evicted;
+}
+
+/* The bytes that a call takes on the device that needs most. */
+typedef struct needed_bytes_t {
+    uint64_t first, best;
+    uint32_t recomputed; /* nodes */
+    const gantry_logical_device_t *device;
+} needed_bytes_t;
+
+static gantry_status_t fail_budget(const gantry_function_t *function,
+                                   const needed_bytes_t *needed) {
+    char again[64] = "";
+    if (needed->recomputed > 0 && needed->best < needed->first)
+        (void)snprintf(again, sizeof again, ", with %u node%s computed again", needed->recomputed,
+                       needed->recomputed == 1 ? "" : "s");
+    return gantry__fail(
+        GANTRY_RESOURCE_EXHAUSTED,
+        "a call takes %llu bytes on %s in the body's order, and %llu in the best order that was found%s; memory_budget_bytes is %llu",
+        (unsigned long long)needed->first, needed->device->full_name,
+        (unsigned long long)needed->best, again, (unsigned long long)function->memory_budget_bytes);
+}
+
+static gantry_status_t plan_again(const gantry_function_t *function,
+                                  gantry__specialization_t *specialization,
+                                  needed_bytes_t *needed) {
+    gantry__schedule_deinit(&specialization->schedule);
+    GANTRY__TRY(gantry__schedule_init(&specialization->schedule, function->runtime,
+                                      &specialization->graph, function->inter_op_threads));
+    return gantry__schedule_most_bytes(&specialization->schedule, &needed->best, &needed->device);
+}
+
+/* Orders the nodes: the better one of the pass's order and the body's. */
+static gantry_status_t order_nodes(const gantry_function_t *function,
+                                   gantry__specialization_t *specialization,
+                                   needed_bytes_t *needed) {
+    gantry__graph_t *graph = &specialization->graph;
+    const size_t count = graph->node_count, bytes = (count + 1) * sizeof(uint32_t);
+    uint32_t *places = gantry__heap_zalloc(graph->heap, bytes);
+    if (!places) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry__pass_order(graph, places);
+    if (status == GANTRY_OK) status = plan_again(function, specialization, needed);
+    if (status == GANTRY_OK && needed->best > needed->first) {
+        status = gantry__graph_rebuild(graph, places, count);
+        if (status == GANTRY_OK) status = plan_again(function, specialization, needed);
+    }
+    gantry__heap_free(graph->heap, places, bytes);
+    return status;
+}
+
+/* The pass does not know what blocks and devices add: each round requests what is still missing.
+ * All rounds together make at most as many nodes again as there are. */
+static gantry_status_t recompute_nodes(const gantry_function_t *function,
+                                       gantry__specialization_t *specialization,
+                                       needed_bytes_t *needed) {
+    const size_t most_nodes = 2 * specialization->graph.node_count + 1;
+    for (int round = 0; round < MOST_ROUNDS && needed->best > function->memory_budget_bytes;
+         ++round) {
+        uint32_t made;
+        GANTRY__TRY(gantry__pass_recompute(&specialization->graph,
+                                           needed->best - function->memory_budget_bytes, most_nodes,
+                                           &made));
+        if (made == 0) return GANTRY_OK;
+        needed->recomputed += made;
+        GANTRY__TRY(plan_again(function, specialization, needed));
+    }
+    return GANTRY_OK;
+}
+
+/* Plans within the budget, if there is one: in the body's order, in one that takes less, or with
+ * cheap nodes computed again. */
+static gantry_status_t plan_specialization(const gantry_function_t *function,
+                                           gantry__specialization_t *specialization) {
+    const uint64_t budget = function->memory_budget_bytes;
+    needed_bytes_t needed = {0};
+    GANTRY__TRY(gantry__schedule_init(&specialization->schedule, function->runtime,
+                                      &specialization->graph, function->inter_op_threads));
+    if (budget == 0) return GANTRY_OK;
+    GANTRY__TRY(
+        gantry__schedule_most_bytes(&specialization->schedule, &needed.first, &needed.device));
+    if (needed.first <= budget) return GANTRY_OK;
+    GANTRY__TRY(order_nodes(function, specialization, &needed));
+    if (needed.best > budget) GANTRY__TRY(recompute_nodes(function, specialization, &needed));
+    return needed.best <= budget ? GANTRY_OK : fail_budget(function, &needed);
+}
+
+static gantry_status_t pass_and_plan(const gantry_function_t *function,
+                                     gantry__specialization_t *specialization) {
+    GANTRY__TRY(gantry__passes_run(function->runtime, &specialization->graph));
+    GANTRY__TRY(plan_specialization(function, specialization));
+    atomic_store_explicit(&specialization->is_planned, true, memory_order_release);
+    return GANTRY_OK;
+}
+
+/* Whether the plan of a new trace may wait for the first use: where soft placement gives each node
+ * a device by the registry of kernels, and there is no budget, planning refuses nothing. A program
+ * that logs placements, is warned of them or has a callback for them gets them with the trace. */
+static bool may_wait(const gantry_function_t *function,
+                     const gantry__specialization_t *specialization) {
+    gantry_runtime_t *runtime = function->runtime;
+    const gantry__graph_place_t request = {
+        .graph = &specialization->graph,
+        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
+        .plans = &runtime->plans};
+    const bool is_read = atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) ||
+                         atomic_load_explicit(&runtime->has_callback, memory_order_relaxed) ||
+                         atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
+                             GANTRY_PLACEMENT_WARN_ONCE;
+    return !is_read && function->memory_budget_bytes == 0 && gantry__place_is_sure(&request);
+}
+
+static gantry_status_t make_specialization(gantry_function_t *function, const gantry__wish_t *wish,
+                                           const gantry_tensor_t *const *inputs, bool waits,
+                                           gantry__specialization_t **out_specialization) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    gantry__specialization_t *specialization = gantry__heap_zalloc(heap, sizeof *specialization);
+    if (!specialization) return gantry__function_fail(function, GANTRY_RESOURCE_EXHAUSTED);
+    gantry__graph_init(&specialization->graph, heap);
+    specialization->wish = wish;
+    specialization->losses =
+        atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
+    specialization->shapes = gantry__heap_zalloc(heap, bytes_of_shapes(function));
+    gantry_status_t status = specialization->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; specialization->shapes && i < function->input_count; ++i)
+        specialization->shapes[i] = shape_to_trace(function, inputs, i);
+    specialization->graph.passes_off = function->passes_off;
+    specialization->graph.is_never_replayed = function->is_never_replayed;
+    if (status == GANTRY_OK) status = record(function, specialization);
+    if (status == GANTRY_OK) note_output_shapes(function, specialization);
+    if (status == GANTRY_OK && !(waits && may_wait(function, specialization)))
+        status = pass_and_plan(function, specialization);
+    if (status != GANTRY_OK) {
+        specialization_destroy(function, specialization);
+        return gantry__function_fail(function, status);
+    }
+    specialization->references = 2; /* the list's and the caller's */
+    gantry__specialization_t *evicted = put_first(function, specialization);
+    if (evicted) gantry__function_leave(function, evicted);
+    *out_specialization = specialization;
+    return GANTRY_OK;
+}
+
+/* A body that calls its own function from outside the trace would wait for itself. */
+static gantry_status_t begin_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    const bool is_own = function->is_tracing && pthread_equal(function->tracer, pthread_self());
+    gantry__mutex_unlock(&function->lock);
+    if (is_own)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "function %s is called while its body is traced; a body may call other functions",
+            function->name);
+    gantry__mutex_lock(&function->tracing);
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = true;
+    function->tracer = pthread_self();
+    gantry__mutex_unlock(&function->lock);
+    return GANTRY_OK;
+}
+
+static void end_tracing(gantry_function_t *function) {
+    gantry__mutex_lock(&function->lock);
+    function->is_tracing = false;
+    gantry__mutex_unlock(&function->lock);
+    gantry__mutex_unlock(&function->tracing);
+}
+
+bool gantry__function_is_known(const gantry_function_t *function) {
+    for (uint32_t i = 0; i < function->input_count; ++i) {
+        const gantry_shape_t *shape = &function->inputs[i].shape;
+        for (int32_t d = 0; d < shape->rank; ++d) {
+            if (shape->dims[d] == -1) return false;
+        }
+    }
+    return true;
+}
+
+gantry_status_t gantry__function_trace_known(gantry_function_t *function) {
+    gantry__specialization_t *specialization;
+    GANTRY__TRY(begin_tracing(function));
+    const gantry_status_t status = make_specialization(function, NULL, NULL, true, &specialization);
+    end_tracing(function);
+    if (status == GANTRY_OK) gantry__function_leave(function, specialization);
+    return status;
+}
+
+static bool is_planned(const gantry__specialization_t *specialization) {
+    return atomic_load_explicit(&specialization->is_planned, memory_order_acquire);
+}
+
+/* The function forgets a trace whose plan failed: the next call makes it anew. */
+static void forget_traced(gantry_function_t *function, gantry__specialization_t *specialization) {
+    gantry__mutex_lock(&function->lock);
+    gantry__specialization_t **at = &function->specialization;
+    while (*at && *at != specialization) at = &(*at)->next;
+    const bool is_listed = *at != NULL;
+    if (is_listed) *at = specialization->next;
+    gantry__mutex_unlock(&function->lock);
+    if (is_listed) gantry__function_leave(function, specialization);
+}
+
+/* While no body is traced. Ends the caller's reference after a failure. */
+static gantry_status_t plan_now(gantry_function_t *function,
+                                gantry__specialization_t **specialization) {
+    if (is_planned(*specialization)) return GANTRY_OK;
+    const gantry_status_t status = pass_and_plan(function, *specialization);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    forget_traced(function, *specialization);
+    gantry__function_leave(function, *specialization);
+    *specialization = NULL;
+    return gantry__function_fail(function, status);
+}
+
+gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
+                                      const gantry_tensor_t *const *inputs,
+                                      gantry__specialization_t **out_specialization) {
+    *out_specialization = look_up(function, wish, inputs);
+    if (*out_specialization && is_planned(*out_specialization)) return GANTRY_OK;
+    if (*out_specialization) gantry__function_leave(function, *out_specialization);
+    GANTRY__TRY(begin_tracing(function));
+    *out_specialization = look_up(function, wish, inputs); /* another thread may have made it */
+    gantry_status_t status = *out_specialization ? plan_now(function, out_specialization)
+                                                 : make_specialization(function, wish, inputs,
+                                                                       false, out_specialization);
+    end_tracing(function);
+    return status;
+}
+
+gantry_status_t gantry__function_newest(gantry_function_t *function,
+                                        gantry__specialization_t **out_specialization) {
+    gantry__mutex_lock(&function->lock);
+    gantry__specialization_t *newest = *out_specialization = function->specialization;
+    if (newest) ++newest->references;
+    gantry__mutex_unlock(&function->lock);
+    if (!newest && !function->runs_eagerly && gantry__function_is_known(function))
+        return gantry__function_find(function, NULL, NULL,
+                                     out_specialization); /* its plan failed */
+    if (!newest || is_planned(newest)) return GANTRY_OK;
+    const gantry_status_t begun = begin_tracing(function);
+    if (begun != GANTRY_OK) {
+        gantry__function_leave(function, newest);
+        return begun;
+    }
+    const gantry_status_t status = plan_now(function, out_specialization);
+    end_tracing(function);
+    return status;
+}
+
+/* ---- idle frames ---- */
+
+/* It holds the lock while it frees, so that no trace ends meanwhile: what a trace holds in addition
+ * to its frames may be the program's, which must not end inside an allocation. */
+uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device) {
+    gantry_function_t *function =
+        (gantry_function_t *)((char *)keeper - offsetof(gantry_function_t, keeper));
+    uint64_t bytes = 0;
+    gantry__mutex_lock(&function->lock);
+    for (gantry__specialization_t *at = function->specialization; at; at = at->next)
+        bytes += destroy_frames(&at->idle, device);
+    gantry__mutex_unlock(&function->lock);
+    return bytes;
+}

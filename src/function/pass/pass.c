@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "function/pass/pass.h"
+
+#include "function/place/place_graph.h"
+#include "run/dispatch.h"
+
+static bool is_on(const gantry__graph_t *graph, gantry_pass_t pass) {
+    return !(graph->passes_off & (uint32_t)pass);
+}
+
+/* The bodies of branches and loops. */
+static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph_t *graph) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        const gantry__node_t *node = &graph->nodes[i];
+        for (uint32_t k = 0; k < node->body_count; ++k) {
+            node->bodies[k].graph.passes_off = graph->passes_off;
+            node->bodies[k].graph.is_never_replayed = graph->is_never_replayed;
+            GANTRY__TRY(gantry__passes_run(runtime, &node->bodies[k].graph));
+        }
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+    const gantry__graph_place_t request = {
+        .graph = graph,
+        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
+        .plans = &runtime->plans};
+    GANTRY__TRY(run_inside(runtime, graph));
+    GANTRY__TRY(gantry__place_check_constants(&request));
+    if (is_on(graph, GANTRY_PASS_CONSTANT_FOLDING)) GANTRY__TRY(gantry__pass_fold(runtime, graph));
+    if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
+    if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_pool(graph));
+    if (is_on(graph, GANTRY_PASS_DEAD_NODES)) GANTRY__TRY(gantry__pass_dead(graph));
+    if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_epilogues(runtime, graph));
+    if (is_on(graph, GANTRY_PASS_ELEMENTWISE_FUSION))
+        GANTRY__TRY(gantry__pass_fuse(runtime, graph));
+    if (is_on(graph, GANTRY_PASS_JOINED_UPDATES)) GANTRY__TRY(gantry__pass_updates(runtime, graph));
+    return GANTRY_OK;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colours, width and line breaks of terminals. */
+#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE /* TIOCGWINSZ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/tool.h"
+
+#define DEFAULT_WIDTH 80
+#define LEAST_WIDTH 40
+
+bool gantry_tool_has_colours(FILE *file) {
+    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (refused && *refused) return false;
+    if (!terminal || !*terminal || strcmp(terminal, "dumb") == 0) return false;
+    return isatty(fileno(file)) == 1;
+}
+
+const char *gantry_tool_style(FILE *file, gantry_tool_style_t style) {
+    static const char *const sequences[] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                            "\033[32m", "\033[33m", "\033[31m"};
+    return gantry_tool_has_colours(file) ? sequences[style] : "";
+}
+
+int gantry_tool_width(FILE *file) {
+    struct winsize size = {0};
+    if (isatty(fileno(file)) != 1 || ioctl(fileno(file), TIOCGWINSZ, &size) != 0)
+        return DEFAULT_WIDTH;
+    if (size.ws_col == 0) return DEFAULT_WIDTH;
+    return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
+}
+
+void gantry_tool_print_wrapped(FILE *file, const char *text, int column, int indent, int width) {
+    bool is_first = true;
+    for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+        int length = (int)strcspn(text, " \n");
+        if (!is_first && column + 1 + length >= width) {
+            (void)fprintf(file, "\n%*s", indent, "");
+            column = indent;
+        } else if (!is_first) {
+            (void)fputc(' ', file);
+            ++column;
+        }
+        (void)fprintf(file, "%.*s", length, text);
+        column += length;
+        text += length;
+        is_first = false;
+    }
+    (void)fputc('\n', file);
+}

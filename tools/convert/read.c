@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the input of `gantry convert`: first only its headers, so that a file of any size is listed
+ * at once, then the elements of the tensors that are wanted, one after another.
+ *
+ * An entry that cannot be read is in the list with its problem, and hides no other one. What makes
+ * the whole file untrue, such as entries that overlap, is a failure. */
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "convert/convert.h"
+
+#define MAPPED_FROM ((size_t)64 << 20)
+#define FRONT_BYTES 512
+
+static void *convert_read_allocate(size_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
+
+static bool fail_read(const char *path, int error) {
+    (void)gantry_tool_fail("cannot read %s: %s", path, strerror(error));
+    return false;
+}
+
+/* ---- the file ---- */
+
+/* Opens a plain file; a pipe or a device is not opened, because that may wait. */
+static bool convert_read_open_plain(convert_source_t *source) {
+    struct stat info;
+    if (stat(source->path, &info) != 0) return fail_read(source->path, errno);
+    if (!S_ISREG(info.st_mode)) {
+        (void)gantry_tool_fail("cannot read %s: it is no plain file", source->path);
+        return false;
+    }
+    source->file = open(source->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (source->file < 0) return fail_read(source->path, errno);
+    source->size = (uint64_t)info.st_size;
+    return true;
+}
+
+bool convert_read_at(const convert_source_t *source, uint64_t offset, void *bytes, size_t size) {
+    if (gantry_file_read_at(source->file, source->path, offset, bytes, size) == GANTRY_OK)
+        return true;
+    (void)gantry_tool_fail_last();
+    return false;
+}
+
+/* ---- a part of the file in memory ---- */
+
+typedef struct part_t {
+    unsigned char *bytes; /* NULL: a failure, which was reported */
+    void *block;          /* what holds them */
+    size_t block_bytes;
+    bool is_mapped;
+} part_t;
+
+/* A large part is mapped, so that it does not take memory in addition to its tensor. Who cuts the
+ * file meanwhile ends this program by SIGBUS; no output is there yet. */
+static part_t open_part(const convert_source_t *source, uint64_t offset, size_t size) {
+    part_t part = {.block_bytes = size, .is_mapped = size >= MAPPED_FROM};
+    if (part.is_mapped) {
+        const size_t before = (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
+        part.block_bytes = size + before;
+        part.block = mmap(NULL, part.block_bytes, PROT_READ, MAP_PRIVATE, source->file,
+                          (off_t)(offset - before));
+        if (part.block != MAP_FAILED) part.bytes = (unsigned char *)part.block + before;
+        if (part.block == MAP_FAILED) (void)fail_read(source->path, errno);
+        return part;
+    }
+    part.block = convert_read_allocate(size);
+    if (!part.block)
+        (void)gantry_tool_fail("%s: there is no memory for %zu bytes of it", source->path, size);
+    if (part.block && convert_read_at(source, offset, part.block, size)) part.bytes = part.block;
+    if (!part.bytes) free(part.block);
+    return part;
+}
+
+static void close_part(const part_t *part) {
+    if (!part->bytes) return;
+    if (part->is_mapped) {
+        (void)munmap(part->block, part->block_bytes);
+    } else {
+        free(part->block);
+    }
+}
+
+/* ---- .npy and .npz ---- */
+
+static bool list_npy(const convert_source_t *source, convert_set_t *out) {
+    const size_t bytes =
+        source->size < CONVERT_NPY_FRONT ? (size_t)source->size : CONVERT_NPY_FRONT;
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    uint64_t offset;
+    const part_t front = open_part(source, 0, bytes);
+    if (!front.bytes) return false;
+    const bool good = gantry_parse_npy_header(front.bytes, bytes, source->size, &dtype, &shape,
+                                              &offset) == GANTRY_OK;
+    if (!good) (void)gantry_tool_fail("%s: %s", source->path, gantry_last_message());
+    close_part(&front);
+    convert_tensor_t *tensor = good ? convert_set_add(out, source->path, "", dtype, &shape) : NULL;
+    if (tensor) tensor->stored_bytes = tensor->npy_bytes = source->size;
+    return tensor != NULL;
+}
+
+static bool refuse_entry(const convert_source_t *source, const convert_tensor_t *tensor,
+                         const char *why) {
+    (void)gantry_tool_fail("%s: the entry \"%.200s\" %s", source->path, tensor->name, why);
+    return false;
+}
+
+/* The array of a .npy file. */
+static bool parse_npy(const convert_source_t *source, convert_tensor_t *tensor,
+                      const unsigned char *npy) {
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    if (gantry_parse_npy(npy, (size_t)tensor->npy_bytes, &dtype, &shape, tensor->data,
+                         tensor->bytes) == GANTRY_OK)
+        return true;
+    (void)gantry_tool_fail("%s: %s", source->path, gantry_last_message());
+    return false;
+}
+
+static bool parse_stored(const convert_source_t *source, convert_tensor_t *tensor,
+                         const unsigned char *stored) {
+    const size_t bytes = (size_t)tensor->npy_bytes;
+    unsigned char *plain = NULL;
+    bool is_whole = true;
+    if (tensor->is_deflated) {
+        plain = convert_read_allocate(bytes);
+        if (!plain) return refuse_entry(source, tensor, "needs more memory than there is");
+        (void)convert_inflate(stored, (size_t)tensor->stored_bytes, plain, bytes, &is_whole);
+    }
+    const unsigned char *npy = plain ? plain : stored;
+    if (source->format == CONVERT_NPZ)
+        is_whole = is_whole && convert_crc32(0, npy, bytes) == tensor->crc;
+    const bool good = is_whole ? parse_npy(source, tensor, npy)
+                               : refuse_entry(source, tensor, "is damaged: its checksum is wrong");
+    free(plain);
+    return good;
+}
+
+static bool load_npy(const convert_source_t *source, convert_tensor_t *tensor) {
+    const part_t part = open_part(source, tensor->at, (size_t)tensor->stored_bytes);
+    const bool good = part.bytes && parse_stored(source, tensor, part.bytes);
+    close_part(&part);
+    return good;
+}
+
+/* ---- safetensors ---- */
+
+#ifdef GANTRY_TOOL_HAS_TRAIN
+static bool list_texts(const convert_source_t *source, convert_set_t *out) {
+    const gantry_checkpoint_t *checkpoint = source->checkpoint;
+    const char *key;
+    size_t count = 0;
+    while (gantry_checkpoint_key(checkpoint, count)) ++count;
+    out->texts = calloc(count + 1, sizeof *out->texts);
+    for (size_t i = 0; out->texts && (key = gantry_checkpoint_key(checkpoint, i)); ++i) {
+        convert_text_t *text = &out->texts[out->text_count++];
+        text->key = strdup(key);
+        text->value = strdup(gantry_checkpoint_text(checkpoint, key));
+        if (text->key && text->value) continue;
+        (void)gantry_tool_fail("%s: there is no memory for its texts", source->path);
+        return false;
+    }
+    return out->texts != NULL;
+}
+
+/* The reason without the path, which the list's head names. */
+static const char *reason_of(const char *message) {
+    const char *end = strstr(message, "': ");
+    return end ? end + strlen("': ") : message;
+}
+
+static bool list_checkpoint(const convert_source_t *source, convert_set_t *out) {
+    const gantry_checkpoint_t *checkpoint = source->checkpoint;
+    for (size_t i = 0; i < gantry_checkpoint_count(checkpoint); ++i) {
+        const char *name = gantry_checkpoint_name(checkpoint, i);
+        gantry_dtype_t dtype;
+        gantry_shape_t shape;
+        const bool is_known = gantry_checkpoint_find(checkpoint, name, &dtype, &shape) == GANTRY_OK;
+        if (!(is_known ? convert_set_add(out, source->path, name, dtype, &shape)
+                       : convert_set_add_problem(out, source->path, name,
+                                                 reason_of(gantry_last_message()))))
+            return false;
+    }
+    return list_texts(source, out);
+}
+
+static bool list_safetensors(convert_source_t *source, convert_set_t *out) {
+    gantry_checkpoint_t *checkpoint;
+    if (gantry_checkpoint_open(source->path, &checkpoint) != GANTRY_OK) {
+        (void)gantry_tool_fail_last();
+        return false;
+    }
+    source->checkpoint = checkpoint;
+    return list_checkpoint(source, out);
+}
+
+static bool load_safetensors(const convert_source_t *source, convert_tensor_t *tensor) {
+    if (gantry_checkpoint_read(source->checkpoint, tensor->name, tensor->dtype, &tensor->shape,
+                               tensor->data, tensor->bytes) == GANTRY_OK)
+        return true;
+    (void)gantry_tool_fail_last();
+    return false;
+}
+
+static void close_safetensors(convert_source_t *source) {
+    gantry_checkpoint_release(source->checkpoint);
+}
+#else
+static bool list_safetensors(convert_source_t *source, convert_set_t *out) {
+    (void)out;
+    (void)gantry_tool_fail(
+        "%s: this gantry command was built without libgantry_train, which reads and writes safetensors; build with GANTRY_TRAIN=ON",
+        source->path);
+    return false;
+}
+
+static bool load_safetensors(const convert_source_t *source, convert_tensor_t *tensor) {
+    (void)source, (void)tensor;
+    return false;
+}
+
+static void close_safetensors(convert_source_t *source) { (void)source; }
+#endif
+
+/* ---- all ---- */
+
+static bool convert_read_ends_with(const char *path, const char *suffix) {
+    const size_t length = strlen(path), bytes = strlen(suffix);
+    return length >= bytes && strcmp(path + length - bytes, suffix) == 0;
+}
+
+/* As characters, or as numbers those that are none. */
+static void show_front(const unsigned char *front, size_t bytes, char out[64]) {
+    size_t used = 0;
+    for (size_t i = 0; i < bytes && i < 8; ++i)
+        used += (size_t)snprintf(out + used, 64 - used,
+                                 front[i] > ' ' && front[i] <= '~' ? "%c" : "\\x%02x", front[i]);
+}
+
+/* Downloads leave other files in place of these, and names may promise what the content is not. */
+static bool refuse_kind(const convert_source_t *source, const unsigned char *front, size_t bytes) {
+    static const char *const magics[] = {"\\x93NUMPY", "PK"};
+    const char *kind = gantry_recognize_file(front, bytes);
+    char shown[64] = "";
+    show_front(front, bytes, shown);
+    if (bytes == 0) kind = "it is empty";
+    if (kind) {
+        (void)gantry_tool_fail("%s cannot be read: %s" CONVERT_ACCEPTED, source->path, kind);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; ++i) {
+        const char *suffix = convert_format_suffix((convert_format_t)i);
+        if (!convert_read_ends_with(source->path, suffix)) continue;
+        (void)gantry_tool_fail(
+            "%s is no %s file, or is damaged: it begins with %s, and not with %s" CONVERT_ACCEPTED,
+            source->path, suffix, shown, magics[i]);
+        return false;
+    }
+    if (convert_read_ends_with(source->path, ".safetensors") || (bytes > 8 && front[8] == '{'))
+        return true;
+    (void)gantry_tool_fail(
+        "%s begins with %s, as none of the files does that are accepted: .npy, .npz and .safetensors",
+        source->path, shown);
+    return false;
+}
+
+static bool detect(convert_source_t *source) {
+    unsigned char front[FRONT_BYTES] = {0};
+    const size_t bytes = source->size < sizeof front ? (size_t)source->size : sizeof front;
+    if (!convert_read_at(source, 0, front, bytes)) return false;
+    const bool is_zip = memcmp(front, "PK\3\4", 4) == 0 || memcmp(front, "PK\5\6", 4) == 0;
+    source->format = memcmp(front, "\x93NUMPY", 6) == 0 ? CONVERT_NPY
+                     : is_zip                           ? CONVERT_NPZ
+                                                        : CONVERT_SAFETENSORS;
+    return source->format != CONVERT_SAFETENSORS || refuse_kind(source, front, bytes);
+}
+
+bool convert_open(const char *path, convert_source_t *out, convert_set_t *out_set) {
+    *out = (convert_source_t){.path = path, .file = -1};
+    *out_set = (convert_set_t){.count = 0};
+    if (!convert_read_open_plain(out) || !detect(out)) return false;
+    return out->format == CONVERT_NPY   ? list_npy(out, out_set)
+           : out->format == CONVERT_NPZ ? convert_zip_list(out, out_set)
+                                        : list_safetensors(out, out_set);
+}
+
+void convert_close(convert_source_t *source) {
+    close_safetensors(source);
+    if (source->file >= 0) (void)close(source->file);
+    *source = (convert_source_t){.file = -1};
+}
+
+bool convert_load(const convert_source_t *source, convert_tensor_t *tensor) {
+    tensor->data = convert_read_allocate(tensor->bytes);
+    if (!tensor->data) {
+        (void)gantry_tool_fail("%s: there is no memory for the %zu bytes of \"%.200s\"",
+                               source->path, tensor->bytes, tensor->name);
+        return false;
+    }
+    return source->format == CONVERT_SAFETENSORS ? load_safetensors(source, tensor)
+                                                 : load_npy(source, tensor);
+}

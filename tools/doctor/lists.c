@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variables that list libraries for an OpenCL loader, which leaves out without a word what it
+ * cannot open. A process of its own must open them, because only the dynamic loader knows where it
+ * finds a bare name and what it accepts, and opening a library runs its code. */
+#define _XOPEN_SOURCE 700
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "doctor/doctor.h"
+
+static const struct {
+    const char *variable, *check;
+    const char *kind, *function; /* of what is listed, and what each has */
+} lists[] = {
+    {"OPENCL_LAYERS", "OpenCL layers", "OpenCL layer", "clInitLayer"},
+    /* of Khronos's loader */
+    {"OCL_ICD_FILENAMES", "OpenCL drivers", "OpenCL driver", "clGetExtensionFunctionAddress"},
+};
+#define LISTS (sizeof lists / sizeof lists[0])
+
+/* NULL: it can be used. The text of dlerror begins with the name. */
+static const char *why_unusable(const char *name, const char *kind, const char *function, char *out,
+                                size_t out_bytes) {
+    struct stat info;
+    if (strchr(name, '/') && stat(name, &info) == 0 && !S_ISREG(info.st_mode))
+        return "cannot be opened: it is no plain file";
+    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    const char *why = library ? NULL : dlerror();
+    if (library && dlsym(library, function)) return NULL;
+    if (library)
+        (void)snprintf(out, out_bytes, "is no %s: it has no function %s", kind, function);
+    else
+        (void)snprintf(out, out_bytes, "cannot be opened: %s", why ? why : "no reason given");
+    return out;
+}
+
+/* A line for each library that cannot be used: row, name, reason. */
+void doctor_open_lists(FILE *answer) {
+    char name[DOCTOR_PATH_BYTES], why[DOCTOR_LINE_BYTES / 2];
+    for (size_t i = 0; i < LISTS; ++i) {
+        const char *at = getenv(lists[i].variable);
+        for (size_t length; at && *at; at += length + (at[length] == ':')) {
+            length = strcspn(at, ":");
+            (void)snprintf(name, sizeof name, "%.*s", (int)length, at);
+            const char *reason =
+                *name ? why_unusable(name, lists[i].kind, lists[i].function, why, sizeof why)
+                      : NULL;
+            if (reason) (void)fprintf(answer, "%zu\t%.300s\t%s\n", i, name, reason);
+            (void)fflush(answer);
+        }
+    }
+}
+
+static void tell_listed(doctor_t *doctor, char *line) {
+    char *name = strchr(line, '\t'), *why = name ? strchr(name + 1, '\t') : NULL, remedy[96];
+    const size_t row = strtoul(line, NULL, 10);
+    if (!why || row >= LISTS) return;
+    *name++ = '\0';
+    *why++ = '\0';
+    (void)snprintf(remedy, sizeof remedy, "unset %s, or correct the name in it",
+                   lists[row].variable);
+    (void)doctor_add(doctor, "opencl", lists[row].check, DOCTOR_FAILED, remedy,
+                     "%s names %s, which %s", lists[row].variable, name, why);
+}
+
+void doctor_check_lists(doctor_t *doctor) {
+    bool is_set = false;
+    for (size_t i = 0; i < LISTS; ++i) {
+        const char *value = getenv(lists[i].variable);
+        is_set = is_set || (value && *value);
+    }
+    if (is_set) doctor_ask(doctor, DOCTOR_LISTS, tell_listed);
+}
