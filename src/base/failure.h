@@ -22,9 +22,6 @@
 gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ...)
     GANTRY__PRINTF(2, 3);
 
-/* Refuses an argument: gantry__fail with InvalidArgument. */
-#define gantry__refuse(...) gantry__fail(GANTRY_INVALID_ARGUMENT, __VA_ARGS__)
-
 /* The kept message; "" when none. Valid until the next failure on this thread. */
 const char *gantry__message(void);
 

@@ -29,4 +29,7 @@ gantry_status_t gantry__fail(gantry_status_t code, const char *format, ...) GANT
 #define gantry__fail(code, ...) (gantry__fail((code), __VA_ARGS__), (code))
 #endif
 
+/* Refuses an argument: gantry__fail with InvalidArgument. */
+#define gantry__refuse(...) gantry__fail(GANTRY_INVALID_ARGUMENT, __VA_ARGS__)
+
 #endif
