@@ -6,6 +6,8 @@
 
 #include "run/call_op.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* The status after a failure that the scope has kept, or without a scope. */
 static gantry_status_t status_of(const gantry_scope_t *scope) {
     return scope ? scope->status : GANTRY_INVALID_ARGUMENT;
@@ -13,15 +15,14 @@ static gantry_status_t status_of(const gantry_scope_t *scope) {
 
 /* ---- putting together and taking apart ---- */
 
-const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t *const *values,
-                                   size_t count, int32_t axis) {
+tensor *gantry_pack(gantry_scope_t *scope, tensor *const *values, size_t count, int32_t axis) {
     if (!gantry__is_given(scope, values, count, "gantry_pack: values")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_Pack, values, count, &attr, 1, NULL);
 }
 
-gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
-                              const gantry_tensor_t **outputs, size_t count) {
+gantry_status_t gantry_unpack(gantry_scope_t *scope, tensor *x, int32_t axis, tensor **outputs,
+                              size_t count) {
     if (!gantry__is_given(scope, outputs, count, "gantry_unpack: outputs")) return status_of(scope);
     const gantry_attr_value_t attrs[] = {gantry__attr_int("num", (int64_t)count),
                                          gantry__attr_int("axis", axis)};
@@ -29,25 +30,24 @@ gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, i
                                 &count);
 }
 
-gantry_status_t gantry_split(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
-                             const gantry_tensor_t **outputs, size_t count) {
+gantry_status_t gantry_split(gantry_scope_t *scope, tensor *x, int32_t axis, tensor **outputs,
+                             size_t count) {
     if (!gantry__is_given(scope, outputs, count, "gantry_split: outputs")) return status_of(scope);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {gantry__add_host_i32(&extras, scope, axis), x};
+    tensor *inputs[] = {gantry__add_host_i32(&extras, scope, axis), x};
     const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
     return gantry__call_op_into(scope, GANTRY__OP_ID_Split, inputs, 2, &attr, 1, &extras, outputs,
                                 &count);
 }
 
-gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x,
-                               const int64_t *sizes, int32_t axis, const gantry_tensor_t **outputs,
-                               size_t count) {
+gantry_status_t gantry_split_v(gantry_scope_t *scope, tensor *x, const int64_t *sizes, int32_t axis,
+                               tensor **outputs, size_t count) {
     if (!gantry__is_given(scope, outputs, count, "gantry_split_v: outputs"))
         return status_of(scope);
     /* after a failure the code below empties outputs */
     (void)gantry__is_given(scope, sizes, count, "gantry_split_v: sizes");
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, NULL, NULL};
+    tensor *inputs[] = {x, NULL, NULL};
     if (sizes)
         inputs[1] =
             gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), sizes);
@@ -59,65 +59,57 @@ gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x,
 
 /* ---- shapes ---- */
 
-const gantry_tensor_t *gantry_shape(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                    gantry_dtype_t out_type) {
+tensor *gantry_shape(gantry_scope_t *scope, tensor *x, gantry_dtype_t out_type) {
     const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
     return gantry__call_op(scope, GANTRY__OP_ID_Shape, &x, 1, &attr, 1, NULL);
 }
 
-const gantry_tensor_t *gantry_size(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                   gantry_dtype_t out_type) {
+tensor *gantry_size(gantry_scope_t *scope, tensor *x, gantry_dtype_t out_type) {
     const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
     return gantry__call_op(scope, GANTRY__OP_ID_Size, &x, 1, &attr, 1, NULL);
 }
 
-const gantry_tensor_t *gantry_rank(gantry_scope_t *scope, const gantry_tensor_t *x) {
+tensor *gantry_rank(gantry_scope_t *scope, tensor *x) {
     return gantry__call_op(scope, GANTRY__OP_ID_Rank, &x, 1, NULL, 0, NULL);
 }
 
-const gantry_tensor_t *gantry_broadcast_args(gantry_scope_t *scope, const gantry_tensor_t *s0,
-                                             const gantry_tensor_t *s1) {
-    const gantry_tensor_t *inputs[] = {s0, s1};
+tensor *gantry_broadcast_args(gantry_scope_t *scope, tensor *s0, tensor *s1) {
+    tensor *inputs[] = {s0, s1};
     return gantry__call_op(scope, GANTRY__OP_ID_BroadcastArgs, inputs, 2, NULL, 0, NULL);
 }
 
 /* ---- making tensors, rows by number ---- */
 
-const gantry_tensor_t *gantry_eye(gantry_scope_t *scope, int64_t rows, int64_t columns,
-                                  gantry_dtype_t dtype) {
+tensor *gantry_eye(gantry_scope_t *scope, int64_t rows, int64_t columns, gantry_dtype_t dtype) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {gantry__add_host_i64(&extras, scope, rows), NULL};
+    tensor *inputs[] = {gantry__add_host_i64(&extras, scope, rows), NULL};
     if (inputs[0]) inputs[1] = gantry__add_host_i64(&extras, scope, columns);
     const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);
     return gantry__call_op(scope, GANTRY__OP_ID_Eye, inputs, 2, &attr, 1, &extras);
 }
 
-const gantry_tensor_t *gantry_lin_space(gantry_scope_t *scope, const gantry_tensor_t *start,
-                                        const gantry_tensor_t *stop, int64_t num) {
+tensor *gantry_lin_space(gantry_scope_t *scope, tensor *start, tensor *stop, int64_t num) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {start, stop, gantry__add_host_i64(&extras, scope, num)};
+    tensor *inputs[] = {start, stop, gantry__add_host_i64(&extras, scope, num)};
     return gantry__call_op(scope, GANTRY__OP_ID_LinSpace, inputs, 3, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_embedding_lookup(gantry_scope_t *scope, const gantry_tensor_t *params,
-                                               const gantry_tensor_t *ids) {
-    const gantry_tensor_t *inputs[] = {params, ids};
+tensor *gantry_embedding_lookup(gantry_scope_t *scope, tensor *params, tensor *ids) {
+    tensor *inputs[] = {params, ids};
     return gantry__call_op(scope, GANTRY__OP_ID_EmbeddingLookup, inputs, 2, NULL, 0, NULL);
 }
 
-const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                           const gantry_tensor_t *mask, int32_t axis) {
-    const gantry_tensor_t *inputs[] = {x, mask};
+tensor *gantry_boolean_mask(gantry_scope_t *scope, tensor *x, tensor *mask, int32_t axis) {
+    tensor *inputs[] = {x, mask};
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_BooleanMask, inputs, 2, &attr, 1, NULL);
 }
 
 /* ---- normalisation ---- */
 
-gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x,
-                               const gantry_reduce_options_t *options,
-                               const gantry_tensor_t **out_mean,
-                               const gantry_tensor_t **out_variance) {
+gantry_status_t gantry_moments(gantry_scope_t *scope, tensor *x,
+                               const gantry_reduce_options_t *options, tensor **out_mean,
+                               tensor **out_variance) {
     if (out_mean) *out_mean = NULL;
     if (out_variance) *out_variance = NULL;
     if (!gantry__is_given(scope, out_mean, 1, "gantry_moments: out_mean") ||
@@ -127,8 +119,7 @@ gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x,
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_reduce_options_t, keep_dims, &o))
         return status_of(scope);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, &o)},
-                          *outputs[2];
+    tensor *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, &o)}, *outputs[2];
     const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", true);
     size_t count = 2;
     gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_Moments, inputs, 2, &attr,
@@ -138,22 +129,17 @@ gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x,
     return status;
 }
 
-const gantry_tensor_t *gantry_batch_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                         const gantry_tensor_t *mean,
-                                         const gantry_tensor_t *variance,
-                                         const gantry_tensor_t *offset,
-                                         const gantry_tensor_t *scale, double variance_epsilon) {
-    const gantry_tensor_t *inputs[] = {x, mean, variance, offset, scale};
+tensor *gantry_batch_norm(gantry_scope_t *scope, tensor *x, tensor *mean, tensor *variance,
+                          tensor *offset, tensor *scale, double variance_epsilon) {
+    tensor *inputs[] = {x, mean, variance, offset, scale};
     const gantry_attr_value_t attr = gantry__attr_float("variance_epsilon", variance_epsilon);
     return gantry__call_op(scope, GANTRY__OP_ID_BatchNorm, inputs, 5, &attr, 1, NULL);
 }
 
-gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                        const gantry_tensor_t *scale, const gantry_tensor_t *offset,
-                                        const gantry_tensor_t *mean,
-                                        const gantry_tensor_t *variance,
+gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, tensor *x, tensor *scale,
+                                        tensor *offset, tensor *mean, tensor *variance,
                                         const gantry_fused_batch_norm_options_t *options,
-                                        const gantry_tensor_t *outputs[3]) {
+                                        tensor *outputs[3]) {
     if (!gantry__is_given(scope, outputs, 3, "gantry_fused_batch_norm: outputs"))
         return status_of(scope);
     for (int i = 0; i < 3; ++i) outputs[i] = NULL;
@@ -161,7 +147,7 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_fused_batch_norm_options_t, channels_first,
                               &o))
         return status_of(scope);
-    const gantry_tensor_t *inputs[] = {x, scale, offset, mean, variance}, *all[6];
+    tensor *inputs[] = {x, scale, offset, mean, variance}, *all[6];
     const gantry_attr_value_t attrs[] = {
         gantry__attr_bool("is_training", !o.inference),
         gantry__attr_text("data_format", o.channels_first ? "NCHW" : "NHWC"),
@@ -177,30 +163,27 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
     return status;
 }
 
-const gantry_tensor_t *gantry_layer_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                         const gantry_tensor_t *scale,
-                                         const gantry_tensor_t *offset, int32_t axis,
-                                         double epsilon) {
-    const gantry_tensor_t *inputs[] = {x, scale, offset};
+tensor *gantry_layer_norm(gantry_scope_t *scope, tensor *x, tensor *scale, tensor *offset,
+                          int32_t axis, double epsilon) {
+    tensor *inputs[] = {x, scale, offset};
     const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", axis),
                                          gantry__attr_float("epsilon", epsilon)};
     return gantry__call_op(scope, GANTRY__OP_ID_LayerNorm, inputs, 3, attrs, 2, NULL);
 }
 
-const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor_t *x, double rate,
-                                      int64_t seed0, int64_t seed1) {
+tensor *gantry_dropout(gantry_scope_t *scope, tensor *x, double rate, int64_t seed0,
+                       int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
     const int64_t seed[] = {seed0, seed1};
-    const gantry_tensor_t *inputs[] = {
-        x, gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed)};
+    tensor *inputs[] = {x, gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed)};
     const gantry_attr_value_t attr = gantry__attr_float("rate", rate);
     return gantry__call_op(scope, GANTRY__OP_ID_Dropout, inputs, 2, &attr, 1, &extras);
 }
 
 /* ---- Einstein's sum ---- */
 
-const gantry_tensor_t *gantry_einsum(gantry_scope_t *scope, const char *equation,
-                                     const gantry_tensor_t *const *inputs, size_t count) {
+tensor *gantry_einsum(gantry_scope_t *scope, const char *equation, tensor *const *inputs,
+                      size_t count) {
     if (!gantry__is_given(scope, inputs, count, "gantry_einsum: inputs")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_text("equation", equation);
     return gantry__call_op(scope, GANTRY__OP_ID_Einsum, inputs, count, &attr, 1, NULL);

@@ -4,7 +4,9 @@
 
 #include "run/call_op.h"
 
-const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope, const gantry_tensor_t *x) {
+typedef const gantry_tensor_t tensor;
+
+tensor *gantry_matrix_transpose(gantry_scope_t *scope, tensor *x) {
     int32_t perm[GANTRY_MAX_RANK];
     const int32_t rank = x ? x->shape.rank : 0;
     for (int32_t d = 0; d < rank; ++d) perm[d] = d;
@@ -20,10 +22,9 @@ const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope, const gant
     return gantry_transpose(scope, x, perm);
 }
 
-const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                               int64_t lower, int64_t upper) {
+tensor *gantry_matrix_band_part(gantry_scope_t *scope, tensor *x, int64_t lower, int64_t upper) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[3] = {x};
+    tensor *inputs[3] = {x};
     inputs[1] = gantry__add_host_i64(&extras, scope, lower);
     inputs[2] = gantry__add_host_i64(&extras, scope, upper);
     return gantry__call_op(scope, GANTRY__OP_ID_MatrixBandPart, inputs, 3, NULL, 0, &extras);
@@ -34,14 +35,13 @@ static bool ops_matrix_take_options(gantry_scope_t *scope, const gantry_diagonal
     return GANTRY__TAKE_OPTIONS(scope, given, gantry_diagonal_options_t, align, out);
 }
 
-static const gantry_tensor_t *add_band(gantry__extras_t *extras, gantry_scope_t *scope,
-                                       const gantry_diagonal_options_t *options) {
+static tensor *add_band(gantry__extras_t *extras, gantry_scope_t *scope,
+                        const gantry_diagonal_options_t *options) {
     const int32_t band[] = {options->lower, options->upper};
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE(2), band);
 }
 
-static const gantry_tensor_t *add_side(gantry__extras_t *extras, gantry_scope_t *scope,
-                                       int32_t size) {
+static tensor *add_side(gantry__extras_t *extras, gantry_scope_t *scope, int32_t size) {
     return gantry__add_host_i32(extras, scope, size != 0 ? size : -1);
 }
 
@@ -49,13 +49,13 @@ static gantry_attr_value_t align_attr(const gantry_diagonal_options_t *options) 
     return gantry__attr_text("align", options->align ? options->align : "RIGHT_LEFT");
 }
 
-const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_tensor_t *diagonals,
-                                          const gantry_diagonal_options_t *options) {
+tensor *gantry_matrix_diag(gantry_scope_t *scope, tensor *diagonals,
+                           const gantry_diagonal_options_t *options) {
     gantry_diagonal_options_t o;
     if (!ops_matrix_take_options(scope, options, &o)) return NULL;
     const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[5] = {diagonals};
+    tensor *inputs[5] = {diagonals};
     inputs[1] = add_band(&extras, scope, &o);
     inputs[2] = add_side(&extras, scope, o.rows);
     inputs[3] = add_side(&extras, scope, o.columns);
@@ -64,26 +64,25 @@ const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_te
                            &extras);
 }
 
-const gantry_tensor_t *gantry_matrix_diag_part(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                               const gantry_diagonal_options_t *options) {
+tensor *gantry_matrix_diag_part(gantry_scope_t *scope, tensor *x,
+                                const gantry_diagonal_options_t *options) {
     gantry_diagonal_options_t o;
     if (!ops_matrix_take_options(scope, options, &o)) return NULL;
     const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[3] = {x, NULL, o.padding};
+    tensor *inputs[3] = {x, NULL, o.padding};
     inputs[1] = add_band(&extras, scope, &o);
     return gantry__call_op(scope, GANTRY__OP_ID_MatrixDiagPart, inputs, o.padding ? 3 : 2, &align,
                            1, &extras);
 }
 
-const gantry_tensor_t *gantry_matrix_set_diag(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                              const gantry_tensor_t *diagonals,
-                                              const gantry_diagonal_options_t *options) {
+tensor *gantry_matrix_set_diag(gantry_scope_t *scope, tensor *x, tensor *diagonals,
+                               const gantry_diagonal_options_t *options) {
     gantry_diagonal_options_t o;
     if (!ops_matrix_take_options(scope, options, &o)) return NULL;
     const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[3] = {x, diagonals};
+    tensor *inputs[3] = {x, diagonals};
     inputs[2] = add_band(&extras, scope, &o);
     return gantry__call_op(scope, GANTRY__OP_ID_MatrixSetDiag, inputs, 3, &align, 1, &extras);
 }

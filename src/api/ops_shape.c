@@ -4,18 +4,20 @@
 
 #include "run/call_op.h"
 
+typedef const gantry_tensor_t tensor;
+
 #define MOST_ENTRIES 31 /* of a strided slice */
 
-static const gantry_tensor_t *add_i64(gantry__extras_t *extras, gantry_scope_t *scope,
-                                      const int64_t *values, size_t count, const char *what) {
+static tensor *add_i64(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *values,
+                       size_t count, const char *what) {
     static const int64_t none = 0;
     if (!gantry__is_given(scope, values, count, what)) return NULL;
     return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count),
                             values ? values : &none);
 }
 
-static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t *scope,
-                                       const int32_t *axes, size_t count, const char *what) {
+static tensor *add_axes(gantry__extras_t *extras, gantry_scope_t *scope, const int32_t *axes,
+                        size_t count, const char *what) {
     static const int32_t none = 0;
     if (!gantry__is_given(scope, axes, count, what)) return NULL;
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count),
@@ -24,23 +26,21 @@ static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t 
 
 /* Adds the entries of a list; without a list each entry is `otherwise`. More entries than an op
  * takes are refused as missing. */
-static const gantry_tensor_t *add_entries(gantry__extras_t *extras, gantry_scope_t *scope,
-                                          const int64_t *values, size_t count, int64_t otherwise,
-                                          const char *what) {
+static tensor *add_entries(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *values,
+                           size_t count, int64_t otherwise, const char *what) {
     int64_t filled[MOST_ENTRIES];
     for (size_t i = 0; i < MOST_ENTRIES; ++i) filled[i] = otherwise;
     return add_i64(extras, scope, values || count > MOST_ENTRIES ? values : filled, count, what);
 }
 
-const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                            const int64_t *begin, const int64_t *end,
-                                            const int64_t *strides, size_t entry_count,
-                                            const gantry_strided_slice_options_t *options) {
+tensor *gantry_strided_slice(gantry_scope_t *scope, tensor *x, const int64_t *begin,
+                             const int64_t *end, const int64_t *strides, size_t entry_count,
+                             const gantry_strided_slice_options_t *options) {
     gantry_strided_slice_options_t o;
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_strided_slice_options_t, shrink_axis_mask, &o))
         return NULL;
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[4] = {x};
+    tensor *inputs[4] = {x};
     const gantry_attr_value_t attrs[] = {gantry__attr_int("begin_mask", o.begin_mask),
                                          gantry__attr_int("end_mask", o.end_mask),
                                          gantry__attr_int("ellipsis_mask", o.ellipsis_mask),
@@ -59,13 +59,13 @@ static const char *mirror_mode(gantry_pad_mode_t mode) {
                                           : "unknown";
 }
 
-const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                  const int64_t *paddings, const gantry_pad_options_t *options) {
+tensor *gantry_pad(gantry_scope_t *scope, tensor *x, const int64_t *paddings,
+                   const gantry_pad_options_t *options) {
     gantry_pad_options_t o;
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_pad_options_t, value, &o)) return NULL;
     const gantry_attr_value_t attr = gantry__attr_text("mode", mirror_mode(o.mode));
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[3] = {x, NULL, o.value};
+    tensor *inputs[3] = {x, NULL, o.value};
     static const int64_t none[2 * GANTRY_MAX_RANK];
     inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings ? paddings : none, 2,
                                          "gantry_pad: paddings");
@@ -75,57 +75,52 @@ const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *
     return gantry__call_op(scope, GANTRY__OP_ID_Pad, inputs, inputs[2] ? 3 : 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                   const int64_t *multiples) {
+tensor *gantry_tile(gantry_scope_t *scope, tensor *x, const int64_t *multiples) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {
+    tensor *inputs[] = {
         x, gantry__add_host_of_rank(&extras, scope, x, multiples, 1, "gantry_tile: multiples")};
     return gantry__call_op(scope, GANTRY__OP_ID_Tile, inputs, 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                      const int32_t *axes, size_t axis_count) {
+tensor *gantry_reverse(gantry_scope_t *scope, tensor *x, const int32_t *axes, size_t axis_count) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {
-        x, add_axes(&extras, scope, axes, axis_count, "gantry_reverse: axes")};
+    tensor *inputs[] = {x, add_axes(&extras, scope, axes, axis_count, "gantry_reverse: axes")};
     return gantry__call_op(scope, GANTRY__OP_ID_Reverse, inputs, 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                   const int64_t *shifts, const int32_t *axes, size_t axis_count) {
+tensor *gantry_roll(gantry_scope_t *scope, tensor *x, const int64_t *shifts, const int32_t *axes,
+                    size_t axis_count) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[3] = {x};
+    tensor *inputs[3] = {x};
     inputs[1] = add_i64(&extras, scope, shifts, axis_count, "gantry_roll: shifts");
     inputs[2] = add_axes(&extras, scope, axes, axis_count, "gantry_roll: axes");
     return gantry__call_op(scope, GANTRY__OP_ID_Roll, inputs, 3, NULL, 0, &extras);
 }
 
-static const gantry_tensor_t *call_blocks(gantry_scope_t *scope, gantry__op_id_t id,
-                                          const gantry_tensor_t *x, int64_t block_size,
-                                          const char *data_format) {
+static tensor *call_blocks(gantry_scope_t *scope, gantry__op_id_t id, tensor *x, int64_t block_size,
+                           const char *data_format) {
     const gantry_attr_value_t attrs[] = {
         gantry__attr_int("block_size", block_size),
         gantry__attr_text("data_format", data_format ? data_format : "NHWC")};
     return gantry__call_op(scope, id, &x, 1, attrs, 2, NULL);
 }
 
-const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             int64_t block_size, const char *data_format) {
+tensor *gantry_space_to_depth(gantry_scope_t *scope, tensor *x, int64_t block_size,
+                              const char *data_format) {
     return call_blocks(scope, GANTRY__OP_ID_SpaceToDepth, x, block_size, data_format);
 }
 
-const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             int64_t block_size, const char *data_format) {
+tensor *gantry_depth_to_space(gantry_scope_t *scope, tensor *x, int64_t block_size,
+                              const char *data_format) {
     return call_blocks(scope, GANTRY__OP_ID_DepthToSpace, x, block_size, data_format);
 }
 
-static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__op_id_t id,
-                                                const gantry_tensor_t *x,
-                                                const int64_t *block_shape, size_t block_count,
-                                                const int64_t *ends) {
+static tensor *call_batch_blocks(gantry_scope_t *scope, gantry__op_id_t id, tensor *x,
+                                 const int64_t *block_shape, size_t block_count,
+                                 const int64_t *ends) {
     const int64_t none[2 * GANTRY_MAX_RANK] = {0}, count = (int64_t)block_count;
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[3] = {x};
+    tensor *inputs[3] = {x};
     inputs[1] = add_i64(&extras, scope, block_shape, block_count,
                         id == GANTRY__OP_ID_SpaceToBatchND ? "gantry_space_to_batch: block_shape"
                                                            : "gantry_batch_to_space: block_shape");
@@ -136,20 +131,18 @@ static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__o
     return gantry__call_op(scope, id, inputs, 3, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const int64_t *block_shape, size_t block_count,
-                                             const int64_t *paddings) {
+tensor *gantry_space_to_batch(gantry_scope_t *scope, tensor *x, const int64_t *block_shape,
+                              size_t block_count, const int64_t *paddings) {
     return call_batch_blocks(scope, GANTRY__OP_ID_SpaceToBatchND, x, block_shape, block_count,
                              paddings);
 }
 
-const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const int64_t *block_shape, size_t block_count,
-                                             const int64_t *crops) {
+tensor *gantry_batch_to_space(gantry_scope_t *scope, tensor *x, const int64_t *block_shape,
+                              size_t block_count, const int64_t *crops) {
     return call_batch_blocks(scope, GANTRY__OP_ID_BatchToSpaceND, x, block_shape, block_count,
                              crops);
 }
 
-const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope, const gantry_tensor_t *x) {
+tensor *gantry_invert_permutation(gantry_scope_t *scope, tensor *x) {
     return gantry__call_op(scope, GANTRY__OP_ID_InvertPermutation, &x, 1, NULL, 0, NULL);
 }

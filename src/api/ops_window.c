@@ -5,6 +5,8 @@
 
 #include "run/call_op.h"
 
+typedef const gantry_tensor_t tensor;
+
 #define MOST_ATTRS 6
 
 /* The attributes of one call; their lists of four are stored with them. */
@@ -76,11 +78,9 @@ static bool ops_window_begin(window_call_t *call, gantry_scope_t *scope,
     return true;
 }
 
-static const gantry_tensor_t *ops_window_convolve(gantry_scope_t *scope, gantry__op_id_t id,
-                                                  const gantry_tensor_t *images,
-                                                  const gantry_tensor_t *filter,
-                                                  const gantry_window_options_t *options) {
-    const gantry_tensor_t *inputs[] = {images, filter};
+static tensor *ops_window_convolve(gantry_scope_t *scope, gantry__op_id_t id, tensor *images,
+                                   tensor *filter, const gantry_window_options_t *options) {
+    tensor *inputs[] = {images, filter};
     window_call_t call;
     if (!ops_window_begin(&call, scope, options, true)) return NULL;
     add_strides(&call);
@@ -89,22 +89,19 @@ static const gantry_tensor_t *ops_window_convolve(gantry_scope_t *scope, gantry_
     return gantry__call_op(scope, id, inputs, 2, call.attrs, call.count, NULL);
 }
 
-const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
-                                     const gantry_tensor_t *filter,
-                                     const gantry_window_options_t *options) {
+tensor *gantry_conv2d(gantry_scope_t *scope, tensor *images, tensor *filter,
+                      const gantry_window_options_t *options) {
     return ops_window_convolve(scope, GANTRY__OP_ID_Conv2D, images, filter, options);
 }
 
-const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
-                                               const gantry_tensor_t *filter,
-                                               const gantry_window_options_t *options) {
+tensor *gantry_depthwise_conv2d(gantry_scope_t *scope, tensor *images, tensor *filter,
+                                const gantry_window_options_t *options) {
     return ops_window_convolve(scope, GANTRY__OP_ID_DepthwiseConv2dNative, images, filter, options);
 }
 
-const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gantry_tensor_t *images,
-                                               const gantry_tensor_t *filter,
-                                               gantry_shape_t output_shape,
-                                               const gantry_window_options_t *options) {
+tensor *gantry_conv2d_transpose(gantry_scope_t *scope, tensor *images, tensor *filter,
+                                gantry_shape_t output_shape,
+                                const gantry_window_options_t *options) {
     int32_t sizes[GANTRY_MAX_RANK] = {0};
     gantry__extras_t extras = {.count = 0};
     window_call_t call;
@@ -117,19 +114,17 @@ const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gant
         /* the op refuses -1 as a size */
         sizes[d] = size < 0 || size > INT32_MAX ? -1 : (int32_t)size;
     }
-    const gantry_tensor_t *inputs[] = {
-        images, filter,
-        has_rank
-            ? gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)
-            : gantry__add_host_shape(&extras, scope, &output_shape)};
+    tensor *inputs[] = {images, filter,
+                        has_rank ? gantry__add_host(&extras, scope, GANTRY_INT32,
+                                                    GANTRY_SHAPE(output_shape.rank), sizes)
+                                 : gantry__add_host_shape(&extras, scope, &output_shape)};
     return gantry__call_op(scope, GANTRY__OP_ID_Conv2DTranspose, inputs, 3, call.attrs, call.count,
                            &extras);
 }
 
-const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
-                                     const gantry_tensor_t *filter,
-                                     const gantry_window_options_t *options) {
-    const gantry_tensor_t *inputs[] = {sequences, filter};
+tensor *gantry_conv1d(gantry_scope_t *scope, tensor *sequences, tensor *filter,
+                      const gantry_window_options_t *options) {
+    tensor *inputs[] = {sequences, filter};
     window_call_t call;
     if (!ops_window_begin(&call, scope, options, false)) return NULL;
     add_int(&call, "stride", or_one(call.options.strides[0]));
@@ -137,9 +132,8 @@ const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_
     return gantry__call_op(scope, GANTRY__OP_ID_Conv1D, inputs, 2, call.attrs, call.count, NULL);
 }
 
-static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t id,
-                                          const gantry_tensor_t *images, int64_t rows,
-                                          int64_t columns, const gantry_window_options_t *options) {
+static tensor *pool_images(gantry_scope_t *scope, gantry__op_id_t id, tensor *images, int64_t rows,
+                           int64_t columns, const gantry_window_options_t *options) {
     window_call_t call;
     if (!ops_window_begin(&call, scope, options, true)) return NULL;
     add_four(&call, "ksize", rows, columns);
@@ -148,21 +142,18 @@ static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t
     return gantry__call_op(scope, id, &images, 1, call.attrs, call.count, NULL);
 }
 
-const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
-                                         int64_t rows, int64_t columns,
-                                         const gantry_window_options_t *options) {
+tensor *gantry_max_pool2d(gantry_scope_t *scope, tensor *images, int64_t rows, int64_t columns,
+                          const gantry_window_options_t *options) {
     return pool_images(scope, GANTRY__OP_ID_MaxPool, images, rows, columns, options);
 }
 
-const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
-                                         int64_t rows, int64_t columns,
-                                         const gantry_window_options_t *options) {
+tensor *gantry_avg_pool2d(gantry_scope_t *scope, tensor *images, int64_t rows, int64_t columns,
+                          const gantry_window_options_t *options) {
     return pool_images(scope, GANTRY__OP_ID_AvgPool, images, rows, columns, options);
 }
 
-static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t id,
-                                        const gantry_tensor_t *sequences, int64_t length,
-                                        const gantry_window_options_t *options) {
+static tensor *pool_line(gantry_scope_t *scope, gantry__op_id_t id, tensor *sequences,
+                         int64_t length, const gantry_window_options_t *options) {
     window_call_t call;
     if (!ops_window_begin(&call, scope, options, false)) return NULL;
     add_int(&call, "ksize", length);
@@ -170,20 +161,18 @@ static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t i
     return gantry__call_op(scope, id, &sequences, 1, call.attrs, call.count, NULL);
 }
 
-const gantry_tensor_t *gantry_max_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
-                                         int64_t length, const gantry_window_options_t *options) {
+tensor *gantry_max_pool1d(gantry_scope_t *scope, tensor *sequences, int64_t length,
+                          const gantry_window_options_t *options) {
     return pool_line(scope, GANTRY__OP_ID_MaxPool1D, sequences, length, options);
 }
 
-const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
-                                         int64_t length, const gantry_window_options_t *options) {
+tensor *gantry_avg_pool1d(gantry_scope_t *scope, tensor *sequences, int64_t length,
+                          const gantry_window_options_t *options) {
     return pool_line(scope, GANTRY__OP_ID_AvgPool1D, sequences, length, options);
 }
 
-const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope,
-                                                    const gantry_tensor_t *images, int64_t rows,
-                                                    int64_t columns,
-                                                    const gantry_window_options_t *options) {
+tensor *gantry_extract_image_patches(gantry_scope_t *scope, tensor *images, int64_t rows,
+                                     int64_t columns, const gantry_window_options_t *options) {
     window_call_t call;
     if (!ops_window_take_options(&call, scope, options)) return NULL;
     call.options.channels_first = false;

@@ -358,7 +358,6 @@ static gantry_status_t fail_malformed_reference(const scan_t *scan) {
 
 static const char full_accepted[] =
     "/job:NAME/replica:N/task:N/device:TYPE:N, each part once, in any order, * for any";
-static const char local_accepted[] = "TYPE:N, as in GPU:0";
 
 bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name) {
     memset(out_name, 0, sizeof *out_name);
@@ -377,29 +376,6 @@ gantry_status_t gantry__device_name_parse_full(const char *text, gantry__device_
     if (!parse_components(&scan, &name)) return fail_malformed(&scan, full_accepted);
     *out_name = name;
     return GANTRY_OK;
-}
-
-static bool parse_local(scan_t *scan, gantry__device_name_t *name) {
-    if (!parse_type(scan, name)) return false;
-    if (!consume(scan, ":")) return refuse_here(scan, "no index");
-    return parse_number(scan, &name->has_index, &name->index, "no number") && expect_end(scan);
-}
-
-gantry_status_t gantry__device_name_parse_local(const char *text, gantry__device_name_t *out_name) {
-    memset(out_name, 0, sizeof *out_name);
-    if (!text) return fail_null(local_accepted);
-    scan_t scan = {.text = text};
-    gantry__device_name_t name = {0};
-    if (!parse_local(&scan, &name)) return fail_malformed(&scan, local_accepted);
-    *out_name = name;
-    return GANTRY_OK;
-}
-
-gantry_status_t gantry__device_name_parse_full_or_local(const char *text,
-                                                        gantry__device_name_t *out_name) {
-    bool is_full = !text || text[0] == '/' || text[0] == '\0';
-    return is_full ? gantry__device_name_parse_full(text, out_name)
-                   : gantry__device_name_parse_local(text, out_name);
 }
 
 static gantry_status_t parse_or_explain(const char *text, const known_t *known, bool explain,
@@ -440,16 +416,6 @@ static void put_device(const gantry__device_name_t *name, char *text, size_t tex
     else
         device_name_put(text, text_bytes, length, "*");
     if (name->has_backend) device_name_put(text, text_bytes, length, "@%s", name->backend);
-}
-
-size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text,
-                                        size_t text_bytes) {
-    size_t length = 0;
-    if (text_bytes > 0) out_text[0] = '\0';
-    if (!name->has_type) return 0;
-    device_name_put(out_text, text_bytes, &length, "/device:");
-    put_device(name, out_text, text_bytes, &length);
-    return length;
 }
 
 size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_text,

@@ -72,10 +72,6 @@ typedef struct gantry__device_reference_t {
 gantry_status_t gantry__device_name_parse_full(const char *text, gantry__device_name_t *out_name);
 /* The same without a message: false if text is NULL or malformed. */
 bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name);
-/* Reads only TYPE:N. */
-gantry_status_t gantry__device_name_parse_local(const char *text, gantry__device_name_t *out_name);
-gantry_status_t gantry__device_name_parse_full_or_local(const char *text,
-                                                        gantry__device_name_t *out_name);
 
 /* Reads every text that a user may write for a device. backends: the names of all known backends,
  * usable or not (a letter, then letters, digits, _; NULL if count is 0); they decide which words
@@ -98,9 +94,6 @@ const char *gantry__device_type_standard(const char *word);
  * without index prints GPU:*. */
 size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_text,
                                   size_t text_bytes);
-/* Writes only the device part: /device:GPU:0. */
-size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text,
-                                        size_t text_bytes);
 /* A text that gantry__device_reference_parse turns back into the same reference. */
 size_t gantry__device_reference_format(const gantry__device_reference_t *reference, char *out_text,
                                        size_t text_bytes);

@@ -81,8 +81,7 @@ gantry_scope_t *gantry_scope_begin_choosing(gantry_scope_t *parent, gantry_devic
     if (!choose) {
         (void)gantry__scope_fail(
             scope,
-            gantry__fail(GANTRY_INVALID_ARGUMENT,
-                         "gantry_scope_begin_choosing: choose is NULL; a function is accepted"));
+            gantry__refuse("gantry_scope_begin_choosing: choose is NULL; a function is accepted"));
         return scope;
     }
     scope->own_chooser = (gantry__chooser_t){

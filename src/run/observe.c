@@ -12,9 +12,8 @@ gantry_status_t gantry_scope_observe(gantry_scope_t *scope, gantry_observer_t *o
     GANTRY__TRY(gantry__scope_check(scope));
     if (!observer || !observer->observe)
         return gantry__scope_fail(
-            scope, gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "gantry_scope_observe: %s is NULL; an observer is accepted",
-                                observer ? "its function" : "the observer"));
+            scope, gantry__refuse("gantry_scope_observe: %s is NULL; an observer is accepted",
+                                  observer ? "its function" : "the observer"));
     for (const gantry_observer_t *at = scope->observer; at; at = at->outer) {
         if (at == observer)
             return gantry__scope_fail(
@@ -92,8 +91,7 @@ gantry_status_t gantry_scope_tell(gantry_scope_t *scope, const gantry_observatio
     gantry_status_t status =
         gantry__struct_read(observation, 0, &told, sizeof told, "gantry_scope_tell: observation");
     if (status == GANTRY_OK && !told.op)
-        status = gantry__fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_scope_tell: op is NULL; the name of an op is accepted");
+        status = gantry__refuse("gantry_scope_tell: op is NULL; the name of an op is accepted");
     if (status == GANTRY_OK) status = gantry__observe(scope, &told);
     return gantry__scope_fail(scope, status);
 }

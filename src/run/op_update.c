@@ -21,24 +21,20 @@ typedef struct replacement_t {
 } replacement_t;
 
 static gantry_status_t find_replacement(const char *name, const gantry__op_def_t **out_op) {
-    if (!name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_update: the op's name is NULL");
+    if (!name) return gantry__refuse("gantry_op_update: the op's name is NULL");
     *out_op = gantry__op_find(name);
     if (!*out_op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", name);
     if (!((*out_op)->flags & GANTRY__OP_SEQUENCED)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "op %s is not called by name; the functions of variable.h run it", name);
+    return gantry__refuse("op %s is not called by name; the functions of variable.h run it", name);
 }
 
 static gantry_status_t check_value(const gantry_scope_t *scope, const replacement_t *call,
                                    size_t i) {
     const gantry_tensor_t *value = call->values[i];
     if (!value)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: value %zu is NULL; a tensor is accepted", call->op->name, i);
+        return gantry__refuse("op %s: value %zu is NULL; a tensor is accepted", call->op->name, i);
     if (value->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: value %zu belongs to another runtime",
-                            call->op->name, i);
+        return gantry__refuse("op %s: value %zu belongs to another runtime", call->op->name, i);
     return value->is_symbolic ? gantry__tensor_fail_symbolic(value) : GANTRY_OK;
 }
 
@@ -50,20 +46,18 @@ static gantry_status_t check_replacement(const gantry_scope_t *scope, const repl
             GANTRY_FAILED_PRECONDITION,
             "op %s updates tensors while a function is traced; the body updates variables", op);
     if (call->value_count < 1 || call->value_count > MOST_VALUES)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: %zu values are given; 1 to %d are accepted", op,
-                            call->value_count, MOST_VALUES);
+        return gantry__refuse("op %s: %zu values are given; 1 to %d are accepted", op,
+                              call->value_count, MOST_VALUES);
     if (!call->values || (!inputs && call->input_count > 0) ||
         (!call->attrs && call->attr_count > 0))
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "op %s: %s is NULL; an array with as many entries as its count is accepted", op,
             !call->values                      ? "values"
             : !inputs && call->input_count > 0 ? "inputs"
                                                : "attrs");
     if (call->input_count > GANTRY__MAX_INPUTS - MOST_VALUES)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given; at most %d are",
-                            op, call->input_count, GANTRY__MAX_INPUTS - MOST_VALUES);
+        return gantry__refuse("op %s: %zu inputs are given; at most %d are", op, call->input_count,
+                              GANTRY__MAX_INPUTS - MOST_VALUES);
     for (size_t i = 0; i < call->value_count; ++i) GANTRY__TRY(check_value(scope, call, i));
     return GANTRY_OK;
 }
@@ -73,8 +67,7 @@ static gantry_status_t replacement_check_result(const replacement_t *call,
     const gantry_tensor_t *value = call->values[i];
     if (result->dtype == value->dtype && gantry_shape_equal(&result->shape, &value->shape))
         return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "op %s: output %zu has not the type and shape of input %zu, in whose place it is to be",
         call->op->name, i, i);
 }
@@ -99,9 +92,8 @@ static gantry_status_t replace_values(gantry_scope_t *inner, const replacement_t
                        &count));
     gantry_status_t status = GANTRY_OK;
     if (count < call->value_count)
-        status =
-            gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %zu outputs for %zu values to replace",
-                         call->op->name, count, call->value_count);
+        status = gantry__refuse("op %s has %zu outputs for %zu values to replace", call->op->name,
+                                count, call->value_count);
     for (size_t i = 0; i < call->value_count && status == GANTRY_OK; ++i) {
         status = replacement_check_result(call, results[i], i);
         if (status == GANTRY_OK)

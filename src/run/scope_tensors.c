@@ -43,8 +43,7 @@ static gantry_tensor_t *as_owned(const gantry_tensor_t *tensor) {
 
 gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
-                           "the scope is NULL; one from gantry_scope_begin is accepted");
+        (void)gantry__refuse("the scope is NULL; one from gantry_scope_begin is accepted");
         return NULL;
     }
     if (!gantry__runtime_is_ours(scope->runtime)) {
@@ -54,8 +53,7 @@ gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t 
     gantry_scope_t *target = scope->parent ? scope->parent : scope;
     if (!tensor || tensor->scope != scope) {
         if (scope->status == GANTRY_OK) {
-            (void)gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            (void)gantry__refuse(
                 "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
                 tensor ? "the tensor belongs to another owner" : "the tensor is NULL");
             (void)gantry__scope_fail(target, GANTRY_INVALID_ARGUMENT);

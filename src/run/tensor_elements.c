@@ -152,9 +152,7 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
 /* ---- out of a tensor ---- */
 
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
-    if (!tensor)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the tensor is NULL; a tensor that an op made is accepted");
+    if (!tensor) return gantry__refuse("the tensor is NULL; a tensor that an op made is accepted");
     GANTRY__TRY(gantry__runtime_check_well(tensor->runtime));
     return tensor->is_symbolic ? gantry__tensor_fail_symbolic(tensor) : GANTRY_OK;
 }
@@ -188,12 +186,10 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
 static gantry_status_t tensor_check_room(const gantry_tensor_t *tensor, const void *out,
                                          size_t bytes) {
     if (!out && tensor->size_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "reading a tensor: out is NULL; the address of %zu bytes is accepted",
-                            tensor->size_bytes);
+        return gantry__refuse("reading a tensor: out is NULL; the address of %zu bytes is accepted",
+                              tensor->size_bytes);
     if (bytes == tensor->size_bytes) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
         tensor->size_bytes, bytes);
 }
@@ -267,8 +263,7 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor,
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
     if (!out && out_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
+        return gantry__refuse("gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
     GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
     return format(tensor, options, out, out_bytes, out_needed);
 }

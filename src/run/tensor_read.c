@@ -120,8 +120,7 @@ static void free_read(gantry_read_t *read) {
 gantry_status_t gantry_tensor_read_async(const gantry_tensor_t *tensor, void *out, size_t bytes,
                                          gantry_read_t **out_read) {
     GANTRY__OWN_FP_MODE(fp);
-    if (!out_read)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_read_async: out_read is NULL");
+    if (!out_read) return gantry__refuse("gantry_tensor_read_async: out_read is NULL");
     *out_read = NULL;
     GANTRY__TRY(gantry__tensor_check_read(tensor, out, bytes));
     GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
@@ -145,8 +144,7 @@ gantry_status_t gantry_tensor_read_async(const gantry_tensor_t *tensor, void *ou
 
 static gantry_status_t check_read(const gantry_read_t *read) {
     if (!read)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the read is NULL; one from gantry_tensor_read_async is accepted");
+        return gantry__refuse("the read is NULL; one from gantry_tensor_read_async is accepted");
     return gantry__runtime_check_well(read->tensor->runtime);
 }
 
@@ -159,8 +157,7 @@ gantry_status_t gantry_read_poll(gantry_read_t *read, bool *out_has_ended) {
     GANTRY__OWN_FP_MODE(fp);
     if (out_has_ended) *out_has_ended = false;
     GANTRY__TRY(check_read(read));
-    if (!out_has_ended)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_read_poll: out_has_ended is NULL");
+    if (!out_has_ended) return gantry__refuse("gantry_read_poll: out_has_ended is NULL");
     bool is_past = true;
     gantry_status_t status = read->event ? gantry__event_poll(read->event, &is_past) : GANTRY_OK;
     *out_has_ended = is_past;

@@ -26,12 +26,10 @@ typedef struct view_t {
 
 static gantry_status_t check_viewed(const gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!tensor)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_tensor_view: the tensor is NULL; a tensor that an op made is accepted");
     if (tensor->runtime != scope->runtime)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_tensor_view: the tensor belongs to another runtime; tensors of the scope's runtime are accepted");
     return tensor->is_symbolic ? gantry__tensor_fail_symbolic(tensor) : GANTRY_OK;
 }
@@ -39,13 +37,11 @@ static gantry_status_t check_viewed(const gantry_scope_t *scope, const gantry_te
 /* Kernels rely on bools that are 0 or 1. */
 static gantry_status_t check_view_type(const view_t *view) {
     if (gantry_dtype_size(view->dtype) == 0)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_tensor_view: dtype %d is no element type; a value of gantry_dtype_t is accepted",
             (int)view->dtype);
     if (view->dtype == GANTRY_BOOL && view->tensor->dtype != GANTRY_BOOL)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_tensor_view: a view of %s as bool is refused, since a bool must be 0 or 1; gantry_cast makes bools of all values",
             gantry_dtype_name(view->tensor->dtype));
     return GANTRY_OK;
@@ -57,25 +53,22 @@ static gantry_status_t check_view_size(const view_t *view) {
     if (elements < 0) {
         char shape[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(view->shape, shape, sizeof shape);
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_tensor_view: shape %s of rank %d has no size; ranks 0 to %d, dimensions from 0 on, and a product of at most " GANTRY__MOST_ELEMENTS_TEXT
             " are accepted",
             shape, view->shape->rank, GANTRY_MAX_RANK);
     }
     if (first > bytes)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_tensor_view: first_byte %" PRIu64
-                            " lies beyond the tensor's %" PRIu64 " bytes; 0 to %" PRIu64
-                            " is accepted",
-                            first, bytes, bytes);
+        return gantry__refuse("gantry_tensor_view: first_byte %" PRIu64
+                              " lies beyond the tensor's %" PRIu64 " bytes; 0 to %" PRIu64
+                              " is accepted",
+                              first, bytes, bytes);
     const uint64_t most = (bytes - first) / gantry_dtype_size(view->dtype);
     if ((uint64_t)elements <= most) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "gantry_tensor_view: %" PRId64 " elements of %s from byte %" PRIu64
-                        " on lie beyond the tensor's %" PRIu64 " bytes; at most %" PRIu64
-                        " are accepted there",
-                        elements, gantry_dtype_name(view->dtype), first, bytes, most);
+    return gantry__refuse("gantry_tensor_view: %" PRId64 " elements of %s from byte %" PRIu64
+                          " on lie beyond the tensor's %" PRIu64 " bytes; at most %" PRIu64
+                          " are accepted there",
+                          elements, gantry_dtype_name(view->dtype), first, bytes, most);
 }
 
 /* The tensor may be a view itself, which begins at a place that suits its own elements only. */
@@ -85,11 +78,10 @@ static gantry_status_t check_view_alignment(const view_t *view) {
     const uint64_t begin =
         tensor->buffer ? tensor->buffer->span.offset_bytes + tensor->offset_bytes : 0;
     if ((begin + view->first_byte) % size == 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "gantry_tensor_view: first_byte %" PRIu64 " is not aligned for %s; %" PRIu64
-                        " and every %" PRIu64 " bytes from there on are accepted",
-                        view->first_byte, gantry_dtype_name(view->dtype),
-                        (size - begin % size) % size, size);
+    return gantry__refuse(
+        "gantry_tensor_view: first_byte %" PRIu64 " is not aligned for %s; %" PRIu64
+        " and every %" PRIu64 " bytes from there on are accepted",
+        view->first_byte, gantry_dtype_name(view->dtype), (size - begin % size) % size, size);
 }
 
 static void empty_view(gantry_tensor_t *tensor) {

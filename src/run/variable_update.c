@@ -35,14 +35,11 @@ typedef struct update_t {
 
 static gantry_status_t find_update(const char *name, const gantry__op_def_t **out_op) {
     const uint32_t flags = GANTRY__OP_VARIABLE | GANTRY__OP_COMPOSED;
-    if (!name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_variable_update: the op's name is NULL");
+    if (!name) return gantry__refuse("gantry_variable_update: the op's name is NULL");
     *out_op = gantry__op_find(name);
     if (!*out_op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", name);
     if (((*out_op)->flags & flags) == flags) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "op %s updates no variables; ops whose names begin with ResourceApply or ResourceScatter are accepted",
         name);
 }
@@ -51,23 +48,18 @@ static gantry_status_t check_variable(const gantry_scope_t *scope, const update_
                                       uint32_t i) {
     const char *op = update->op->name, *place = update->op->inputs[i].name;
     const gantry_variable_t *variable = update->variables[i], *first = update->variables[0];
-    if (!variable)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: variable %u (%s) is NULL", op, i,
-                            place);
+    if (!variable) return gantry__refuse("op %s: variable %u (%s) is NULL", op, i, place);
     if (variable->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: variable %s (%s) belongs to another runtime", op,
-                            variable->name, place);
+        return gantry__refuse("op %s: variable %s (%s) belongs to another runtime", op,
+                              variable->name, place);
     if (variable->device != first->device)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "op %s: variable %s (%s) lives on %s and %s (%s) on %s; variables of one device are accepted",
             op, variable->name, place, variable->device->name, first->name,
             update->op->inputs[0].name, first->device->name);
     for (uint32_t k = 0; k < i; ++k) {
         if (update->variables[k] == variable)
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "op %s: variable %s is given as %s and as %s; different variables are accepted", op,
                 variable->name, update->op->inputs[k].name, place);
     }
@@ -78,21 +70,19 @@ static gantry_status_t check_update(const gantry_scope_t *scope, const update_t 
                                     size_t variable_count, const void *inputs) {
     const gantry__op_def_t *op = update->op;
     if (variable_count != op->output_count)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s updates %u variables, from %s to %s; %zu are given", op->name,
-                            op->output_count, op->inputs[0].name,
-                            op->inputs[op->output_count - 1].name, variable_count);
+        return gantry__refuse("op %s updates %u variables, from %s to %s; %zu are given", op->name,
+                              op->output_count, op->inputs[0].name,
+                              op->inputs[op->output_count - 1].name, variable_count);
     if (!update->variables || (!inputs && update->input_count > 0) ||
         (!update->attrs && update->attr_count > 0))
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "op %s: %s is NULL; an array with as many entries as its count is accepted", op->name,
             !update->variables ? "variables"
             : !inputs          ? "inputs"
                                : "attrs");
     if (update->input_count > GANTRY__MAX_INPUTS - MOST_UPDATED)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is given %zu inputs; it takes %u",
-                            op->name, update->input_count, op->input_count - op->output_count);
+        return gantry__refuse("op %s is given %zu inputs; it takes %u", op->name,
+                              update->input_count, op->input_count - op->output_count);
     for (uint32_t i = 0; i < update->count; ++i) GANTRY__TRY(check_variable(scope, update, i));
     return GANTRY_OK;
 }

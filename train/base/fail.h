@@ -27,6 +27,9 @@ gantry__train_before_t gantry__train_before(void);
  * does what gantry__train_fail does. */
 gantry_status_t gantry__train_refuse(gantry_scope_t *scope, const char *format, ...)
     GANTRY__PRINTF(2, 3);
+/* The same in functions that return a pointer, or whether they succeeded. */
+#define gantry__train_refuse_pointer(...) ((void)gantry__train_refuse(__VA_ARGS__), NULL)
+#define gantry__train_refuse_bool(...) ((void)gantry__train_refuse(__VA_ARGS__), false)
 /* The same for an object that is NULL, most often because its constructor failed: "CALL: the WHAT
  * is NULL; ACCEPTED is accepted", with gantry__train_before. */
 gantry_status_t gantry__train_fail_null(gantry_scope_t *scope, const char *call, const char *what,

@@ -91,11 +91,10 @@ static gantry_dataset_t *zip_pair(const gantry__train_kind_t *kind, gantry_datas
 }
 
 gantry_dataset_t *gantry_dataset_zip(gantry_dataset_t *const *inputs, size_t count) {
-    if (!inputs || count == 0) {
-        (void)gantry__train_refuse(NULL, "gantry_dataset_zip: %s; 1 data set and more are accepted",
-                                   inputs ? "count is 0" : "inputs is NULL");
-        return NULL;
-    }
+    if (!inputs || count == 0)
+        return gantry__train_refuse_pointer(
+            NULL, "gantry_dataset_zip: %s; 1 data set and more are accepted",
+            inputs ? "count is 0" : "inputs is NULL");
     gantry_dataset_t *zipped = inputs[0];
     for (size_t i = 1; i < count; ++i) zipped = zip_pair(&zip_kind, zipped, inputs[i]);
     return zipped;

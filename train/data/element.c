@@ -157,10 +157,8 @@ static gantry_status_t check_component(size_t index, gantry_dtype_t dtype,
 
 void *gantry_element_component(gantry_element_t *element, size_t index, gantry_dtype_t dtype,
                                const gantry_shape_t *shape) {
-    if (!element) {
-        (void)gantry__train_refuse(NULL, "gantry_element_component: the element is NULL");
-        return NULL;
-    }
+    if (!element)
+        return gantry__train_refuse_pointer(NULL, "gantry_element_component: the element is NULL");
     size_t bytes = 0;
     gantry_status_t status = check_component(index, dtype, shape, &bytes);
     if (status == GANTRY_OK && index >= element->count)

@@ -150,12 +150,10 @@ const gantry_tensor_t *gantry__train_orthogonal(gantry_scope_t *scope, int64_t s
                                                 gantry_shape_t shape) {
     const int64_t count = gantry_shape_elements(&shape), columns = shape.dims[shape.rank - 1];
     const size_t bytes = (size_t)count * gantry_dtype_size(dtype);
-    if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64) {
-        (void)gantry__train_refuse(
+    if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64)
+        return gantry__train_refuse_pointer(
             scope, "initializer orthogonal: the type is %s; float32 and float64 are accepted",
             gantry_dtype_name(dtype));
-        return NULL;
-    }
     if (count == 0) return gantry_zeros(scope, dtype, shape);
     void *data = gantry__train_alloc(bytes, 1);
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;

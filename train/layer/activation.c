@@ -70,11 +70,9 @@ const gantry_tensor_t *gantry_activate(gantry_scope_t *scope, gantry_activation_
                                       "one from gantry_scope_begin");
         return NULL;
     }
-    if (!activation_is_known(activation)) {
-        (void)gantry__train_refuse(scope,
-                                   "gantry_activate: the activation is %d; 0 to %zu are accepted",
-                                   (int)activation, sizeof activations / sizeof activations[0] - 1);
-        return NULL;
-    }
+    if (!activation_is_known(activation))
+        return gantry__train_refuse_pointer(
+            scope, "gantry_activate: the activation is %d; 0 to %zu are accepted", (int)activation,
+            sizeof activations / sizeof activations[0] - 1);
     return activations[activation].apply ? activations[activation].apply(scope, x) : x;
 }

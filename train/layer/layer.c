@@ -208,19 +208,17 @@ bool gantry__layer_takes_seed(const gantry__weight_t *weight) {
 
 bool gantry__layer_check_activation(const char *kind, gantry_activation_t activation) {
     if (*gantry_activation_name(activation)) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         NULL, "layer %s: the activation is %d; GANTRY_LINEAR and those after it are accepted", kind,
         (int)activation);
-    return false;
 }
 
 bool gantry__layer_check_unused(const char *kind, const char *option, int64_t given,
                                 int64_t no_effect) {
     if (given == 0 || given == no_effect) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         NULL, "layer %s: %s is %lld, but a layer of this kind has no use for it; %s accepted", kind,
         option, (long long)given, no_effect ? "0 and 1 are" : "0 is");
-    return false;
 }
 
 gantry_status_t gantry__layer_check_rank(const char *kind, const gantry_shape_t *inputs,
@@ -258,13 +256,11 @@ gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_
 }
 
 bool gantry__layer_grow(const char *kind, int64_t times, int64_t more, int64_t *size) {
-    if (*size > (INT64_MAX - more) / times) {
-        (void)gantry__train_refuse(
+    if (*size > (INT64_MAX - more) / times)
+        return gantry__train_refuse_bool(
             NULL,
             "layer %s: a dimension of %lld would be %lld times as large; one of up to 2**63 - 1 is accepted",
             kind, (long long)*size, (long long)times);
-        return false;
-    }
     *size = *size * times + more;
     return true;
 }
@@ -273,9 +269,9 @@ bool gantry__layer_has_floats(const gantry_layer_call_t *call, const char *kind)
     for (size_t i = 0; i < call->input_count; ++i) {
         const gantry_dtype_t dtype = gantry_tensor_dtype(call->inputs[i]);
         if (gantry__train_is_float(dtype)) continue;
-        (void)gantry__train_refuse(call->scope, "layer %s: the input is %s; floats are accepted",
-                                   kind, gantry_dtype_name(dtype));
-        return false;
+        return gantry__train_refuse_bool(call->scope,
+                                         "layer %s: the input is %s; floats are accepted", kind,
+                                         gantry_dtype_name(dtype));
     }
     return true;
 }

@@ -64,11 +64,9 @@ static tensor *embedding_call(const gantry_layer_call_t *call, void *user) {
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0];
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
-    if (dtype != GANTRY_INT32 && dtype != GANTRY_INT64) {
-        (void)gantry__train_refuse(s, "the input is %s; int32 and int64 are accepted",
-                                   gantry_dtype_name(dtype));
-        return NULL;
-    }
+    if (dtype != GANTRY_INT32 && dtype != GANTRY_INT64)
+        return gantry__train_refuse_pointer(s, "the input is %s; int32 and int64 are accepted",
+                                            gantry_dtype_name(dtype));
     if (e->masks_zero)
         *call->mask = gantry_not_equal(s, x, gantry__train_constant(s, gantry_tensor_dtype(x), 0));
     return gantry_gather(s, call->weights[0], x, 0);
@@ -80,11 +78,10 @@ static gantry_layer_t *make_embedding(const char *constructor, int64_t input_dim
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("Embedding", embedding_build, embedding_call);
     embedding_t e = {.input_dim = input_dim, .output_dim = output_dim, .masks_zero = masks_zero};
-    if (input_dim <= 0 || output_dim <= 0) {
-        (void)gantry__train_refuse(NULL, "%s: %lld to %lld; positive numbers are accepted",
-                                   constructor, (long long)input_dim, (long long)output_dim);
-        return NULL;
-    }
+    if (input_dim <= 0 || output_dim <= 0)
+        return gantry__train_refuse_pointer(NULL, "%s: %lld to %lld; positive numbers are accepted",
+                                            constructor, (long long)input_dim,
+                                            (long long)output_dim);
     if (!gantry__layer_initializer(initializer, GANTRY_INIT_RANDOM_UNIFORM, &e.initializer))
         return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof e, name);

@@ -7,17 +7,15 @@ static bool take_number(const char *kind, const char *what, int64_t given, int64
                         int64_t *out) {
     *out = given ? given : otherwise;
     if (*out > 0 && *out <= INT32_MAX) return true; /* products of two fit */
-    (void)gantry__train_refuse(NULL, "layer %s: %s is %lld; a positive number%s is accepted", kind,
-                               what, (long long)given, *out > 0 ? " below 2**31" : "");
-    return false;
+    return gantry__train_refuse_bool(NULL, "layer %s: %s is %lld; a positive number%s is accepted",
+                                     kind, what, (long long)given, *out > 0 ? " below 2**31" : "");
 }
 
 static bool take_padding(const char *kind, unsigned uses, const gantry__kernel_t *k) {
     if (!k->is_causal || (!k->is_same && (uses & GANTRY__KERNEL_CAUSAL))) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         NULL, "layer %s has causal_padding%s; only Conv1D accepts it, without same_padding", kind,
         k->is_same ? " and same_padding" : "");
-    return false;
 }
 
 static bool check_groups(const char *kind, unsigned uses, const gantry__kernel_t *k) {
@@ -25,11 +23,10 @@ static bool check_groups(const char *kind, unsigned uses, const gantry__kernel_t
     if (k->groups == 1 ||
         ((uses & GANTRY__KERNEL_GROUPS) && k->groups <= MOST && k->units % k->groups == 0))
         return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         NULL,
         "layer %s: %lld filters in %lld groups; Conv1D and Conv2D accept up to %d groups, whose number divides the filters",
         kind, (long long)k->units, (long long)k->groups, MOST);
-    return false;
 }
 
 /* One dimension may have the strides and dilations of two. */

@@ -17,11 +17,10 @@ static bool take_axes(const char *kind, const gantry_norm_options_t *o, size_t m
     n->axes[0] = -1;
     n->axis_count = 1;
     if (!o->axes && o->axis_count == 0) return true;
-    if (!o->axes || o->axis_count == 0 || o->axis_count > most) {
-        (void)gantry__train_refuse(NULL, "layer %s: %zu axes%s; an array of 1 to %zu is accepted",
-                                   kind, o->axis_count, o->axes ? "" : " at NULL", most);
-        return false;
-    }
+    if (!o->axes || o->axis_count == 0 || o->axis_count > most)
+        return gantry__train_refuse_bool(NULL,
+                                         "layer %s: %zu axes%s; an array of 1 to %zu is accepted",
+                                         kind, o->axis_count, o->axes ? "" : " at NULL", most);
     n->axis_count = o->axis_count;
     memcpy(n->axes, o->axes, o->axis_count * sizeof n->axes[0]);
     return true;
@@ -36,12 +35,10 @@ gantry_layer_t *gantry__norm_layer(const gantry_layer_kind_t *kind, size_t most_
                 .momentum = o.momentum == 0 ? 0.99 : o.momentum,
                 .has_scale = !o.no_scale,
                 .has_offset = !o.no_center};
-    if (!(n.epsilon > 0) || !(n.momentum >= 0 && n.momentum < 1)) {
-        (void)gantry__train_refuse(
+    if (!(n.epsilon > 0) || !(n.momentum >= 0 && n.momentum < 1))
+        return gantry__train_refuse_pointer(
             NULL, "layer %s: epsilon %g and momentum %g; a positive number and [0, 1) are accepted",
             kind->name, o.epsilon, o.momentum);
-        return NULL;
-    }
     if (!take_axes(kind->name, &o, most_axes, &n)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof n, o.name);
     if (layer) *(norm_t *)layer->user = n;

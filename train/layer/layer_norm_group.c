@@ -56,13 +56,11 @@ static tensor *group_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_group_normalization(int64_t groups, const gantry_norm_options_t *options) {
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("GroupNormalization", group_build, group_call, .passes_masks = true);
-    if (groups < -1) {
-        (void)gantry__train_refuse(
+    if (groups < -1)
+        return gantry__train_refuse_pointer(
             NULL,
             "layer GroupNormalization: %lld groups; 0 (which is 32), -1 and positive numbers are accepted",
             (long long)groups);
-        return NULL;
-    }
     gantry_layer_t *layer = gantry__norm_layer(&kind, 1, 0.001, options);
     if (layer) ((norm_t *)layer->user)->groups = groups == 0 ? 32 : groups;
     return layer;

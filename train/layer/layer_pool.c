@@ -60,10 +60,9 @@ static tensor *avg_pool2d_call(const gantry_layer_call_t *call, void *user) {
 static bool pool_check_size(const char *name, const char *of, int64_t size, int64_t strides,
                             int64_t given_strides) {
     if (size > 0 && strides > 0) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         NULL, "layer %s: %ssize %lld with strides %lld; positive numbers are accepted", name, of,
         (long long)size, (long long)given_strides);
-    return false;
 }
 
 static gantry_layer_t *pool_layer_make(const char *name,

@@ -56,9 +56,9 @@ static tensor *repeat_vector_call(const gantry_layer_call_t *call, void *user) {
 static gantry_layer_t *repeat_layer(const gantry_layer_kind_t *kind, repeat_t r, const char *name) {
     for (size_t d = 1; d < 4; ++d) {
         if (r.times[d] > 0) continue;
-        (void)gantry__train_refuse(NULL, "layer %s: %lld times; a positive number is accepted",
-                                   kind->name, (long long)r.times[d]);
-        return NULL;
+        return gantry__train_refuse_pointer(NULL,
+                                            "layer %s: %lld times; a positive number is accepted",
+                                            kind->name, (long long)r.times[d]);
     }
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof r, name);
     if (layer) *(repeat_t *)layer->user = r;
@@ -142,16 +142,13 @@ static gantry_layer_t *edges_layer(const gantry_layer_kind_t *kind, int32_t rank
     const size_t count = (size_t)(rank - 2) * 2;
     for (size_t i = 0; amounts && i < count; ++i) {
         if (amounts[i] >= 0) continue;
-        (void)gantry__train_refuse(NULL,
-                                   "layer %s: an amount is %lld; numbers from 0 on are accepted",
-                                   kind->name, (long long)amounts[i]);
-        return NULL;
+        return gantry__train_refuse_pointer(
+            NULL, "layer %s: an amount is %lld; numbers from 0 on are accepted", kind->name,
+            (long long)amounts[i]);
     }
-    if (!amounts) {
-        (void)gantry__train_refuse(NULL, "layer %s: the amounts are NULL; %zu numbers are accepted",
-                                   kind->name, count);
-        return NULL;
-    }
+    if (!amounts)
+        return gantry__train_refuse_pointer(
+            NULL, "layer %s: the amounts are NULL; %zu numbers are accepted", kind->name, count);
     edges_t edges = {.rank = rank};
     memcpy(edges.amounts + 2, amounts, count * sizeof amounts[0]);
     gantry_layer_t *layer = gantry__layer_make(kind, sizeof edges, name);

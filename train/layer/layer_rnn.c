@@ -127,16 +127,15 @@ static bool take_activation(const char *kind, const gantry_activation_t *given,
 static bool take_rate(const char *kind, const char *what, double rate, double *out) {
     *out = rate;
     if (rate >= 0 && rate < 1) return true;
-    (void)gantry__train_refuse(NULL, "layer %s: %s is %g; [0, 1) is accepted", kind, what, rate);
-    return false;
+    return gantry__train_refuse_bool(NULL, "layer %s: %s is %g; [0, 1) is accepted", kind, what,
+                                     rate);
 }
 
 static bool take_unroll(const char *kind, gantry_choice_t unroll) {
     if ((unsigned)unroll <= GANTRY_ON) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         NULL, "layer %s: unroll is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted", kind,
         (int)unroll);
-    return false;
 }
 
 static bool rnn_take_options(const char *kind, const gantry_recurrent_options_t *options,
@@ -170,11 +169,10 @@ static gantry_layer_t *make_rnn(const char *name, recurrent_t k,
                                 const gantry_recurrent_options_t *options) {
     gantry_layer_kind_t kind = GANTRY__LAYER_KIND(name, rnn_build, rnn_call);
     const char *layer_name;
-    if (k.units <= 0) {
-        (void)gantry__train_refuse(NULL, "layer %s: units is %lld; a positive number is accepted",
-                                   name, (long long)k.units);
-        return NULL;
-    }
+    if (k.units <= 0)
+        return gantry__train_refuse_pointer(
+            NULL, "layer %s: units is %lld; a positive number is accepted", name,
+            (long long)k.units);
     if (!rnn_take_options(name, options, &k, &layer_name)) return NULL;
     if (k.resets_before) k.step = gantry__rnn_gru_step_reset_before;
     if (k.returns_state) kind.output_count = 1 + gantry__rnn_states(&k);

@@ -85,12 +85,10 @@ static gantry_status_t reshape_build(gantry_layer_t *layer, const gantry_shape_t
 gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("Reshape", reshape_build, reshape_call);
-    if (shape.rank < 0 || shape.rank >= GANTRY_MAX_RANK) {
-        (void)gantry__train_refuse(NULL,
-                                   "gantry_reshape_layer: the rank is %d; 0 to %d are accepted",
-                                   shape.rank, GANTRY_MAX_RANK - 1);
-        return NULL;
-    }
+    if (shape.rank < 0 || shape.rank >= GANTRY_MAX_RANK)
+        return gantry__train_refuse_pointer(
+            NULL, "gantry_reshape_layer: the rank is %d; 0 to %d are accepted", shape.rank,
+            GANTRY_MAX_RANK - 1);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof shape, name);
     if (layer) *(gantry_shape_t *)layer->user = shape;
     return layer;
@@ -104,8 +102,7 @@ static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
 
 static bool check_rate(const char *call, double rate) {
     if (rate >= 0 && rate < 1) return true;
-    (void)gantry__train_refuse(NULL, "%s: the rate is %g; [0, 1) is accepted", call, rate);
-    return false;
+    return gantry__train_refuse_bool(NULL, "%s: the rate is %g; [0, 1) is accepted", call, rate);
 }
 
 gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {

@@ -18,12 +18,10 @@ gantry_layer_t *gantry_leaky_relu_layer(double negative_slope, const char *name)
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("LeakyReLU", gantry__layer_build_any, leaky_call, .passes_masks = true);
-    if (!(negative_slope >= 0)) {
-        (void)gantry__train_refuse(
+    if (!(negative_slope >= 0))
+        return gantry__train_refuse_pointer(
             NULL, "layer LeakyReLU: the negative slope is %g; numbers from 0 on are accepted",
             negative_slope);
-        return NULL;
-    }
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(float), name);
     if (layer) *(float *)layer->user = (float)negative_slope;
     return layer;

@@ -44,11 +44,10 @@ static tensor *timed_call(const gantry_layer_call_t *call, void *user) {
     if (got->rank < 1 || got->rank == GANTRY_MAX_RANK || got->dims[0] != apart.dims[0]) {
         char text[256];
         (void)gantry_shape_format(got, text, sizeof text);
-        (void)gantry__train_refuse(
+        return gantry__train_refuse_pointer(
             call->scope,
             "layer TimeDistributed: the layer %s gives the shape %s for %lld steps of all samples; a first dimension of these, and a rank below %d are accepted",
             inner->kind.name, text, (long long)apart.dims[0], GANTRY_MAX_RANK);
-        return NULL;
     }
     gantry_shape_t joined = {.rank = got->rank + 1, .dims = {from->dims[0], from->dims[1]}};
     for (int32_t d = 1; d < got->rank; ++d) joined.dims[d + 1] = got->dims[d];
@@ -71,11 +70,10 @@ static bool check_inner(const gantry_layer_t *layer) {
         has =
             "has an activity regularizer, which a TimeDistributed takes by gantry_layer_set_activity_regularizer";
     if (!has) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         NULL,
         "gantry_time_distributed: the %s %s; a new layer of one input and one output is accepted",
         layer->kind.name, has);
-    return false;
 }
 
 gantry_layer_t *gantry_time_distributed(gantry_layer_t *layer, const char *name) {

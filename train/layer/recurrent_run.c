@@ -234,14 +234,12 @@ static tensor *unroll_into(recurrence_t *r, const gantry__rnn_start_t *start, te
 }
 
 static tensor *run_unrolled(recurrence_t *r, const gantry__rnn_start_t *start, int64_t given) {
-    if (given < 0 || given > GANTRY__RNN_MOST_STEPS) {
-        (void)gantry__train_refuse(
+    if (given < 0 || given > GANTRY__RNN_MOST_STEPS)
+        return gantry__train_refuse_pointer(
             r->scope,
             "%lld time steps of %lld rows are unrolled (-1: not known); 1 to %d are accepted, and a loop takes any number for a known number of rows",
             (long long)given, (long long)gantry_tensor_shape(r->call->inputs[0])->dims[0],
             GANTRY__RNN_MOST_STEPS);
-        return NULL;
-    }
     const size_t steps = (size_t)given;
     tensor **parts = gantry__train_alloc(3 * steps, sizeof *parts);
     if (!parts) {

@@ -113,11 +113,9 @@ static tensor *orthogonal_loss(gantry_scope_t *scope, const gantry_regularizer_t
     const gantry_matmul_options_t product = {.struct_size = sizeof product,
                                              .transpose_a = r->orthogonal_columns,
                                              .transpose_b = !r->orthogonal_columns};
-    if (shape->rank != 2) {
-        (void)gantry__train_refuse(scope, "an orthogonal regularizer takes rank 2; the rank is %d",
-                                   (int)shape->rank);
-        return NULL;
-    }
+    if (shape->rank != 2)
+        return gantry__train_refuse_pointer(
+            scope, "an orthogonal regularizer takes rank 2; the rank is %d", (int)shape->rank);
     const int64_t size = shape->dims[r->orthogonal_columns ? 1 : 0];
     const double pairs = (double)size * ((double)size - 1) / 2;
     tensor *inverse = gantry_minimum(

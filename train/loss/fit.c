@@ -89,10 +89,9 @@ bool gantry__train_same_shape(gantry_scope_t *scope, const char *call,
                               const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
     if (!labels || !predictions) return false;
     if (gantry__train_shapes_fit(labels, predictions)) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         scope, "%s: labels of shape %s do not fit predictions of shape %s; that shape is accepted",
         call, gantry__train_shape_text(labels).text, gantry__train_shape_text(predictions).text);
-    return false;
 }
 
 const gantry_tensor_t *gantry__train_row_labels(gantry_scope_t *scope, const char *call,
@@ -105,9 +104,8 @@ const gantry_tensor_t *gantry__train_row_labels(gantry_scope_t *scope, const cha
     if (rank > 0 && rank_of(labels) == rank - 1 &&
         gantry__train_dims_fit(labels, predictions, rank - 1))
         return labels;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_pointer(
         scope,
         "%s: labels of shape %s do not fit predictions of shape %s; the shape without the classes, or with 1 in their place, is accepted",
         call, gantry__train_shape_text(labels).text, gantry__train_shape_text(predictions).text);
-    return NULL;
 }

@@ -100,16 +100,13 @@ static bool loss_check_tensors(gantry_scope_t *scope, const char *name, tensor *
     if (!gantry__train_is_given(scope, name, "labels", labels) ||
         !gantry__train_is_given(scope, name, "predictions", predictions))
         return false;
-    if (!gantry__train_is_float(gantry_tensor_dtype(predictions))) {
-        (void)gantry__train_refuse(
+    if (!gantry__train_is_float(gantry_tensor_dtype(predictions)))
+        return gantry__train_refuse_bool(
             scope, "%s: predictions are %s; float16, bfloat16, float32 and float64 are accepted",
             name, gantry_dtype_name(gantry_tensor_dtype(predictions)));
-        return false;
-    }
     if (gantry_tensor_shape(predictions)->rank > 0) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         scope, "%s: predictions are a scalar; one dimension or more is accepted", name);
-    return false;
 }
 
 /* ---- weights and reduction ---- */
@@ -121,11 +118,10 @@ static tensor *loss_weigh(gantry_scope_t *scope, const char *name, tensor *losse
     if (*weights) gantry__train_fit_ranks(scope, &losses, weights, true);
     if (!losses || !*weights) return NULL;
     if (gantry__train_broadcasts(losses, *weights)) return gantry_mul(scope, losses, *weights);
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_pointer(
         scope,
         "%s: sample_weights of shape %s do not fit losses of shape %s; a shape that broadcasts is accepted",
         name, gantry__train_shape_text(*weights).text, gantry__train_shape_text(losses).text);
-    return NULL;
 }
 
 /* The sum divided by the number of losses. */

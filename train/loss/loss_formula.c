@@ -347,8 +347,7 @@ tensor *gantry__train_own_loss(gantry_scope_t *scope, tensor *labels, tensor *pr
     if (losses && gantry__train_is_float(gantry_tensor_dtype(losses)))
         return gantry__train_cast(scope, losses, gantry_tensor_dtype(predictions));
     if (gantry_scope_status(scope) != GANTRY_OK) return NULL;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_pointer(
         scope, "loss: the program's function returns %s; a tensor of a floating type is accepted",
         losses ? gantry_dtype_name(gantry_tensor_dtype(losses)) : "NULL");
-    return NULL;
 }

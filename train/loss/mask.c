@@ -27,9 +27,8 @@ const gantry_tensor_t *gantry__train_apply_mask(gantry_scope_t *scope,
     gantry__train_fit_ranks(scope, &parts, &weights, true);
     if (!parts || !weights) return NULL;
     if (gantry__train_broadcasts(parts, weights)) return gantry_mul(scope, weights, parts);
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_pointer(
         scope,
         "sample weights of shape %s do not fit a mask of shape %s; a shape that broadcasts is accepted",
         gantry__train_shape_text(weights).text, gantry__train_shape_text(parts).text);
-    return NULL;
 }

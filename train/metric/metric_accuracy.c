@@ -18,9 +18,8 @@ static tensor *as_floats(gantry_scope_t *scope, tensor *x) {
 /* Refuses predictions without a last dimension, along which the classes must be. */
 static bool has_classes(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *predictions) {
     if (gantry_tensor_shape(predictions)->rank > 0) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         scope, "%s: predictions are a scalar; one dimension or more is accepted", metric->name);
-    return false;
 }
 
 static tensor *binary_at(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,
@@ -137,11 +136,9 @@ gantry_metric_t *gantry_sparse_categorical_accuracy(const gantry_metric_options_
 static gantry_metric_t *top_k_create(const gantry__train_metric_kind_t *kind, const char *call,
                                      const char *name, int32_t k,
                                      const gantry_metric_options_t *options) {
-    if (k < 1) {
-        (void)gantry__train_refuse(NULL, "%s: k is %d; a number of at least 1 is accepted", call,
-                                   (int)k);
-        return NULL;
-    }
+    if (k < 1)
+        return gantry__train_refuse_pointer(NULL, "%s: k is %d; a number of at least 1 is accepted",
+                                            call, (int)k);
     gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);
     if (metric) metric->k = k;
     return metric;

@@ -131,12 +131,10 @@ gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *o
         .sums = auc_sums,
         .result = auc_result,
     };
-    if (thresholds != 0 && thresholds < 2) {
-        (void)gantry__train_refuse(
+    if (thresholds != 0 && thresholds < 2)
+        return gantry__train_refuse_pointer(
             NULL, "gantry_auc: %d thresholds; at least 2, or 0 for 200, are accepted",
             (int)thresholds);
-        return NULL;
-    }
     gantry_metric_t *metric = gantry__train_metric_create(&kind, "gantry_auc", "auc", options);
     if (metric) metric->size = metric->thresholds = thresholds ? thresholds : 200;
     return metric;

@@ -22,12 +22,11 @@ tensor *gantry__train_metric_weights(const gantry_metric_t *metric, gantry_scope
     if (gantry_tensor_shape(weights)->rank <= gantry_tensor_shape(predictions)->rank &&
         gantry__train_broadcasts(weights, predictions))
         return gantry__train_spread(scope, weights, predictions);
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_pointer(
         scope,
         "%s: sample_weights of shape %s do not fit predictions of shape %s; one for each sample is accepted",
         metric->name, gantry__train_shape_text(weights).text,
         gantry__train_shape_text(predictions).text);
-    return NULL;
 }
 
 /* ---- an update ---- */
@@ -49,22 +48,20 @@ static tensor *is_in_top_k(gantry_scope_t *scope, tensor *predictions, int32_t k
 
 static bool top_k_fits(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *predictions) {
     if (metric->k == 0 || metric->k <= gantry__train_last_dim(predictions)) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         scope,
         "%s: top_k is %d for predictions of shape %s; a number up to their last dimension is accepted",
         metric->name, (int)metric->k, gantry__train_shape_text(predictions).text);
-    return false;
 }
 
 static bool class_fits(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *predictions) {
     const gantry_shape_t *shape = gantry_tensor_shape(predictions);
     if (!metric->has_class || (shape->rank >= 2 && metric->class_id < shape->dims[shape->rank - 1]))
         return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         scope,
         "%s: class_id is %d for predictions of shape %s; two dimensions or more, and a place of the last one are accepted",
         metric->name, (int)metric->class_id, gantry__train_shape_text(predictions).text);
-    return false;
 }
 
 /* Takes [..., classes] to [..., 1], if the metric judges one class. */
@@ -183,12 +180,10 @@ static gantry_status_t read_thresholds(gantry_metric_t *metric, const char *call
 static gantry_metric_t *confusion_create(const gantry__train_metric_kind_t *kind, const char *call,
                                          const char *name, double threshold,
                                          const gantry_metric_options_t *options) {
-    if (!is_threshold(threshold) && !is_no_threshold(threshold)) {
-        (void)gantry__train_refuse(
+    if (!is_threshold(threshold) && !is_no_threshold(threshold))
+        return gantry__train_refuse_pointer(
             NULL, "%s: threshold is %g; a number from 0 to 1, or -INFINITY for none, is accepted",
             call, threshold);
-        return NULL;
-    }
     gantry_metric_t *metric = gantry__train_metric_create(kind, call, name, options);
     if (!metric) return NULL;
     metric->threshold = threshold;

@@ -50,10 +50,9 @@ static bool fbeta_fits(const gantry_metric_t *metric, gantry_scope_t *scope, ten
     const gantry_shape_t *shape = gantry_tensor_shape(predictions);
     if (!gantry__train_same_shape(scope, metric->name, labels, predictions)) return false;
     if (shape->rank == 2 && shape->dims[1] == metric->classes) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         scope, "%s: predictions have shape %s; [n,%lld] is accepted, as the metric was made",
         metric->name, gantry__train_shape_text(predictions).text, (long long)metric->classes);
-    return false;
 }
 
 static void fbeta_sums(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *labels,

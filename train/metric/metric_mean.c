@@ -33,12 +33,11 @@ static bool weights_fit(gantry_scope_t *scope, const gantry_metric_t *metric, te
                         tensor *values) {
     const gantry_shape_t *w = gantry_tensor_shape(weights), *v = gantry_tensor_shape(values);
     if (w->rank <= v->rank && gantry__train_broadcasts(weights, values)) return true;
-    (void)gantry__train_refuse(
+    return gantry__train_refuse_bool(
         scope,
         "%s: sample_weights of shape %s do not fit values of shape %s; a shape that broadcasts is accepted",
         metric->name, gantry__train_shape_text(weights).text,
         gantry__train_shape_text(values).text);
-    return false;
 }
 
 static void mean_weighted(const gantry_metric_t *metric, gantry_scope_t *scope, tensor *values,
@@ -102,12 +101,10 @@ gantry_metric_t *gantry_loss_metric(gantry_loss_t loss, const gantry_loss_option
     static const gantry__train_metric_kind_t kind = GANTRY__TRAIN_MEAN_KIND(values_of_loss);
     gantry_loss_options_t read;
     if (gantry__train_loss_options(loss, loss_options, &read) != GANTRY_OK) return NULL;
-    if (read.sample_weights) {
-        (void)gantry__train_refuse(
+    if (read.sample_weights)
+        return gantry__train_refuse_pointer(
             NULL,
             "gantry_loss_metric: sample_weights of the loss are given; gantry_metric_update takes them");
-        return NULL;
-    }
     gantry_metric_t *metric =
         gantry__train_metric_create(&kind, "gantry_loss_metric", gantry_loss_name(loss), options);
     if (!metric) return NULL;

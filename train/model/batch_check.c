@@ -24,13 +24,13 @@ static gantry_status_t check_batch_rows(const gantry_model_t *model, const gantr
                                         size_t count) {
     for (size_t i = 0; i < count; ++i) {
         if (batch[i].shape.rank < 1)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "model %s: component %zu of an element is a scalar: the element is no batch; gantry_dataset_batch makes batches",
                 model->name, i);
         if (batch[i].shape.dims[0] != batch[0].shape.dims[0] || batch[i].shape.dims[0] == 0)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "model %s: component %zu of a batch has %lld rows; component 0 has %lld, and 1 and more are accepted",
                 model->name, i, (long long)batch[i].shape.dims[0],
                 (long long)batch[0].shape.dims[0]);
@@ -47,18 +47,17 @@ static gantry_status_t check_batch_count(const gantry_model_t *model, gantry__st
     if (labels > 1) (void)snprintf(text, sizeof text, ", and labels of %zu outputs,", labels);
     *count = most;
     if (given < plain)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "model %s: a batch has %zu components; %zu inputs%s are accepted",
-                                  model->name, given, model->net.input_count,
-                                  labels == 1 ? ", and labels," : text);
+        return gantry__train_refuse(
+            NULL, "model %s: a batch has %zu components; %zu inputs%s are accepted", model->name,
+            given, model->net.input_count, labels == 1 ? ", and labels," : text);
     if (step != GANTRY__STEP_PREDICT && given > most)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "model %s: a batch has %zu components; at most %zu are accepted: inputs, labels, weights of samples",
             model->name, given, most);
     if (weights <= 1 || weights == labels) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "model %s: a batch has %zu components, %zu of them weights of samples; none, 1 for all outputs, or 1 for each of %zu are accepted",
         model->name, given, weights, labels);
 }
@@ -82,8 +81,8 @@ static gantry_status_t check_batch_sizes(const gantry_model_t *model, const gant
         if (gantry__model_takes_shape(model, i, &batch[i].shape)) continue;
         (void)gantry_shape_format(&batch[i].shape, text, sizeof text);
         (void)gantry_shape_format(&model->net.values[i].shape, wanted, sizeof wanted);
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "model %s: component %zu of a batch has shape %s; %s is accepted, where -1 is any size from 1 on",
             model->name, i, text, wanted);
     }
@@ -127,8 +126,8 @@ static gantry_status_t check_labels(const gantry_model_t *model, size_t target,
     if (t->loss != GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY || classes <= 0) return GANTRY_OK;
     const int64_t index = find_outside(&batch[model->net.input_count + t->label], classes, &value);
     if (index < 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "model %s: %s%slabels[%lld]: Received a label value of %lld which is outside the valid range of [0, %lld).",
         model->name, is_named ? gantry__model_output_name(model, target) : "", is_named ? ": " : "",
         (long long)index, (long long)value, (long long)classes);
@@ -159,9 +158,9 @@ static gantry_status_t check_words(const gantry_model_t *model, const gantry__mo
                   index = find_outside(words, limit, &word);
     if (index < 0) return GANTRY_OK;
     say_place(&words->shape, index, place, sizeof place);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT, "model %s: layer %s: indices[%s] = %lld is not in [0, %lld)",
-        model->name, gantry__member_name(value->member), place, (long long)word, (long long)limit);
+    return gantry__train_refuse(NULL, "model %s: layer %s: indices[%s] = %lld is not in [0, %lld)",
+                                model->name, gantry__member_name(value->member), place,
+                                (long long)word, (long long)limit);
 }
 
 static gantry_status_t check_batch_ranges(const gantry_model_t *model, gantry__step_mode_t step,
@@ -199,8 +198,8 @@ static gantry_status_t check_finite(const gantry_model_t *model, const gantry_ar
     if (gantry__finite_others(&counts) == 0) return GANTRY_OK;
     name_component(model, i, name, sizeof name);
     (void)gantry_shape_format(&component->shape, shape, sizeof shape);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "model %s: %s of the batch: %lld NaN, %lld +Inf and %lld -Inf among %lld elements, %s %s, the first in row %lld; finite numbers are accepted",
         model->name, name, (long long)counts.nans, (long long)counts.plus, (long long)counts.minus,
         (long long)elements, gantry_dtype_name(component->dtype), shape,
@@ -218,10 +217,10 @@ static gantry_status_t check_spec(const gantry_model_t *model, const gantry_inpu
     name_component(model, i, name, sizeof name);
     (void)gantry_shape_format(&component->shape, text, sizeof text);
     (void)gantry_shape_format(&spec->shape, wanted, sizeof wanted);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "model %s: %s of the batch: %s%s; %s%s is accepted, as of the first batch", model->name,
-        name, gantry_dtype_name(component->dtype), text, gantry_dtype_name(spec->dtype), wanted);
+    return gantry__train_refuse(
+        NULL, "model %s: %s of the batch: %s%s; %s%s is accepted, as of the first batch",
+        model->name, name, gantry_dtype_name(component->dtype), text,
+        gantry_dtype_name(spec->dtype), wanted);
 }
 
 /* A step is traced anew for a batch with weights of samples after one without. */

@@ -14,8 +14,8 @@ static gantry_status_t begin_swapping(gantry_model_t *model, void *user) {
     gantry__own_callback_t *own = user;
     own->model = model;
     if (model->program.optimizer->settings.use_ema) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_swap_ema_weights: optimizer %s of model %s has no averages; one with use_ema is accepted",
         model->program.optimizer->rule->name, model->name);
 }
@@ -52,9 +52,9 @@ static gantry_status_t get_places(char *out, size_t bytes, void *user) {
 static gantry_status_t set_places(const char *text, void *user) {
     const gantry__own_callback_t *own = user;
     if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "a callback's state is \"%.100s\"; one of gantry_swap_ema_weights is accepted", text);
+        return gantry__train_refuse(
+            NULL, "a callback's state is \"%.100s\"; one of gantry_swap_ema_weights is accepted",
+            text);
     own->model->state.holds_averages = *text == '1';
     return GANTRY_OK;
 }

@@ -13,17 +13,18 @@
  * Norms are computed in float32, or in float64 for float64. Zeros between places add nothing. */
 #include "train/optimizer/optimizer_state.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- one vector of many ---- */
 
-const gantry_tensor_t *gantry__train_join(gantry_scope_t *scope,
-                                          const gantry_optimizer_t *optimizer,
-                                          const gantry__train_group_t *group, gantry_dtype_t dtype,
-                                          gantry__train_of_member_fn of_member) {
-    const gantry_tensor_t *parts[2 * GANTRY__TRAIN_MOST_MEMBERS];
+tensor *gantry__train_join(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                           const gantry__train_group_t *group, gantry_dtype_t dtype,
+                           gantry__train_of_member_fn of_member) {
+    tensor *parts[2 * GANTRY__TRAIN_MOST_MEMBERS];
     size_t count = 0;
     for (uint32_t i = 0; i < group->member_count; ++i) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + i];
-        const gantry_tensor_t *part = of_member(scope, optimizer, member);
+        tensor *part = of_member(scope, optimizer, member);
         const int64_t zeros = member->room - (part ? member->elements : 0);
         if (part) parts[count++] = gantry_reshape(scope, part, GANTRY_SHAPE(member->elements));
         if (zeros > 0) parts[count++] = gantry_zeros(scope, dtype, GANTRY_SHAPE(zeros));
@@ -33,27 +34,24 @@ const gantry_tensor_t *gantry__train_join(gantry_scope_t *scope,
 
 /* ---- norms ---- */
 
-static const gantry_tensor_t *squares(gantry_scope_t *scope, const gantry_tensor_t *gradient,
-                                      gantry_dtype_t dtype) {
+static tensor *squares(gantry_scope_t *scope, tensor *gradient, gantry_dtype_t dtype) {
     const gantry_dtype_t wide = gantry__train_scalar_dtype(dtype);
     if (wide != dtype) gradient = gantry_cast(scope, gradient, wide);
     return gantry_sum(scope, gantry_square(scope, gradient), NULL);
 }
 
-static const gantry_tensor_t *clip_norm(gantry_scope_t *scope, const gantry_tensor_t *gradient,
-                                        double most) {
+static tensor *clip_norm(gantry_scope_t *scope, tensor *gradient, double most) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(gradient),
                          wide = gantry__train_scalar_dtype(dtype);
-    const gantry_tensor_t *clip = gantry__train_number(scope, wide, most);
-    const gantry_tensor_t *norm = gantry_sqrt(scope, squares(scope, gradient, dtype));
-    const gantry_tensor_t *scale = gantry_div(scope, clip, gantry_maximum(scope, norm, clip));
+    tensor *clip = gantry__train_number(scope, wide, most);
+    tensor *norm = gantry_sqrt(scope, squares(scope, gradient, dtype));
+    tensor *scale = gantry_div(scope, clip, gantry_maximum(scope, norm, clip));
     if (wide != dtype) scale = gantry_cast(scope, scale, dtype);
     return gantry_mul(scope, gradient, scale);
 }
 
-static const gantry_tensor_t *gradient_of(gantry_scope_t *scope,
-                                          const gantry_optimizer_t *optimizer,
-                                          gantry__train_member_t *member) {
+static tensor *gradient_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                           gantry__train_member_t *member) {
     const double most = optimizer->settings.clipnorm;
     if (!member->gradient || most <= 0) return member->gradient;
     return clip_norm(scope, member->gradient, most);
@@ -62,29 +60,29 @@ static const gantry_tensor_t *gradient_of(gantry_scope_t *scope,
 /* ---- the norm of all ---- */
 
 /* The sum of all squares, on the first used home's device and of its type. */
-static const gantry_tensor_t *group_squares(const gantry_optimizer_t *optimizer,
-                                            const gantry__train_group_t *group) {
+static tensor *group_squares(const gantry_optimizer_t *optimizer,
+                             const gantry__train_group_t *group) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     if (!group->is_sparse) return squares(home->update.scope, group->gradient, home->dtype);
-    const gantry_tensor_t *sum = NULL;
+    tensor *sum = NULL;
     for (uint32_t k = 0; k < group->member_count; ++k) {
         const gantry__train_member_t *member = &optimizer->members[group->first_member + k];
         if (!gantry__train_has_gradient(member)) continue;
-        const gantry_tensor_t *own = squares(
-            home->update.scope, member->values ? member->values : member->gradient, home->dtype);
+        tensor *own = squares(home->update.scope,
+                              member->values ? member->values : member->gradient, home->dtype);
         sum = sum ? gantry_add(home->update.scope, sum, own) : own;
     }
     return sum;
 }
 
-static const gantry_tensor_t *all_squares(const gantry_optimizer_t *optimizer) {
+static tensor *all_squares(const gantry_optimizer_t *optimizer) {
     const gantry__train_home_t *first = gantry__train_first_home(optimizer);
-    const gantry_tensor_t *sum = NULL;
+    tensor *sum = NULL;
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         const gantry__train_group_t *group = &optimizer->groups[i];
         const gantry__train_home_t *home = &optimizer->homes[group->home];
         if (!group->has_gradient) continue;
-        const gantry_tensor_t *own = group_squares(optimizer, group);
+        tensor *own = group_squares(optimizer, group);
         if (home->update.scalar_dtype != first->update.scalar_dtype)
             own = gantry_cast(first->update.scope, own, first->update.scalar_dtype);
         sum = sum ? gantry_add(first->update.scope, sum, own) : own;
@@ -95,11 +93,10 @@ static const gantry_tensor_t *all_squares(const gantry_optimizer_t *optimizer) {
 static void set_scales(gantry_optimizer_t *optimizer) {
     const gantry__update_t *update = &gantry__train_first_home(optimizer)->update;
     const double most = optimizer->settings.global_clipnorm;
-    const gantry_tensor_t *norm = gantry_sqrt(update->scope, all_squares(optimizer));
-    const gantry_tensor_t *inverse =
-        gantry_minimum(update->scope, gantry_reciprocal(update->scope, norm),
-                       gantry__train_scalar(update, 1 / most));
-    const gantry_tensor_t *scale = gantry_add(
+    tensor *norm = gantry_sqrt(update->scope, all_squares(optimizer));
+    tensor *inverse = gantry_minimum(update->scope, gantry_reciprocal(update->scope, norm),
+                                     gantry__train_scalar(update, 1 / most));
+    tensor *scale = gantry_add(
         update->scope, gantry_mul(update->scope, inverse, gantry__train_scalar(update, most)),
         gantry_sub(update->scope, norm, norm));
     for (size_t i = 0; i < optimizer->home_count; ++i) {
@@ -113,8 +110,8 @@ static void set_scales(gantry_optimizer_t *optimizer) {
 
 /* ---- gathering ---- */
 
-const gantry_tensor_t *gantry__train_clip(gantry_scope_t *scope, const gantry__train_home_t *home,
-                                          const gantry_tensor_t *gradient) {
+tensor *gantry__train_clip(gantry_scope_t *scope, const gantry__train_home_t *home,
+                           tensor *gradient) {
     if (home->scale) return gantry_mul(scope, gradient, home->scale);
     if (!home->clip[0]) return gradient;
     return gantry_clip_by_value(scope, gradient, home->clip[0], home->clip[1]);
@@ -132,9 +129,9 @@ static void look_at_group(const gantry_optimizer_t *optimizer, gantry__train_gro
         group->has_gradient || (changes_all && optimizer->homes[group->home].is_used);
 }
 
-static const gantry_tensor_t *gradients_gather(const gantry_optimizer_t *optimizer,
-                                               const gantry__train_group_t *group,
-                                               gantry__train_of_member_fn of_member) {
+static tensor *gradients_gather(const gantry_optimizer_t *optimizer,
+                                const gantry__train_group_t *group,
+                                gantry__train_of_member_fn of_member) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     return gantry__train_is_joined(group)
                ? gantry__train_join(home->update.scope, optimizer, group, home->dtype, of_member)
@@ -174,7 +171,7 @@ static void clip_members(const gantry_optimizer_t *optimizer, const gantry__trai
     const double most = optimizer->settings.clipnorm;
     for (uint32_t k = 0; k < group->member_count; ++k) {
         gantry__train_member_t *member = &optimizer->members[group->first_member + k];
-        const gantry_tensor_t **gradient = member->values ? &member->values : &member->gradient;
+        tensor **gradient = member->values ? &member->values : &member->gradient;
         if (!*gradient) continue;
         if (!by_own_norm)
             *gradient = gantry__train_clip(home->update.scope, home, *gradient);

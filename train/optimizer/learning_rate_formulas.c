@@ -7,6 +7,8 @@
 #include "train/optimizer/learning_rate_state.h"
 #include "train/optimizer/update_rule.h"
 
+typedef const gantry_tensor_t tensor;
+
 #define PI 3.14159265358979323846
 
 /* The scope, the type and the numbers of one call. */
@@ -14,48 +16,45 @@ typedef struct formula_t {
     gantry_scope_t *scope;
     gantry_dtype_t dtype;
     const gantry_schedule_t *schedule;
-    const gantry_tensor_t *step; /* of dtype */
+    tensor *step; /* of dtype */
 } formula_t;
 
-static formula_t begin_formula(gantry_scope_t *scope, const gantry_tensor_t *step,
-                               gantry_dtype_t dtype, const void *user) {
+static formula_t begin_formula(gantry_scope_t *scope, tensor *step, gantry_dtype_t dtype,
+                               const void *user) {
     return (formula_t){scope, dtype, user, gantry_cast(scope, step, dtype)};
 }
 
-static const gantry_tensor_t *learning_rate_formulas_number(const formula_t *formula,
-                                                            double value) {
+static tensor *learning_rate_formulas_number(const formula_t *formula, double value) {
     return gantry__train_number(formula->scope, formula->dtype, value);
 }
 
 /* t / steps, rounded down on a staircase. */
-static const gantry_tensor_t *passed(const formula_t *formula) {
-    const gantry_tensor_t *part =
-        gantry_div(formula->scope, formula->step,
-                   learning_rate_formulas_number(formula, formula->schedule->steps));
+static tensor *passed(const formula_t *formula) {
+    tensor *part = gantry_div(formula->scope, formula->step,
+                              learning_rate_formulas_number(formula, formula->schedule->steps));
     return formula->schedule->steps_or_cycles ? gantry_floor(formula->scope, part) : part;
 }
 
 /* 1 - x */
-static const gantry_tensor_t *rest_of(const formula_t *formula, const gantry_tensor_t *x) {
+static tensor *rest_of(const formula_t *formula, tensor *x) {
     return gantry_sub(formula->scope, learning_rate_formulas_number(formula, 1), x);
 }
 
-const gantry_tensor_t *gantry__train_exponential(gantry_scope_t *scope, const gantry_tensor_t *step,
-                                                 gantry_dtype_t dtype, void *user) {
+tensor *gantry__train_exponential(gantry_scope_t *scope, tensor *step, gantry_dtype_t dtype,
+                                  void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
-    const gantry_tensor_t *factor = gantry_pow(
+    tensor *factor = gantry_pow(
         scope, learning_rate_formulas_number(&formula, formula.schedule->factor), passed(&formula));
     return gantry_mul(scope, learning_rate_formulas_number(&formula, formula.schedule->initial),
                       factor);
 }
 
-const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
-                                                  const gantry_tensor_t *step, gantry_dtype_t dtype,
-                                                  void *user) {
+tensor *gantry__train_inverse_time(gantry_scope_t *scope, tensor *step, gantry_dtype_t dtype,
+                                   void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
-    const gantry_tensor_t *grown = gantry_mul(
+    tensor *grown = gantry_mul(
         scope, learning_rate_formulas_number(&formula, formula.schedule->factor), passed(&formula));
     return gantry_div(scope, learning_rate_formulas_number(&formula, formula.schedule->initial),
                       gantry_add(scope, learning_rate_formulas_number(&formula, 1), grown));
@@ -63,14 +62,13 @@ const gantry_tensor_t *gantry__train_inverse_time(gantry_scope_t *scope,
 
 /* From the last value to the first: the value of each boundary that t does not exceed. Steps must
  * be compared as integers, because float32 has no number next to 2^24. */
-const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gantry_tensor_t *step,
-                                               gantry_dtype_t dtype, void *user) {
+tensor *gantry__train_piecewise(gantry_scope_t *scope, tensor *step, gantry_dtype_t dtype,
+                                void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const gantry_schedule_t *schedule = user;
-    const gantry_tensor_t *rate =
-        gantry__train_number(scope, dtype, schedule->values[schedule->boundary_count]);
+    tensor *rate = gantry__train_number(scope, dtype, schedule->values[schedule->boundary_count]);
     for (size_t i = schedule->boundary_count; i-- > 0;) {
-        const gantry_tensor_t *is_within =
+        tensor *is_within =
             gantry_less_equal(scope, step, gantry_scalar_i64(scope, schedule->boundaries[i]));
         rate = gantry_select(scope, is_within,
                              gantry__train_number(scope, dtype, schedule->values[i]), rate);
@@ -80,29 +78,27 @@ const gantry_tensor_t *gantry__train_piecewise(gantry_scope_t *scope, const gant
 
 /* The steps of the cycle that t is in: the first multiple of steps that is not below t; in step 0
  * steps itself. */
-static const gantry_tensor_t *cycle_of(const formula_t *formula) {
+static tensor *cycle_of(const formula_t *formula) {
     gantry_scope_t *scope = formula->scope;
-    const gantry_tensor_t *steps = learning_rate_formulas_number(formula, formula->schedule->steps);
-    const gantry_tensor_t *cycles = gantry_ceil(scope, gantry_div(scope, formula->step, steps));
+    tensor *steps = learning_rate_formulas_number(formula, formula->schedule->steps);
+    tensor *cycles = gantry_ceil(scope, gantry_div(scope, formula->step, steps));
     return gantry_mul(scope, steps,
                       gantry_maximum(scope, cycles, learning_rate_formulas_number(formula, 1)));
 }
 
-const gantry_tensor_t *gantry__train_polynomial(gantry_scope_t *scope, const gantry_tensor_t *step,
-                                                gantry_dtype_t dtype, void *user) {
+tensor *gantry__train_polynomial(gantry_scope_t *scope, tensor *step, gantry_dtype_t dtype,
+                                 void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_schedule_t *schedule = user;
-    const gantry_tensor_t *steps = learning_rate_formulas_number(&formula, schedule->steps),
-                          *at = formula.step;
+    tensor *steps = learning_rate_formulas_number(&formula, schedule->steps), *at = formula.step;
     if (schedule->steps_or_cycles) {
         steps = cycle_of(&formula);
     } else {
         at = gantry_minimum(scope, at, steps);
     }
-    const gantry_tensor_t *left =
-        gantry_pow(scope, rest_of(&formula, gantry_div(scope, at, steps)),
-                   learning_rate_formulas_number(&formula, schedule->power));
+    tensor *left = gantry_pow(scope, rest_of(&formula, gantry_div(scope, at, steps)),
+                              learning_rate_formulas_number(&formula, schedule->power));
     return gantry_add(
         scope,
         gantry_mul(scope,
@@ -112,43 +108,41 @@ const gantry_tensor_t *gantry__train_polynomial(gantry_scope_t *scope, const gan
 }
 
 /* (1 - alpha) wave + alpha, times a rate; wave falls from 1 to 0. */
-static const gantry_tensor_t *above_alpha(const formula_t *formula, double rate,
-                                          const gantry_tensor_t *wave) {
+static tensor *above_alpha(const formula_t *formula, double rate, tensor *wave) {
     gantry_scope_t *scope = formula->scope;
     const double alpha = formula->schedule->factor;
-    const gantry_tensor_t *height = gantry_add(
+    tensor *height = gantry_add(
         scope, gantry_mul(scope, learning_rate_formulas_number(formula, 1 - alpha), wave),
         learning_rate_formulas_number(formula, alpha));
     return gantry_mul(scope, learning_rate_formulas_number(formula, rate), height);
 }
 
 /* (1 + cos(pi part)) / 2 */
-static const gantry_tensor_t *half_wave(const formula_t *formula, const gantry_tensor_t *part) {
+static tensor *half_wave(const formula_t *formula, tensor *part) {
     gantry_scope_t *scope = formula->scope;
-    const gantry_tensor_t *wave =
+    tensor *wave =
         gantry_cos(scope, gantry_mul(scope, learning_rate_formulas_number(formula, PI), part));
     return gantry_mul(scope, learning_rate_formulas_number(formula, 0.5),
                       gantry_add(scope, learning_rate_formulas_number(formula, 1), wave));
 }
 
-const gantry_tensor_t *gantry__train_cosine(gantry_scope_t *scope, const gantry_tensor_t *step,
-                                            gantry_dtype_t dtype, void *user) {
+tensor *gantry__train_cosine(gantry_scope_t *scope, tensor *step, gantry_dtype_t dtype,
+                             void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_schedule_t *schedule = user;
     const bool warms_up = schedule->target > 0;
     const double begin = warms_up ? schedule->target_steps : 0;
-    const gantry_tensor_t *at = formula.step,
-                          *begins = learning_rate_formulas_number(&formula, begin);
+    tensor *at = formula.step, *begins = learning_rate_formulas_number(&formula, begin);
     if (warms_up)
         at = gantry_maximum(scope, gantry_sub(scope, at, begins),
                             learning_rate_formulas_number(&formula, 0));
-    const gantry_tensor_t *steps = learning_rate_formulas_number(&formula, schedule->steps);
-    const gantry_tensor_t *part = gantry_div(scope, gantry_minimum(scope, at, steps), steps);
-    const gantry_tensor_t *falling = above_alpha(
-        &formula, warms_up ? schedule->target : schedule->initial, half_wave(&formula, part));
+    tensor *steps = learning_rate_formulas_number(&formula, schedule->steps);
+    tensor *part = gantry_div(scope, gantry_minimum(scope, at, steps), steps);
+    tensor *falling = above_alpha(&formula, warms_up ? schedule->target : schedule->initial,
+                                  half_wave(&formula, part));
     if (begin <= 0) return falling;
-    const gantry_tensor_t *rise = gantry_mul(
+    tensor *rise = gantry_mul(
         scope, learning_rate_formulas_number(&formula, schedule->target - schedule->initial),
         gantry_div(scope, formula.step, begins));
     return gantry_select(
@@ -158,39 +152,35 @@ const gantry_tensor_t *gantry__train_cosine(gantry_scope_t *scope, const gantry_
 }
 
 /* With periods that grow by q, period i begins at (1 - q^i) / (1 - q), in first periods. */
-static const gantry_tensor_t *growing_period(const formula_t *formula,
-                                             const gantry_tensor_t **passed_ref) {
+static tensor *growing_period(const formula_t *formula, tensor **passed_ref) {
     gantry_scope_t *scope = formula->scope;
     const double q = formula->schedule->growth;
-    const gantry_tensor_t *base = learning_rate_formulas_number(formula, q),
-                          *rest = learning_rate_formulas_number(formula, 1 - q);
-    const gantry_tensor_t *grown = rest_of(formula, gantry_mul(scope, *passed_ref, rest));
-    const gantry_tensor_t *period =
+    tensor *base = learning_rate_formulas_number(formula, q),
+           *rest = learning_rate_formulas_number(formula, 1 - q);
+    tensor *grown = rest_of(formula, gantry_mul(scope, *passed_ref, rest));
+    tensor *period =
         gantry_floor(scope, gantry_div(scope, gantry_log(scope, grown), gantry_log(scope, base)));
-    const gantry_tensor_t *length = gantry_pow(scope, base, period);
-    const gantry_tensor_t *begin = gantry_div(scope, rest_of(formula, length), rest);
+    tensor *length = gantry_pow(scope, base, period);
+    tensor *begin = gantry_div(scope, rest_of(formula, length), rest);
     *passed_ref = gantry_div(scope, gantry_sub(scope, *passed_ref, begin), length);
     return period;
 }
 
-static const gantry_tensor_t *even_period(const formula_t *formula,
-                                          const gantry_tensor_t **passed_ref) {
-    const gantry_tensor_t *period = gantry_floor(formula->scope, *passed_ref);
+static tensor *even_period(const formula_t *formula, tensor **passed_ref) {
+    tensor *period = gantry_floor(formula->scope, *passed_ref);
     *passed_ref = gantry_sub(formula->scope, *passed_ref, period);
     return period;
 }
 
-const gantry_tensor_t *gantry__train_cosine_restarts(gantry_scope_t *scope,
-                                                     const gantry_tensor_t *step,
-                                                     gantry_dtype_t dtype, void *user) {
+tensor *gantry__train_cosine_restarts(gantry_scope_t *scope, tensor *step, gantry_dtype_t dtype,
+                                      void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     const formula_t formula = begin_formula(scope, step, dtype, user);
     const gantry_schedule_t *schedule = user;
-    const gantry_tensor_t *part = passed(&formula);
+    tensor *part = passed(&formula);
     const bool grows = schedule->growth < 1 || schedule->growth > 1;
-    const gantry_tensor_t *period =
-        grows ? growing_period(&formula, &part) : even_period(&formula, &part);
-    const gantry_tensor_t *height =
+    tensor *period = grows ? growing_period(&formula, &part) : even_period(&formula, &part);
+    tensor *height =
         gantry_pow(scope, learning_rate_formulas_number(&formula, schedule->power), period);
     return above_alpha(&formula, schedule->initial,
                        gantry_mul(scope, height, half_wave(&formula, part)));

@@ -76,17 +76,17 @@ static bool is_in(double value, range_t range) {
 static gantry_status_t check_accumulation(const char *function,
                                           const gantry__train_settings_t *settings) {
     if (settings->accumulation_steps != 0 && settings->accumulation_steps < 2)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: gradient_accumulation_steps is %d; 0, for none, or an integer of 2 or more is accepted",
             function, (int)settings->accumulation_steps);
     if (!settings->use_ema) return GANTRY_OK;
     if (!is_in(settings->ema_momentum, TO_ONE))
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: ema_momentum is %g; %s is accepted",
-                                  function, settings->ema_momentum, accepted[TO_ONE]);
+        return gantry__train_refuse(NULL, "%s: ema_momentum is %g; %s is accepted", function,
+                                    settings->ema_momentum, accepted[TO_ONE]);
     if (settings->ema_overwrite_frequency < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: ema_overwrite_frequency is %d; 0, for never, or an integer of 1 or more is accepted",
             function, (int)settings->ema_overwrite_frequency);
     return GANTRY_OK;
@@ -98,12 +98,12 @@ static gantry_status_t check_settings(const char *function,
         double value;
         memcpy(&value, (const char *)settings + checked[i].offset, sizeof value);
         if (!is_in(value, checked[i].range))
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is %g; %s is accepted",
-                                      function, checked[i].name, value, accepted[checked[i].range]);
+            return gantry__train_refuse(NULL, "%s: %s is %g; %s is accepted", function,
+                                        checked[i].name, value, accepted[checked[i].range]);
     }
     if ((settings->clipnorm > 0) + (settings->clipvalue > 0) + (settings->global_clipnorm > 0) > 1)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: Only one of clipnorm, clipvalue and global_clipnorm can be set. Received: clipnorm=%g, clipvalue=%g, global_clipnorm=%g",
             function, settings->clipnorm, settings->clipvalue, settings->global_clipnorm);
     return check_accumulation(function, settings);
@@ -114,13 +114,10 @@ static gantry_status_t check_settings(const char *function,
 static gantry_optimizer_t *make_optimizer(const char *function, const gantry__train_rule_t *rule,
                                           const common_t *common,
                                           const gantry__train_settings_t *settings) {
-    if (common->schedule && gantry__train_or_default(common->learning_rate, 0) != 0) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: both a schedule and learning_rate %g are given; one of them is accepted", function,
-            common->learning_rate);
-        return NULL;
-    }
+    if (common->schedule && gantry__train_or_default(common->learning_rate, 0) != 0)
+        return gantry__train_refuse_pointer(
+            NULL, "%s: both a schedule and learning_rate %g are given; one of them is accepted",
+            function, common->learning_rate);
     if (check_settings(function, settings) != GANTRY_OK) return NULL;
     gantry_optimizer_t *optimizer = gantry__train_alloc(1, sizeof *optimizer);
     if (!optimizer) return NULL;

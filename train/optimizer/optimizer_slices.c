@@ -11,29 +11,28 @@
 #include "train/optimizer/optimizer_state.h"
 #include "train/tape/slices.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- dense vectors ---- */
 
-const gantry_tensor_t *gantry__train_dense_of(gantry_scope_t *scope,
-                                              const gantry_optimizer_t *optimizer,
-                                              gantry__train_member_t *member) {
+tensor *gantry__train_dense_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                               gantry__train_member_t *member) {
     (void)optimizer;
     if (!member->values) return member->gradient;
     return gantry__slices_add_rows(scope, member->values, member->indices,
                                    gantry_variable_shape(member->variable));
 }
 
-static const gantry_tensor_t *optimizer_slices_sizes_of(gantry_scope_t *scope,
-                                                        const gantry_optimizer_t *optimizer,
-                                                        gantry__train_member_t *member) {
+static tensor *optimizer_slices_sizes_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                                         gantry__train_member_t *member) {
     const gantry__train_rule_t *rule = optimizer->rule;
     if (!member->values) return member->gradient ? rule->size_of(scope, member->gradient) : NULL;
     return gantry__slices_add_rows(scope, rule->size_of(scope, member->values), member->indices,
                                    gantry_variable_shape(member->variable));
 }
 
-static const gantry_tensor_t *whole(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
-                                    const gantry__train_group_t *group,
-                                    gantry__train_of_member_fn of_member) {
+static tensor *whole(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                     const gantry__train_group_t *group, gantry__train_of_member_fn of_member) {
     return gantry__train_is_joined(group)
                ? gantry__train_join(scope, optimizer, group, optimizer->homes[group->home].dtype,
                                     of_member)

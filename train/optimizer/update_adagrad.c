@@ -5,6 +5,8 @@
  *     w = w - rate g / sqrt(s + epsilon) */
 #include "train/optimizer/update_rule.h"
 
+typedef const gantry_tensor_t tensor;
+
 enum { RATE, EPSILON };
 
 static size_t adagrad_slots(const gantry__train_settings_t *settings,
@@ -19,13 +21,11 @@ static void adagrad_begin(gantry__update_t *update) {
         gantry__train_number(update->scope, update->dtype, update->settings->epsilon);
 }
 
-static const gantry_tensor_t *adagrad_update(gantry_scope_t *scope, const gantry__update_t *update,
-                                             const gantry__train_now_t *now,
-                                             const gantry_tensor_t **new_slots) {
+static tensor *adagrad_update(gantry_scope_t *scope, const gantry__update_t *update,
+                              const gantry__train_now_t *now, tensor **new_slots) {
     new_slots[0] = gantry_add(scope, now->slots[0], now->sizes);
-    const gantry_tensor_t *root =
-        gantry_sqrt(scope, gantry_add(scope, new_slots[0], update->numbers[EPSILON]));
-    const gantry_tensor_t *down = gantry_mul(scope, now->gradient, update->numbers[RATE]);
+    tensor *root = gantry_sqrt(scope, gantry_add(scope, new_slots[0], update->numbers[EPSILON]));
+    tensor *down = gantry_mul(scope, now->gradient, update->numbers[RATE]);
     return gantry_sub(scope, now->weights, gantry_div(scope, down, root));
 }
 
@@ -33,11 +33,10 @@ static void adagrad_update_rows(gantry_scope_t *scope, const gantry__update_t *u
                                 const gantry__update_rows_t *rows) {
     gantry__train_scatter(scope, "ResourceScatterAdd", rows->slots[0], rows->indices,
                           gantry_square(scope, rows->values));
-    const gantry_tensor_t *sums =
+    tensor *sums =
         gantry_gather(scope, gantry_variable_read(scope, rows->slots[0]), rows->indices, 0);
-    const gantry_tensor_t *root =
-        gantry_sqrt(scope, gantry_add(scope, sums, update->numbers[EPSILON]));
-    const gantry_tensor_t *down = gantry_mul(scope, rows->values, update->numbers[RATE]);
+    tensor *root = gantry_sqrt(scope, gantry_add(scope, sums, update->numbers[EPSILON]));
+    tensor *down = gantry_mul(scope, rows->values, update->numbers[RATE]);
     gantry__train_scatter(scope, "ResourceScatterSub", rows->weights, rows->indices,
                           gantry_div(scope, down, root));
 }

@@ -5,6 +5,8 @@
  *     m = beta_2 m + (1 - beta_2) g */
 #include "train/optimizer/update_rule.h"
 
+typedef const gantry_tensor_t tensor;
+
 enum { RATE, BETA_1, REST_1, BETA_2, REST_2 };
 
 static size_t lion_slots(const gantry__train_settings_t *settings,
@@ -24,17 +26,14 @@ static void lion_begin(gantry__update_t *update) {
 }
 
 /* m a + g b */
-static const gantry_tensor_t *mix(gantry_scope_t *scope, const gantry_tensor_t *m,
-                                  const gantry_tensor_t *a, const gantry_tensor_t *g,
-                                  const gantry_tensor_t *b) {
+static tensor *mix(gantry_scope_t *scope, tensor *m, tensor *a, tensor *g, tensor *b) {
     return gantry_add(scope, gantry_mul(scope, m, a), gantry_mul(scope, g, b));
 }
 
-static const gantry_tensor_t *lion_update(gantry_scope_t *scope, const gantry__update_t *update,
-                                          const gantry__train_now_t *now,
-                                          const gantry_tensor_t **new_slots) {
-    const gantry_tensor_t *const *numbers = update->numbers;
-    const gantry_tensor_t *direction = gantry_sign(
+static tensor *lion_update(gantry_scope_t *scope, const gantry__update_t *update,
+                           const gantry__train_now_t *now, tensor **new_slots) {
+    tensor *const *numbers = update->numbers;
+    tensor *direction = gantry_sign(
         scope, mix(scope, now->slots[0], numbers[BETA_1], now->gradient, numbers[REST_1]));
     new_slots[0] = mix(scope, now->slots[0], numbers[BETA_2], now->gradient, numbers[REST_2]);
     return gantry_sub(scope, now->weights, gantry_mul(scope, direction, numbers[RATE]));

@@ -11,6 +11,8 @@
  *     c = 1 / (1 - beta_2^t) */
 #include "train/optimizer/update_rule.h"
 
+typedef const gantry_tensor_t tensor;
+
 enum { OF_MEAN, OF_GRADIENT, OF_SQUARES, REST_1, REST_2, EPSILON };
 
 static size_t nadam_slots(const gantry__train_settings_t *settings,
@@ -22,24 +24,23 @@ static size_t nadam_slots(const gantry__train_settings_t *settings,
 }
 
 /* u of a later step: 0 is this one. */
-static const gantry_tensor_t *momentum_of(const gantry__update_t *update, double later) {
-    const gantry_tensor_t *half = gantry_mul(
-        update->scope, gantry__train_power(update, 0.96, later), gantry__train_scalar(update, 0.5));
+static tensor *momentum_of(const gantry__update_t *update, double later) {
+    tensor *half = gantry_mul(update->scope, gantry__train_power(update, 0.96, later),
+                              gantry__train_scalar(update, 0.5));
     return gantry_mul(update->scope, gantry__train_one_minus(update, half),
                       gantry__train_scalar(update, update->settings->beta_1));
 }
 
-static void nadam_set_weights(gantry__update_t *update, const gantry_tensor_t *now,
-                              const gantry_tensor_t *next) {
+static void nadam_set_weights(gantry__update_t *update, tensor *now, tensor *next) {
     gantry_scope_t *scope = update->scope;
-    const gantry_tensor_t *product = update->new_carried;
-    const gantry_tensor_t *rest = gantry__train_one_minus(update, gantry_mul(scope, product, next));
-    const gantry_tensor_t *of_mean = gantry_div(scope, gantry_mul(scope, update->rate, next), rest);
-    const gantry_tensor_t *of_gradient =
+    tensor *product = update->new_carried;
+    tensor *rest = gantry__train_one_minus(update, gantry_mul(scope, product, next));
+    tensor *of_mean = gantry_div(scope, gantry_mul(scope, update->rate, next), rest);
+    tensor *of_gradient =
         gantry_div(scope, gantry_mul(scope, update->rate, gantry__train_one_minus(update, now)),
                    gantry__train_one_minus(update, product));
-    const gantry_tensor_t *power = gantry__train_power(update, update->settings->beta_2, 0);
-    const gantry_tensor_t *of_squares =
+    tensor *power = gantry__train_power(update, update->settings->beta_2, 0);
+    tensor *of_squares =
         gantry_div(scope, gantry__train_scalar(update, 1), gantry__train_one_minus(update, power));
     update->numbers[OF_MEAN] = gantry__train_narrow(update, of_mean);
     update->numbers[OF_GRADIENT] = gantry__train_narrow(update, of_gradient);
@@ -48,7 +49,7 @@ static void nadam_set_weights(gantry__update_t *update, const gantry_tensor_t *n
 
 static void nadam_begin(gantry__update_t *update) {
     const gantry__train_settings_t *settings = update->settings;
-    const gantry_tensor_t *now = momentum_of(update, 0), *next = momentum_of(update, 1);
+    tensor *now = momentum_of(update, 0), *next = momentum_of(update, 1);
     update->new_carried = gantry_mul(update->scope, update->carried, now);
     nadam_set_weights(update, now, next);
     update->numbers[REST_1] =
@@ -59,16 +60,13 @@ static void nadam_begin(gantry__update_t *update) {
         gantry__train_number(update->scope, update->dtype, settings->epsilon);
 }
 
-static const gantry_tensor_t *nadam_update(gantry_scope_t *scope, const gantry__update_t *update,
-                                           const gantry__train_now_t *now,
-                                           const gantry_tensor_t **new_slots) {
+static tensor *nadam_update(gantry_scope_t *scope, const gantry__update_t *update,
+                            const gantry__train_now_t *now, tensor **new_slots) {
     gantry__train_move_moments(scope, now, &update->numbers[REST_1], new_slots);
-    const gantry_tensor_t *m = new_slots[0], *v = new_slots[1];
-    const gantry_tensor_t *down =
-        gantry_add(scope, gantry_mul(scope, m, update->numbers[OF_MEAN]),
-                   gantry_mul(scope, now->gradient, update->numbers[OF_GRADIENT]));
-    const gantry_tensor_t *root =
-        gantry_sqrt(scope, gantry_mul(scope, v, update->numbers[OF_SQUARES]));
+    tensor *m = new_slots[0], *v = new_slots[1];
+    tensor *down = gantry_add(scope, gantry_mul(scope, m, update->numbers[OF_MEAN]),
+                              gantry_mul(scope, now->gradient, update->numbers[OF_GRADIENT]));
+    tensor *root = gantry_sqrt(scope, gantry_mul(scope, v, update->numbers[OF_SQUARES]));
     return gantry_sub(scope, now->weights,
                       gantry_div(scope, down, gantry_add(scope, root, update->numbers[EPSILON])));
 }

@@ -8,6 +8,8 @@
  *     w = w - d */
 #include "train/optimizer/update_rule.h"
 
+typedef const gantry_tensor_t tensor;
+
 enum { RATE, RHO, REST, EPSILON, MOMENTUM };
 
 /* Lists the slots: velocity, then those that the settings request. */
@@ -32,28 +34,25 @@ static void rmsprop_begin(gantry__update_t *update) {
 }
 
 /* rho mean + (1 - rho) x */
-static const gantry_tensor_t *decay(gantry_scope_t *scope, const gantry__update_t *update,
-                                    const gantry_tensor_t *mean, const gantry_tensor_t *x) {
+static tensor *decay(gantry_scope_t *scope, const gantry__update_t *update, tensor *mean,
+                     tensor *x) {
     return gantry_add(scope, gantry_mul(scope, mean, update->numbers[RHO]),
                       gantry_mul(scope, x, update->numbers[REST]));
 }
 
-static const gantry_tensor_t *rmsprop_update(gantry_scope_t *scope, const gantry__update_t *update,
-                                             const gantry__train_now_t *now,
-                                             const gantry_tensor_t **new_slots) {
+static tensor *rmsprop_update(gantry_scope_t *scope, const gantry__update_t *update,
+                              const gantry__train_now_t *now, tensor **new_slots) {
     size_t next = 1;
     const bool has_momentum = update->settings->momentum > 0;
     const size_t of_momentum = has_momentum ? next++ : 0;
-    const gantry_tensor_t *v = decay(scope, update, now->slots[0], now->sizes);
+    tensor *v = decay(scope, update, now->slots[0], now->sizes);
     new_slots[0] = v;
     if (update->settings->centered) {
         new_slots[next] = decay(scope, update, now->slots[next], now->gradient);
         v = gantry_sub(scope, v, gantry_square(scope, new_slots[next]));
     }
-    const gantry_tensor_t *root =
-        gantry_sqrt(scope, gantry_add(scope, v, update->numbers[EPSILON]));
-    const gantry_tensor_t *down =
-        gantry_div(scope, gantry_mul(scope, now->gradient, update->numbers[RATE]), root);
+    tensor *root = gantry_sqrt(scope, gantry_add(scope, v, update->numbers[EPSILON]));
+    tensor *down = gantry_div(scope, gantry_mul(scope, now->gradient, update->numbers[RATE]), root);
     if (has_momentum) {
         down = gantry_add(
             scope, gantry_mul(scope, now->slots[of_momentum], update->numbers[MOMENTUM]), down);

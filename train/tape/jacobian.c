@@ -245,11 +245,9 @@ tensor *gantry_tape_batch_jacobian(gantry_tape_t *tape, tensor *target, tensor *
     static const gantry_gradient_options_t zeros = {.zeros_where_unconnected = true};
     const gantry_source_t sources = {.tensor = source};
     tensor *out = NULL;
-    if (tape && !source) {
-        (void)gantry__train_refuse(
+    if (tape && !source)
+        return gantry__train_refuse_pointer(
             tape->scope, "gantry_tape_batch_jacobian: the source is NULL; a tensor is accepted");
-        return NULL;
-    }
     jacobian_t j = {.tape = tape,
                     .target = target,
                     .sources = &sources,

@@ -13,8 +13,7 @@
 
 static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
     if (gantry_dtype_size(input->dtype) == 0)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_function_trace: input %zu has type %d; a gantry_dtype_t is accepted", i,
             (int)input->dtype);
     gantry_shape_t least = input->shape; /* that the input may have */
@@ -24,8 +23,7 @@ static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
         if (least.dims[k] < 0) least.dims[k] = 0;
     }
     if (is_possible && gantry_shape_elements(&least) >= 0) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more, -1 or GANTRY_OPEN_SIZE for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
         " elements are accepted",
         i, input->shape.rank, GANTRY_MAX_RANK);
@@ -34,16 +32,12 @@ static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
 static gantry_status_t check_signature(gantry_function_body_fn body,
                                        const gantry_input_spec_t *inputs, size_t input_count,
                                        size_t output_count) {
-    if (!body)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_function_trace: body is NULL; a function is accepted");
+    if (!body) return gantry__refuse("gantry_function_trace: body is NULL; a function is accepted");
     if (!inputs && input_count > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_function_trace: inputs is NULL; an array of %zu is accepted",
-                            input_count);
+        return gantry__refuse("gantry_function_trace: inputs is NULL; an array of %zu is accepted",
+                              input_count);
     if (input_count > GANTRY_MAX_FUNCTION_VALUES || output_count > GANTRY_MAX_FUNCTION_VALUES)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_function_trace: %zu inputs and %zu outputs; at most %d of each are accepted",
             input_count, output_count, GANTRY_MAX_FUNCTION_VALUES);
     for (size_t i = 0; i < input_count; ++i) GANTRY__TRY(check_input(&inputs[i], i));
@@ -52,16 +46,14 @@ static gantry_status_t check_signature(gantry_function_body_fn body,
 
 static gantry_status_t check_passes(uint32_t off) {
     if (!(off & ~(uint32_t)GANTRY_PASS_ALL)) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "gantry_function_trace: passes_off is 0x%x; bits of GANTRY_PASS_ALL, 0x%x, are accepted",
         off, (unsigned)GANTRY_PASS_ALL);
 }
 
 static gantry_status_t check_device_graphs(gantry_choice_t choice) {
     if (choice == GANTRY_DEFAULT || choice == GANTRY_OFF || choice == GANTRY_ON) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "gantry_function_trace: device_graphs is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
         (int)choice);
 }
@@ -69,8 +61,7 @@ static gantry_status_t check_device_graphs(gantry_choice_t choice) {
 static gantry_status_t check_trimmed_with(const gantry_runtime_t *runtime,
                                           const gantry_function_t *function) {
     if (!function || function->runtime == runtime) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "gantry_function_trace: trimmed_with is function %s of another runtime; one of this runtime is accepted",
         function->name);
 }
@@ -161,8 +152,8 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     gantry_function_options_t chosen;
     gantry_function_t *function = NULL;
     if (!out_function)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_function_trace: out_function is NULL; an address is accepted");
+        return gantry__refuse(
+            "gantry_function_trace: out_function is NULL; an address is accepted");
     *out_function = NULL;
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     GANTRY__TRY(check_signature(body, inputs, input_count, output_count));
@@ -206,8 +197,7 @@ gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_
     GANTRY__OWN_FP_MODE(fp);
     if (out_bytes) *out_bytes = 0;
     if (!function)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_function_trim: the function is NULL; one from gantry_function_trace is accepted");
     GANTRY__TRY(gantry__runtime_check(function->runtime));
     const uint64_t bytes =

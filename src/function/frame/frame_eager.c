@@ -36,9 +36,8 @@ static gantry_status_t frame_eager_check(const gantry__frame_t *frame, const gan
     char made[GANTRY_MAX_RANK * 21 + 3], planned[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&result->shape, made, sizeof made);
     (void)gantry_shape_format(&value->shape, planned, sizeof planned);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "op %s makes output %u as %s; its function was traced with %s",
-                        node->op->name, i, made, planned);
+    return gantry__refuse("op %s makes output %u as %s; its function was traced with %s",
+                          node->op->name, i, made, planned);
 }
 
 typedef struct eager_place_t {

@@ -109,9 +109,8 @@ static gantry_status_t narrow(const gantry__graph_place_t *request, const gantry
                 : is_part(request->rules.devices, b, a) ? b
                                                         : NULL;
     if (*out_wish || request->rules.soft) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Cannot merge devices with incompatible types: '%s' and '%s'", a->text,
-                        b->text);
+    return gantry__refuse("Cannot merge devices with incompatible types: '%s' and '%s'", a->text,
+                          b->text);
 }
 
 static gantry_status_t merge_wishes(const gantry__graph_place_t *request, const gantry__wish_t *a,
@@ -136,8 +135,7 @@ static gantry_status_t merge_wishes(const gantry__graph_place_t *request, const 
 
 static gantry_status_t fail_homes(const gantry_logical_device_t *a,
                                   const gantry_logical_device_t *b) {
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         ": Cannot place the graph because a reference or resource edge connects colocation groups with incompatible assigned devices: %s vs %s.",
         a->full_name, b->full_name);
 }
@@ -147,9 +145,8 @@ static gantry_status_t check_home(const gantry__graph_place_t *request,
     if (!home || !wish || request->rules.soft ||
         gantry__device_reference_matches(&wish->reference, home))
         return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        ": Cannot merge devices with incompatible types: '%s' and '%s'", wish->text,
-                        home->full_name);
+    return gantry__refuse(": Cannot merge devices with incompatible types: '%s' and '%s'",
+                          wish->text, home->full_name);
 }
 
 /* What both groups have in common; else the end of the sentence about two nodes. */
@@ -163,8 +160,7 @@ static gantry_status_t meet(const groups_t *groups, const group_t *a, const grou
     GANTRY__TRY(check_home(groups->request, out_both->pinned, out_both->wish));
     for (size_t i = 0; i < groups->words; ++i) out_both->allowed[i] = a->allowed[i] & b->allowed[i];
     if (!is_nowhere(groups, out_both->allowed)) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         " because no device type supports both of those nodes and the other nodes colocated with them.");
 }
 

@@ -103,8 +103,7 @@ static gantry_status_t refuse_unknown(const gantry__graph_place_t *request,
     const bool is_gpu = wish->reference.name.has_type &&
                         strcmp(wish->reference.name.type, "GPU") == 0 && !has_type(request, "GPU");
     gantry__device_table_format_names(request->rules.devices, names, sizeof names);
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "{{node %s}} was explicitly assigned to %s but available devices are [ %s ]. Make sure the device specification refers to a valid device.%s",
         node->name, wish->text, names,
         is_gpu ? " The requested device appears to be a GPU, but no GPU is visible." : "");
@@ -113,8 +112,7 @@ static gantry_status_t refuse_unknown(const gantry__graph_place_t *request,
 static gantry_status_t refuse_unregistered(const gantry__node_t *node,
                                            const gantry__kept_plan_t *refused,
                                            const cut_text_t *kernels, const cut_text_t *refusals) {
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "No OpKernel was registered to support Op '%s' used by {{node %s}} with these attrs: [T=%s]\nRegistered kernels:%s\nRefused devices:%s",
         node->op->name, node->name, gantry_dtype_name(refused->plan.dtype),
         kernels->used > 0 ? kernels->text : "\n  <no registered kernels>", refusals->text);
@@ -148,8 +146,7 @@ static gantry_status_t refuse_colocated(const gantry__graph_place_t *request, ui
     const char *required;
     gantry__device_table_format_names(request->rules.devices, names, sizeof names);
     list_group(groups, index, &members, &required);
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Could not satisfy explicit device specification '%s' because the node {{colocation_node %s}} was colocated with a group of nodes that required incompatible device '%s'. All available devices [%s].\nColocation group:%s\nRefused devices:%s",
         wish->text, request->graph->nodes[index].name, required, names, members.text,
         refusals->text);
@@ -158,8 +155,7 @@ static gantry_status_t refuse_colocated(const gantry__graph_place_t *request, ui
 static gantry_status_t refuse_asked(const gantry__node_t *node, const gantry__wish_t *wish,
                                     const gantry_logical_device_t *wished,
                                     const cut_text_t *kernels, const cut_text_t *refusals) {
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Could not satisfy explicit device specification '%s' because no supported kernel for %s devices is available.\nOp: %s\nNode: {{node %s}}\nRegistered kernels:%s\nRefused devices:%s",
         wish->text, wished->physical->type, node->op->name, node->name,
         kernels->used > 0 ? kernels->text : "\n  <no registered kernels>", refusals->text);

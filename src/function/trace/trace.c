@@ -239,8 +239,7 @@ gantry_status_t gantry__trace_check_input(const gantry_scope_t *scope,
     for (const gantry__trace_t *trace = scope->trace; trace; trace = trace->outer) {
         if (trace->id == tensor->trace) return GANTRY_OK;
     }
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "op %s: input %u is the symbolic tensor %s of %s; a tensor with elements, or one of the function that is traced in this scope, is accepted",
         op, index, (const char *)tensor->inline_data,
         scope->trace ? "another function" : "a function that is or was traced");

@@ -17,10 +17,9 @@ gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name) 
     if (!name || !*name || strlen(name) >= GANTRY__NODE_NAME_BYTES / 2)
         return gantry__scope_fail(
             scope,
-            gantry__fail(GANTRY_INVALID_ARGUMENT,
-                         "gantry_scope_name_next: the name is %s; 1 to %d bytes are accepted",
-                         name ? *name ? "too long" : "empty" : "NULL",
-                         GANTRY__NODE_NAME_BYTES / 2 - 1));
+            gantry__refuse("gantry_scope_name_next: the name is %s; 1 to %d bytes are accepted",
+                           name ? *name ? "too long" : "empty" : "NULL",
+                           GANTRY__NODE_NAME_BYTES / 2 - 1));
     if (scope->trace) (void)snprintf(scope->next_name, sizeof scope->next_name, "%s", name);
     return GANTRY_OK;
 }
@@ -35,8 +34,7 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
     for (size_t i = 0; i < count; ++i) {
         if (!tensors[i]->is_symbolic) continue; /* it is there already */
         if (gantry__trace_check_input(scope, tensors[i], "", (uint32_t)i) != GANTRY_OK)
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "gantry_scope_begin_after: tensor %zu is the symbolic tensor %s of another function; one of the function that is traced in this scope is accepted",
                 i, (const char *)tensors[i]->inline_data);
         uint32_t value; /* in a body, one from outside is an input: the whole block waits for it */
@@ -50,13 +48,11 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
 static gantry_status_t check_tensors(const gantry_scope_t *scope,
                                      const gantry_tensor_t *const *tensors, size_t count) {
     if (!tensors && count > 0)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_scope_begin_after: tensors is NULL; an array of %zu is accepted", count);
     for (size_t i = 0; i < count; ++i) {
         if (!tensors[i] || tensors[i]->runtime != scope->runtime)
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "gantry_scope_begin_after: tensor %zu is %s; one that an op made is accepted", i,
                 tensors[i] ? "of another runtime" : "NULL");
     }
@@ -121,8 +117,7 @@ static gantry_status_t colocate_node(gantry_scope_t *scope, const gantry_tensor_
 
 static gantry_status_t begin_with(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!tensor || tensor->runtime != scope->runtime)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_scope_begin_with: the tensor is %s; a tensor of the scope's runtime is accepted",
             tensor ? "of another runtime" : "NULL");
     if (tensor->is_symbolic) {

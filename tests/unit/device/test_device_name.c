@@ -53,11 +53,8 @@ TEST(full_name_well_formed_gives_canonical_form) {
         {"/gpu:*@third_party", "/device:GPU:*@third_party"},
     };
     for (size_t i = 0; i < COUNT(rows); ++i) {
-        gantry__device_name_t name = full(rows[i].text), local_or_full;
+        gantry__device_name_t name = full(rows[i].text);
         assert_name(&name, rows[i].canonical, rows[i].text);
-        assert_int_equal(gantry__device_name_parse_full_or_local(rows[i].text, &local_or_full),
-                         GANTRY_OK);
-        assert_true(gantry__device_name_is_equal(&name, &local_or_full));
     }
 }
 
@@ -121,8 +118,6 @@ TEST(full_name_of_null_is_refused) {
     gantry__device_reference_t reference;
     assert_int_equal(gantry__device_name_parse_full(NULL, &name), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry__message(), "NULL"));
-    assert_int_equal(gantry__device_name_parse_local(NULL, &name), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry__device_name_parse_full_or_local(NULL, &name), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__device_reference_parse(NULL, backends, COUNT(backends), &reference),
                      GANTRY_INVALID_ARGUMENT);
     assert_false(gantry__device_name_try_full(NULL, &name));
@@ -161,40 +156,6 @@ TEST(malformed_long_text_is_cut_in_the_message) {
     assert_non_null(strstr(gantry__message(), "opencl:0, GPU:0@opencl"));
 }
 
-TEST(local_name_table) {
-    static const struct {
-        const char *text, *result; /* NULL: refused */
-    } rows[] = {
-        {"CPU:10", "/device:CPU:10"},
-        {"myspecialdevice:3", "/device:myspecialdevice:3"},
-        {"gpu:3", "/device:GPU:3"}, /* deviation: TensorFlow's local parser keeps the case */
-        {"cpu:abc", NULL},
-        {"abc:", NULL},
-        {"abc", NULL},
-        {"myspecialdevice", NULL},
-        {"", NULL},
-        {"/CPU:0", NULL},
-        {"CPU:-1", NULL},
-        {"CPU:*", NULL},
-        {"CPU:1/", NULL},
-        {"CPU:1 ", NULL},
-        {" CPU:1", NULL},
-        {":0", NULL},
-        {"CPU:99999999999", NULL},
-    };
-    for (size_t i = 0; i < COUNT(rows); ++i) {
-        gantry__device_name_t name;
-        gantry_status_t status = gantry__device_name_parse_local(rows[i].text, &name);
-        assert_int_equal(status, rows[i].result ? GANTRY_OK : GANTRY_INVALID_ARGUMENT);
-        assert_name(&name, rows[i].result ? rows[i].result : "", rows[i].text);
-    }
-    gantry__device_name_t name;
-    assert_malformed(gantry__device_name_parse_local("cpu:abc", &name), "cpu:abc", "no number", 5);
-    assert_int_equal(gantry__device_name_parse_full_or_local("CPU:10", &name), GANTRY_OK);
-    assert_int_equal(gantry__device_name_parse_full_or_local("myspecialdevice", &name),
-                     GANTRY_INVALID_ARGUMENT);
-}
-
 TEST(full_name_every_subset_of_parts_round_trips) {
     static const struct {
         const char *device, *canonical;
@@ -223,25 +184,6 @@ TEST(full_name_every_subset_of_parts_round_trips) {
             assert_name(&name, expected, text);
             assert_true(gantry__device_name_is_equal(&name, &again));
         }
-    }
-}
-
-TEST(format_local_prints_the_device_part) {
-    static const char *const rows[][2] = {
-        {"/device:CPU:1", "/device:CPU:1"},
-        {"/device:MySpecialDevice:13", "/device:MySpecialDevice:13"},
-        {"/job:foo/replica:1/task:2/device:CPU:3", "/device:CPU:3"},
-        {"/job:foo/replica:1/task:2/cpu:3", "/device:CPU:3"},
-        {"/job:foo/replica:1/task:2/device:abc:73", "/device:abc:73"},
-        {"/job:foo/gpu:*", "/device:GPU:*"},
-        {"/job:foo", ""},
-    };
-    for (size_t i = 0; i < COUNT(rows); ++i) {
-        gantry__device_name_t name = full(rows[i][0]);
-        line_t text;
-        assert_int_equal(gantry__device_name_format_local(&name, text, sizeof text),
-                         strlen(rows[i][1]));
-        assert_string_equal(text, rows[i][1]);
     }
 }
 
