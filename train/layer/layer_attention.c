@@ -279,7 +279,7 @@ static bool check_numbers(const attention_t *a) {
 gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                             const gantry_attention_options_t *options) {
     static const gantry_layer_kind_t kind =
-        GANTRY__MASKED_LAYER_KIND("MultiHeadAttention", attention);
+        GANTRY__LAYER_KIND_OF("MultiHeadAttention", attention_build, attention_call, true);
     gantry_attention_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_attention_options_t") !=
         GANTRY_OK)

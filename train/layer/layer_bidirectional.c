@@ -124,11 +124,7 @@ static gantry_layer_t *with_rules(gantry_layer_t *made, const gantry_layer_t *la
 }
 
 gantry_layer_t *gantry_bidirectional(gantry_layer_t *layer, gantry_merge_t how, const char *name) {
-    gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                .name = "Bidirectional",
-                                .build = both_build,
-                                .call = both_call,
-                                .release = gantry__layer_free_user};
+    gantry_layer_kind_t kind = GANTRY__LAYER_KIND_OF("Bidirectional", both_build, both_call, false);
     gantry_layer_t *made = NULL;
     if (check_given(layer, how)) {
         bidirectional_t b = {.forward = *gantry__rnn_of(layer), .merge = how};

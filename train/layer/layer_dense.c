@@ -38,7 +38,8 @@ static tensor *dense_call(const gantry_layer_call_t *call, void *user) {
 
 gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
                              const gantry_kernel_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("Dense", dense);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Dense", dense_build, dense_call, true);
     return gantry__kernel_layer(&kind, 0, units, 1, activation, options);
 }
 

@@ -131,42 +131,38 @@ static gantry_status_t subtract_build(gantry_layer_t *layer, const gantry_shape_
 }
 
 gantry_layer_t *gantry_add_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Add", .build = merge_build, .call = merge_add_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Add", merge_build, merge_add_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
 gantry_layer_t *gantry_subtract_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Subtract",
-                                             .build = subtract_build,
-                                             .call = subtract_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Subtract", subtract_build, subtract_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
 gantry_layer_t *gantry_multiply_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Multiply",
-                                             .build = merge_build,
-                                             .call = multiply_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Multiply", merge_build, multiply_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
 gantry_layer_t *gantry_average_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Average", .build = merge_build, .call = average_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Average", merge_build, average_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
 gantry_layer_t *gantry_maximum_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Maximum", .build = merge_build, .call = maximum_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Maximum", merge_build, maximum_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
 gantry_layer_t *gantry_minimum_layer(const char *name) {
-    static const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = "Minimum", .build = merge_build, .call = minimum_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Minimum", merge_build, minimum_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
@@ -206,11 +202,8 @@ static tensor *concatenate_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_concatenate_layer(int32_t axis, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Concatenate",
-                                             .build = merge_build,
-                                             .call = concatenate_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Concatenate", merge_build, concatenate_call, false);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof axis, name);
     if (layer) *(int32_t *)layer->user = axis;
     return layer;

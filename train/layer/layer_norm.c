@@ -192,7 +192,8 @@ static tensor *batch_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_batch_normalization(const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("BatchNormalization", batch);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("BatchNormalization", batch_build, batch_call, true);
     return gantry__norm_layer(&kind, 1, 0.001, options);
 }
 
@@ -223,6 +224,7 @@ static tensor *layer_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_layer_normalization(const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("LayerNormalization", layer);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("LayerNormalization", layer_build, layer_call, true);
     return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 0.001, options);
 }

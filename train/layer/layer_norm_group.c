@@ -54,7 +54,8 @@ static tensor *group_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_group_normalization(int64_t groups, const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("GroupNormalization", group);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("GroupNormalization", group_build, group_call, true);
     if (groups < -1) {
         (void)gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,

@@ -64,6 +64,7 @@ static tensor *unit_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_unit_normalization(const gantry_norm_options_t *options) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("UnitNormalization", unit);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("UnitNormalization", unit_build, unit_call, true);
     return gantry__norm_layer(&kind, GANTRY_MAX_RANK - 1, 1e-12, options);
 }

@@ -72,11 +72,7 @@ static gantry_layer_t *pool_layer_make(const char *name,
                                        tensor *(*call)(const gantry_layer_call_t *call, void *user),
                                        int32_t rank, int64_t size,
                                        const gantry_pool_options_t *options) {
-    const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                      .name = name,
-                                      .build = pool_build,
-                                      .call = call,
-                                      .release = gantry__layer_free_user};
+    const gantry_layer_kind_t kind = GANTRY__LAYER_KIND_OF(name, pool_build, call, false);
     gantry_pool_options_t o;
     if (gantry__train_options(options, sizeof o, &o, sizeof o, "gantry_pool_options_t") !=
         GANTRY_OK)
@@ -183,17 +179,13 @@ static tensor *global_avg_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_global_max_pool(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "GlobalMaxPooling",
-                                             .build = global_max_build,
-                                             .call = global_max_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("GlobalMaxPooling", global_max_build, global_max_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
 gantry_layer_t *gantry_global_avg_pool(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "GlobalAveragePooling",
-                                             .build = global_avg_build,
-                                             .call = global_avg_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("GlobalAveragePooling", global_avg_build, global_avg_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }

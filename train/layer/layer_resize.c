@@ -67,11 +67,8 @@ static gantry_layer_t *repeat_layer(const gantry_layer_kind_t *kind, repeat_t r,
 }
 
 gantry_layer_t *gantry_repeat_vector_layer(int64_t times, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "RepeatVector",
-                                             .build = repeat_build,
-                                             .call = repeat_vector_call,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("RepeatVector", repeat_build, repeat_vector_call, false);
     return repeat_layer(&kind, (repeat_t){2, {1, times, 1, 1}}, name);
 }
 

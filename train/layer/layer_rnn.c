@@ -173,11 +173,7 @@ static bool rnn_take_options(const char *kind, const gantry_recurrent_options_t 
 
 static gantry_layer_t *make_rnn(const char *name, recurrent_t k,
                                 const gantry_recurrent_options_t *options) {
-    gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                .name = name,
-                                .build = rnn_build,
-                                .call = rnn_call,
-                                .release = gantry__layer_free_user};
+    gantry_layer_kind_t kind = GANTRY__LAYER_KIND_OF(name, rnn_build, rnn_call, false);
     const char *layer_name;
     if (k.units <= 0) {
         (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,

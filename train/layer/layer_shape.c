@@ -24,10 +24,8 @@ static tensor *flatten_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_flatten(const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Flatten",
-                                             .build = gantry__layer_build_any,
-                                             .call = flatten_call};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Flatten", gantry__layer_build_any, flatten_call, false);
     return gantry_layer_create(&kind, NULL, name);
 }
 
@@ -111,12 +109,8 @@ static bool check_rate(const char *call, double rate) {
 }
 
 gantry_layer_t *gantry_dropout_layer(double rate, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Dropout",
-                                             .build = gantry__layer_build_any,
-                                             .call = dropout_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Dropout", gantry__layer_build_any, dropout_call, true);
     if (!check_rate("gantry_dropout_layer", rate)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof rate, name);
     if (!layer) return NULL;
@@ -170,7 +164,8 @@ static tensor *shaped_dropout_call(const gantry_layer_call_t *call, void *user) 
 
 gantry_layer_t *gantry_shaped_dropout_layer(double rate, gantry_shape_t noise_shape,
                                             const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("Dropout", shaped_dropout);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Dropout", shaped_dropout_build, shaped_dropout_call, true);
     if (!check_rate("gantry_shaped_dropout_layer", rate)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(shaped_dropout_t), name);
     if (!layer) return NULL;
@@ -191,11 +186,8 @@ static const gantry_tensor_t *same_call(const gantry_layer_call_t *call, void *u
 }
 
 gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "ActivityRegularization",
-                                             .build = gantry__layer_build_any,
-                                             .call = same_call,
-                                             .passes_masks = true};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("ActivityRegularization", gantry__layer_build_any, same_call, true);
     gantry_layer_t *layer = gantry_layer_create(&kind, NULL, name);
     if (!layer) return NULL;
     const gantry_regularizer_t regularizer = {.l1 = l1, .l2 = l2};
@@ -207,12 +199,8 @@ gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char 
 }
 
 gantry_layer_t *gantry_activation_layer(gantry_activation_t activation, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Activation",
-                                             .build = gantry__layer_build_any,
-                                             .call = activation_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Activation", gantry__layer_build_any, activation_call, true);
     if (!gantry__layer_check_activation("Activation", activation)) return NULL;
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof activation, name);
     if (layer) *(gantry_activation_t *)layer->user = activation;

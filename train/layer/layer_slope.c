@@ -16,12 +16,8 @@ static tensor *leaky_call(const gantry_layer_call_t *call, void *user) {
 
 gantry_layer_t *gantry_leaky_relu_layer(double negative_slope, const char *name) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "LeakyReLU",
-                                             .build = gantry__layer_build_any,
-                                             .call = leaky_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("LeakyReLU", gantry__layer_build_any, leaky_call, true);
     if (!(negative_slope >= 0)) {
         (void)gantry__train_fail(
             GANTRY_INVALID_ARGUMENT,
@@ -85,7 +81,8 @@ static gantry_status_t take_shared(const int32_t *axes, size_t count, prelu_t *p
 gantry_layer_t *gantry_prelu_layer(const gantry_initializer_t *initializer,
                                    const int32_t *shared_axes, size_t axis_count,
                                    const char *name) {
-    static const gantry_layer_kind_t kind = GANTRY__MASKED_LAYER_KIND("PReLU", prelu);
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("PReLU", prelu_build, prelu_call, true);
     prelu_t p = {.last_shared = 0};
     if (take_shared(shared_axes, axis_count, &p) != GANTRY_OK ||
         !gantry__layer_initializer(initializer, GANTRY_INIT_ZEROS, &p.initializer))
@@ -112,12 +109,8 @@ static tensor *rescaling_call(const gantry_layer_call_t *call, void *user) {
 }
 
 gantry_layer_t *gantry_rescaling_layer(double scale, double offset, const char *name) {
-    static const gantry_layer_kind_t kind = {.struct_size = sizeof kind,
-                                             .name = "Rescaling",
-                                             .build = gantry__layer_build_any,
-                                             .call = rescaling_call,
-                                             .passes_masks = true,
-                                             .release = gantry__layer_free_user};
+    static const gantry_layer_kind_t kind =
+        GANTRY__LAYER_KIND_OF("Rescaling", gantry__layer_build_any, rescaling_call, true);
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof(rescaling_t), name);
     if (layer) *(rescaling_t *)layer->user = (rescaling_t){scale, offset};
     return layer;

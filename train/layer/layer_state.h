@@ -118,14 +118,15 @@ void gantry__layer_release_rules(gantry_layer_t *layer);
 gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes, const char *name);
 /* Frees such a user: the field `release` of the layer's kind. */
 void gantry__layer_free_user(void *user);
-/* The kind of such a layer. The file must define stem_build and stem_call. */
-#define GANTRY__LAYER_KIND(class_name, stem) GANTRY__ANY_LAYER_KIND(class_name, stem, false)
-/* The same, of a layer that passes masks on. */
-#define GANTRY__MASKED_LAYER_KIND(class_name, stem) GANTRY__ANY_LAYER_KIND(class_name, stem, true)
-#define GANTRY__ANY_LAYER_KIND(class_name, stem, passes)                                       \
-    {                                                                                          \
-        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = stem##_build, \
-        .call = stem##_call, .passes_masks = passes, .release = gantry__layer_free_user        \
+/* The kind of such a layer, or of one without a user. The file must define stem_build and
+ * stem_call. */
+#define GANTRY__LAYER_KIND(class_name, stem) \
+    GANTRY__LAYER_KIND_OF(class_name, stem##_build, stem##_call, false)
+/* The same, by its functions, and of a layer that passes masks on or does not. */
+#define GANTRY__LAYER_KIND_OF(class_name, builds, calls, passes)                         \
+    {                                                                                    \
+        .struct_size = sizeof(gantry_layer_kind_t), .name = class_name, .build = builds, \
+        .call = calls, .passes_masks = passes, .release = gantry__layer_free_user        \
     }
 /* Copies an initialiser, or makes one of kind `otherwise` if given is NULL. It returns false if the
  * initialiser is refused. */
