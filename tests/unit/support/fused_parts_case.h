@@ -46,6 +46,11 @@ static inline void fused_parts_draw(fused_parts_t *p, uint64_t *seed, uint64_t t
     while (p->shared < c->input_count && gantry_shape_elements(&c->input_shapes[p->shared]) == 1 &&
            fused_random(c, 3) > 0)
         ++p->shared;
+    /* the addresses, offsets and sizes fit in OpenCL's least parameters, 1024 bytes */
+    while (3 + 2 * p->parts +
+               2 * (p->shared + p->parts * (c->input_count - p->shared + c->output_count)) >
+           128)
+        --p->parts;
 }
 
 static inline const gantry_tensor_t *fused_parts_input(gantry_scope_t *scope, fused_parts_t *p,
