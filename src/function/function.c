@@ -129,7 +129,7 @@ static void function_destroy(gantry_function_t *function) {
     gantry__mutex_deinit(&function->tracing);
     gantry__mutex_deinit(&function->lock);
     gantry__heap_free(&runtime->heap, function, sizeof *function);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 /* Makes a function; with: the function that it is trimmed with; NULL: none. */
@@ -148,7 +148,7 @@ static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_fun
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     }
     atomic_init(&function->references, 1);
-    function->runtime = gantry__runtime_retain(runtime);
+    function->runtime = gantry__runtime_retain(runtime, 1);
     function->input_count = (uint32_t)input_count;
     function->output_count = (uint32_t)output_count;
     function->keeper.give_up = gantry__function_give_up;
@@ -362,7 +362,7 @@ static gantry_status_t function_check_call(const gantry_scope_t *scope,
 static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t *result,
                                     const gantry_tensor_t **out_tensor) {
     gantry_tensor_t *own;
-    GANTRY__TRY(gantry__tensor_alias(result, &result->shape, &own));
+    GANTRY__TRY(gantry__tensor_alias(NULL, result, &result->shape, &own));
     gantry__scope_adopt(scope, own);
     *out_tensor = own;
     GANTRY__TRY(gantry__tensor_inherit_faults(own, result));

@@ -305,14 +305,10 @@ static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_d
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                         gantry__program_cache_t **out_cache) {
-    const gantry_backend_t *backend = device->backend;
-    *out_cache = NULL;
-    if (!GANTRY_ABI_HAS(backend, program) || !backend->program) return GANTRY_OK;
-    uint32_t position = device->physical->position;
-    *out_cache = atomic_load_explicit(&runtime->programs[position], memory_order_acquire);
-    if (*out_cache) return GANTRY_OK;
+gantry_status_t gantry__runtime_make_programs(gantry_runtime_t *runtime,
+                                              gantry_logical_device_t *device,
+                                              gantry__program_cache_t **out_cache) {
+    const uint32_t position = device->physical->position;
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&runtime->lock);
     *out_cache = atomic_load(&runtime->programs[position]);
@@ -339,14 +335,14 @@ gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime) {
+gantry_status_t gantry__runtime_check_slowly(const gantry_runtime_t *runtime) {
     if (runtime && !gantry__fork_guard_ask(&runtime->fork))
         return gantry__fork_guard_fail(&runtime->fork);
     return gantry__runtime_check(runtime);
 }
 
-gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime) {
-    atomic_fetch_add_explicit(&runtime->references, 1, memory_order_relaxed);
+gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime, uint64_t count) {
+    atomic_fetch_add_explicit(&runtime->references, count, memory_order_relaxed);
     return runtime;
 }
 
@@ -436,8 +432,8 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry__heap_free(&heap, runtime, sizeof *runtime);
 }
 
-void gantry__runtime_drop(gantry_runtime_t *runtime) {
-    if (atomic_fetch_sub_explicit(&runtime->references, 1, memory_order_acq_rel) == 1)
+void gantry__runtime_drop(gantry_runtime_t *runtime, uint64_t count) {
+    if (atomic_fetch_sub_explicit(&runtime->references, count, memory_order_acq_rel) == count)
         runtime_destroy(runtime);
 }
 
@@ -449,7 +445,7 @@ void gantry_runtime_release(gantry_runtime_t *runtime) {
     gantry_status_t unread; /* errors that no read reported end here */
     synchronize_all(runtime, &unread);
     if (atomic_load(&runtime->devices.timeline)) (void)gantry__runtime_end_trace(runtime);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
     gantry__forget_since(before);
 }
 

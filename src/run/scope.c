@@ -46,7 +46,7 @@ gantry_status_t gantry_scope_fail(gantry_scope_t *scope, gantry_status_t status,
     return gantry__scope_fail(scope, gantry_fail(status, text));
 }
 
-gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
+gantry_status_t gantry__scope_check_slowly(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the scope is NULL; one from gantry_scope_begin is accepted");
@@ -111,7 +111,7 @@ void gantry_scope_clear(gantry_scope_t *scope) {
 
 static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry__heap_zalloc(&runtime->heap, sizeof *scope);
-    if (scope) scope->runtime = gantry__runtime_retain(runtime);
+    if (scope) scope->runtime = gantry__runtime_retain(runtime, 1);
     return scope;
 }
 
@@ -230,14 +230,6 @@ gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
 
 /* ---- tensors ---- */
 
-void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor) {
-    tensor->scope = scope;
-    tensor->previous = NULL;
-    tensor->next = scope->tensors;
-    if (scope->tensors) scope->tensors->previous = tensor;
-    scope->tensors = tensor;
-}
-
 static void forget_donated(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     for (uint32_t i = 0; i < scope->donated_count; ++i) {
         if (scope->donated[i] != tensor) continue;
@@ -295,14 +287,21 @@ gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t 
     return owned;
 }
 
+void gantry__scope_discard(gantry_scope_t *scope, gantry_tensor_t *tensor) {
+    if (scope->spare_count == GANTRY__SCOPE_SPARES || !gantry__runtime_is_ours(scope->runtime) ||
+        !gantry__tensor_empty(tensor)) {
+        gantry_tensor_release(tensor);
+        return;
+    }
+    tensor->next = scope->spare;
+    scope->spare = tensor;
+    ++scope->spare_count;
+}
+
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
-    if (!scope->spare && gantry__tensor_empty(owned)) {
-        scope->spare = owned;
-    } else {
-        gantry_tensor_release(owned);
-    }
+    gantry__scope_discard(scope, owned);
 }
 
 static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
@@ -356,13 +355,21 @@ static void unlink_scope(gantry_scope_t *scope) {
     if (scope->next_sibling) scope->next_sibling->previous_sibling = scope->previous_sibling;
 }
 
+/* Empty objects go back together, so that the runtime's lock is taken once. */
 static void release_tensors(gantry_scope_t *scope) {
+    gantry_tensor_t *empty = scope->spare;
+    if (!gantry__runtime_is_ours(scope->runtime)) return;
     while (scope->tensors) {
         gantry_tensor_t *tensor = scope->tensors;
         unlink_tensor(scope, tensor);
-        gantry_tensor_release(tensor);
+        if (gantry__tensor_empty(tensor)) {
+            tensor->next = empty;
+            empty = tensor;
+        } else {
+            gantry_tensor_release(tensor);
+        }
     }
-    gantry_tensor_release(scope->spare);
+    gantry__tensor_return_all(scope->runtime, empty);
 }
 
 static void destroy_scope(gantry_scope_t *scope) {
@@ -373,7 +380,7 @@ static void destroy_scope(gantry_scope_t *scope) {
     gantry__heap_free_text(&runtime->heap, scope->message);
     gantry__heap_free_text(&runtime->heap, scope->inner_message);
     gantry__heap_free(&runtime->heap, scope, sizeof *scope);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 /* Destroys children before their parents, without recursion; visits each scope twice. */
@@ -442,9 +449,9 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
                 GANTRY_FAILED_PRECONDITION,
                 "a body ends a scope that it did not begin; scopes that it began are accepted"));
     if (!gantry__profile_is_on(&runtime->devices)) return end_scope(scope);
-    (void)gantry__runtime_retain(runtime); /* the scope may hold the last reference */
+    (void)gantry__runtime_retain(runtime, 1); /* the scope may hold the last reference */
     gantry_status_t status = end_recorded(scope);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
     return status;
 }
 
@@ -489,20 +496,32 @@ void gantry__scope_let_go(gantry_scope_t *scope) {
 
 /* ---- scopes of parts ---- */
 
+/* The scope's spare objects, if the borrower has none. */
+static void lend_spares(gantry_scope_t *scope, gantry_scope_t *borrower) {
+    if (borrower->spare) return;
+    borrower->spare = scope->spare;
+    borrower->spare_count = scope->spare_count;
+    scope->spare = NULL;
+    scope->spare_count = 0;
+}
+
 void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                                const gantry__op_def_t *composed) {
-    *inner = (gantry_scope_t){.runtime = outer->runtime,
-                              .parent = outer,
-                              .wish = outer->wish,
-                              .chooser = outer->chooser,
-                              .tag = outer->tag,
-                              .composed = composed,
-                              .trace = outer->trace,
-                              .controls = outer->controls,
-                              .colocated = outer->colocated,
-                              .own_draws = outer->own_draws,
-                              .place = outer->place,
-                              .called = outer->called ? outer->called : composed};
+    memset(inner, 0, offsetof(gantry_scope_t, next_name));
+    inner->next_name[0] = '\0';
+    inner->runtime = outer->runtime;
+    inner->parent = outer;
+    inner->wish = outer->wish;
+    inner->chooser = outer->chooser;
+    inner->tag = outer->tag;
+    inner->composed = composed;
+    inner->trace = outer->trace;
+    inner->controls = outer->controls;
+    inner->colocated = outer->colocated;
+    inner->own_draws = outer->own_draws;
+    inner->place = outer->place;
+    inner->called = outer->called ? outer->called : composed;
+    lend_spares(outer, inner);
     if (outer->trace)
         (void)snprintf(inner->next_name, sizeof inner->next_name, "%s",
                        *outer->next_name ? outer->next_name : composed->name);
@@ -524,6 +543,8 @@ gantry_status_t gantry__scope_begin_update(gantry_scope_t *inner, gantry_scope_t
 }
 
 void gantry__scope_end_parts(gantry_scope_t *inner) {
+    while (inner->tensors) drop(inner, inner->tensors);
+    lend_spares(inner, inner->parent);
     release_tensors(inner);
     gantry__heap_free_text(&inner->runtime->heap, inner->message);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
+#include "base/shape_limit.h"
 #include "base/struct_size.h"
 #include "device/device_open.h"
 #include "device/fault.h"
@@ -27,34 +28,78 @@
 #define SPARE_TENSORS 4096
 #define MOST_PUT_BYTES (INT64_C(1) << 20)
 /* below this, calling a device's own copy takes longer than copying */
-#define SHORT_READ_BYTES 2048
+#define SHORT_READ_BYTES 8192
 
 /* ---- objects ---- */
 
-/* Returns an object that holds its runtime. */
-static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
+/* Takes at most `most` of the runtime's spare objects, linked by next. */
+static gantry_tensor_t *take_spares(gantry_runtime_t *runtime, uint32_t most, uint32_t *out_count) {
+    uint32_t count = 0;
     gantry__mutex_lock(&runtime->lock);
-    gantry_tensor_t *tensor = runtime->spare_tensors;
-    if (tensor) {
-        runtime->spare_tensors = tensor->next;
-        --runtime->spare_count;
+    gantry_tensor_t *first = runtime->spare_tensors, *last = NULL;
+    for (gantry_tensor_t *at = first; at && count < most; at = at->next, ++count) last = at;
+    if (last) {
+        runtime->spare_tensors = last->next;
+        runtime->spare_count -= count;
+        last->next = NULL;
     }
     gantry__mutex_unlock(&runtime->lock);
-    if (!tensor) tensor = gantry__heap_alloc(&runtime->heap, sizeof *tensor);
-    if (tensor) tensor->runtime = gantry__runtime_retain(runtime);
+    *out_count = count;
+    return first;
+}
+
+/* Returns an object that holds its runtime: the spare one, or if that is NULL a new one. */
+static gantry_tensor_t *hold_runtime(gantry_runtime_t *runtime, gantry_tensor_t *spare) {
+    gantry_tensor_t *tensor = spare ? spare : gantry__heap_alloc(&runtime->heap, sizeof *tensor);
+    if (tensor) tensor->runtime = gantry__runtime_retain(runtime, 1);
     return tensor;
 }
 
-static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
+static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
+    uint32_t count;
+    return hold_runtime(runtime, take_spares(runtime, 1, &count));
+}
+
+/* Fills the scope's list, with one lock and one count for twice as many objects as before. */
+static GANTRY__NOINLINE void fill_spares(gantry_scope_t *scope) {
+    gantry_runtime_t *runtime = scope->runtime;
+    scope->spare_most = scope->spare_most < GANTRY__SCOPE_SPARES / 2 ? scope->spare_most * 2 + 1
+                                                                     : GANTRY__SCOPE_SPARES;
+    scope->spare = take_spares(runtime, scope->spare_most, &scope->spare_count);
+    if (scope->spare_count > 0) (void)gantry__runtime_retain(runtime, scope->spare_count);
+    for (gantry_tensor_t *at = scope->spare; at; at = at->next) at->runtime = runtime;
+}
+
+/* The same from the scope's own list, if there is a scope. */
+static gantry_tensor_t *take_object_for(gantry_scope_t *scope, gantry_runtime_t *runtime) {
+    if (!scope) return take_object(runtime);
+    if (!scope->spare) fill_spares(scope);
+    if (!scope->spare) return hold_runtime(runtime, NULL);
+    gantry_tensor_t *tensor = scope->spare;
+    scope->spare = tensor->next;
+    --scope->spare_count;
+    return tensor;
+}
+
+void gantry__tensor_return_all(gantry_runtime_t *runtime, gantry_tensor_t *first) {
+    uint32_t count = 0;
+    if (!first) return;
     gantry__mutex_lock(&runtime->lock);
-    bool keeps = runtime->spare_count < SPARE_TENSORS;
-    if (keeps) {
+    while (first && runtime->spare_count < SPARE_TENSORS) {
+        gantry_tensor_t *tensor = first;
+        first = tensor->next;
         tensor->next = runtime->spare_tensors;
         runtime->spare_tensors = tensor;
         ++runtime->spare_count;
+        ++count;
     }
     gantry__mutex_unlock(&runtime->lock);
-    if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
+    for (; first; ++count) {
+        gantry_tensor_t *tensor = first;
+        first = tensor->next;
+        gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
+    }
+    gantry__runtime_drop(runtime, count);
 }
 
 /* Initialises object, which must hold its runtime; it is NULL if memory is out, and then NULL is
@@ -68,7 +113,7 @@ static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_devi
     tensor->device = device;
     tensor->buffer = NULL;
     tensor->offset_bytes = 0;
-    tensor->elements = gantry_shape_elements(shape);
+    tensor->elements = gantry__shape_elements(shape);
     tensor->size_bytes = (size_t)tensor->elements * gantry_dtype_size(dtype);
     tensor->data = NULL;
     tensor->ready = (gantry__point_t){NULL, 0};
@@ -110,10 +155,9 @@ void gantry_tensor_release(gantry_tensor_t *tensor) {
     if (!is_held_once(tensor) &&
         atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1)
         return;
-    gantry_runtime_t *runtime = tensor->runtime;
     release_contents(tensor);
-    return_object(runtime, tensor);
-    gantry__runtime_drop(runtime);
+    tensor->next = NULL;
+    gantry__tensor_return_all(tensor->runtime, tensor);
 }
 
 bool gantry__tensor_empty(gantry_tensor_t *tensor) {
@@ -184,15 +228,14 @@ gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_
                                           gantry_tensor_t **out_tensor) {
     *out_tensor = NULL;
     GANTRY__TRY(gantry__logical_device_open(device));
-    gantry_tensor_t *object = scope->spare ? scope->spare : take_object(scope->runtime);
-    scope->spare = NULL;
-    return create(object, device, dtype, shape, GANTRY_STREAM_COMPUTE, purpose, out_tensor);
+    return create(take_object_for(scope, scope->runtime), device, dtype, shape,
+                  GANTRY_STREAM_COMPUTE, purpose, out_tensor);
 }
 
-gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
-                                     gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__tensor_alias(gantry_scope_t *scope, const gantry_tensor_t *source,
+                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
     gantry_tensor_t *tensor =
-        init_object(take_object(source->runtime), source->device, source->dtype, shape);
+        init_object(take_object_for(scope, source->runtime), source->device, source->dtype, shape);
     *out_tensor = tensor;
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
     if (source->is_symbolic) { /* a result of a composed op that is its input */
@@ -238,7 +281,7 @@ gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor) {
 
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
+    GANTRY__TRY(gantry__tensor_alias(NULL, source, shape, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     tensor->offset_bytes += first_byte;
     if (tensor->data) tensor->data = (unsigned char *)tensor->data + first_byte;
@@ -247,7 +290,7 @@ gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t firs
 
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
+    GANTRY__TRY(gantry__tensor_alias(NULL, source, shape, out_tensor));
     (*out_tensor)->dtype = dtype;
     return GANTRY_OK;
 }
@@ -322,19 +365,21 @@ static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_
     return status;
 }
 
-gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                         gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                         const void *data, const char *tag,
-                                         gantry_tensor_t **out_tensor) {
+/* scope: whose spare objects serve, or NULL. */
+static gantry_status_t make_from_host(gantry_runtime_t *runtime, gantry_scope_t *scope,
+                                      gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                      const gantry_shape_t *shape, const void *data,
+                                      const char *tag, gantry_tensor_t **out_tensor) {
     const bool puts_bools = dtype == GANTRY_BOOL && are_put(device, shape);
     if (dtype == GANTRY_BOOL && !puts_bools &&
         has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
         return from_odd_bools(runtime, device, shape, data, tag, out_tensor);
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
     const bool fills = is_filled(device, dtype, shape);
-    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape,
-                                      fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE,
-                                      &purpose, out_tensor));
+    *out_tensor = NULL;
+    GANTRY__TRY(create(take_object_for(scope, runtime), device, dtype, shape,
+                       fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE, &purpose,
+                       out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
     if (puts_bools && tensor->data) {
@@ -353,6 +398,20 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
         *out_tensor = NULL;
     }
     return status;
+}
+
+gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                         gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                         const void *data, const char *tag,
+                                         gantry_tensor_t **out_tensor) {
+    return make_from_host(runtime, NULL, device, dtype, shape, data, tag, out_tensor);
+}
+
+gantry_status_t gantry__tensor_from_host_for(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                             gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                             const void *data, gantry_tensor_t **out_tensor) {
+    return make_from_host(scope->runtime, scope, device, dtype, shape, data, scope->tag,
+                          out_tensor);
 }
 
 static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tensor_t *source) {
