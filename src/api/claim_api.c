@@ -46,7 +46,7 @@ gantry_status_t gantry_claim_create(gantry_runtime_t *runtime, const char *comma
         free_claim(runtime, claim);
         return status;
     }
-    claim->runtime = gantry__runtime_retain(runtime);
+    claim->runtime = gantry__runtime_retain(runtime, 1);
     *out_claim = claim;
     return GANTRY_OK;
 }
@@ -84,7 +84,7 @@ void gantry_claim_release(gantry_claim_t *claim) {
     gantry_runtime_t *runtime = claim->runtime;
     gantry__claim_close(&claim->claim);
     free_claim(runtime, claim);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 /* ---- who holds what ---- */

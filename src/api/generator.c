@@ -54,7 +54,7 @@ static gantry_status_t generator_create(gantry_runtime_t *runtime, gantry__philo
         gantry__heap_free(&runtime->heap, generator, sizeof *generator);
         return status;
     }
-    generator->runtime = gantry__runtime_retain(runtime);
+    generator->runtime = gantry__runtime_retain(runtime, 1);
     *out_generator = generator;
     return GANTRY_OK;
 }
@@ -89,7 +89,7 @@ void gantry_generator_release(gantry_generator_t *generator) {
     gantry_runtime_t *runtime = generator->runtime;
     gantry__draws_release(generator->draws);
     gantry__heap_free(&runtime->heap, generator, sizeof *generator);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 /* ---- the state ---- */

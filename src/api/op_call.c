@@ -169,7 +169,7 @@ gantry_status_t gantry_op_prepare(gantry_runtime_t *runtime, const char *name,
     const size_t bytes = bytes_of_prepared(&call);
     gantry_prepared_op_t *prepared = gantry__heap_alloc(&runtime->heap, bytes);
     if (!prepared) return GANTRY_RESOURCE_EXHAUSTED;
-    prepared->runtime = gantry__runtime_retain(runtime);
+    prepared->runtime = gantry__runtime_retain(runtime, 1);
     prepared->bytes = bytes;
     prepared->op = call.op;
     prepared->draws = &prepared->own;
@@ -209,7 +209,7 @@ void gantry_prepared_op_release(gantry_prepared_op_t *prepared) {
     gantry_runtime_t *runtime = prepared->runtime;
     gantry__draws_release(prepared->own);
     gantry__heap_free(&runtime->heap, prepared, prepared->bytes);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 /* ---- kernels ---- */

@@ -49,8 +49,7 @@ static gantry_status_t trace_constant(gantry_scope_t *scope, gantry_dtype_t dtyp
     gantry_runtime_t *runtime = scope->runtime;
     GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
     GANTRY__TRY(gantry__logical_device_open(runtime->host));
-    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag,
-                                         out_tensor));
+    GANTRY__TRY(gantry__tensor_from_host_for(scope, runtime->host, dtype, shape, data, out_tensor));
     gantry_status_t status = gantry__trace_constant(scope, *out_tensor);
     if (status != GANTRY_OK) gantry_tensor_release(*out_tensor);
     return status;
@@ -68,8 +67,7 @@ static inline gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_
     recorded.device = device;
     /* opening decides which view serves the card, and so how its memory is accessed */
     GANTRY__TRY(gantry__logical_device_open(device));
-    return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, scope->tag,
-                                    out_tensor);
+    return gantry__tensor_from_host_for(scope, device, dtype, shape, data, out_tensor);
 }
 
 const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype,

@@ -27,30 +27,8 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
     return GANTRY_DTYPE_NONE;
 }
 
-/* Two numbers of so many bits have a product below the limit. */
-#define SMALL_BITS (SIZE_MAX > UINT32_MAX ? 31 : 13)
-
-/* Whether a * b, of numbers > 0, exceeds the limit; divides only if one of them is large. */
-static bool overflows(int64_t a, int64_t b) {
-    return (a | b) >> SMALL_BITS != 0 && a > GANTRY__MOST_ELEMENTS / b;
-}
-
 int64_t gantry_shape_elements(const gantry_shape_t *shape) {
-    if (!shape || shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) return -1;
-    int64_t product = 1;
-    bool empty = false;
-    for (int32_t i = 0; i < shape->rank; ++i) {
-        int64_t dim = shape->dims[i];
-        if (dim < 0) return -1;
-        if (dim == 0) {
-            empty = true;
-        } else if (overflows(product, dim)) {
-            return -1;
-        } else {
-            product *= dim;
-        }
-    }
-    return empty ? 0 : product;
+    return shape ? gantry__shape_elements(shape) : -1;
 }
 
 bool gantry_shape_equal(const gantry_shape_t *a, const gantry_shape_t *b) {

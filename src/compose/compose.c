@@ -72,7 +72,7 @@ static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t 
         *out_tensor = gantry__scope_take(inner, output);
         return GANTRY_OK;
     }
-    GANTRY__TRY(gantry__tensor_alias(output, &output->shape, out_tensor));
+    GANTRY__TRY(gantry__tensor_alias(inner, output, &output->shape, out_tensor));
     if (inner->observer) GANTRY__TRY(gantry__observe_alias(inner, output, *out_tensor));
     return gantry__tensor_inherit_faults(*out_tensor, output);
 }
@@ -140,7 +140,7 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
 /* ---- for the functions ---- */
 
 const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype,
-                                            gantry_shape_t shape, const void *data) {
+                                            const gantry_shape_t *shape, const void *data) {
     gantry__extras_t made = {.count = 0};
     const gantry_tensor_t *tensor =
         gantry__add_host_on(&made, c->scope, c->host, dtype, shape, data);
@@ -168,9 +168,9 @@ static uint16_t float16_bits(float value) {
 
 const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from,
                                              int64_t limit, int64_t step) {
-    return gantry_range(c->scope, gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &from),
-                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &limit),
-                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &step));
+    return gantry_range(c->scope, gantry__compose_host(c, GANTRY_INT64, &GANTRY_SCALAR, &from),
+                        gantry__compose_host(c, GANTRY_INT64, &GANTRY_SCALAR, &limit),
+                        gantry__compose_host(c, GANTRY_INT64, &GANTRY_SCALAR, &step));
 }
 
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,

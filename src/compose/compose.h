@@ -42,7 +42,7 @@ bool gantry__takes_reshape(const gantry_shape_t *shape);
  * (Shape), and for inputs that describe a part. The result of an op that is placed on a CPU is made
  * there. */
 const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype,
-                                            gantry_shape_t shape, const void *data);
+                                            const gantry_shape_t *shape, const void *data);
 /* Makes the int64 tensor from, from + step, ... below limit. */
 const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from,
                                              int64_t limit, int64_t step);

@@ -10,32 +10,29 @@
 /* ---- shapes ---- */
 
 /* Returns integers on the host, in the output's type. */
-static void give_integers_of(const gantry__compose_t *c, uint32_t output, gantry_shape_t shape,
-                             const int64_t *values) {
+/* Gives a result that is inferred as a scalar, or a list, of `count` numbers. */
+static void give_integers(const gantry__compose_t *c, uint32_t output, int32_t count,
+                          const int64_t *values) {
     int32_t narrow[GANTRY_MAX_RANK] = {0};
     const gantry_dtype_t dtype = c->call->out_dtypes[output];
-    const int64_t count = gantry_shape_elements(&shape);
-    for (int64_t i = 0; i < count; ++i) narrow[i] = (int32_t)values[i];
-    c->outputs[output] = gantry__compose_host(
-        c, dtype, shape, dtype == GANTRY_INT32 ? (const void *)narrow : values);
-}
-
-static void give_integers(const gantry__compose_t *c, gantry_shape_t shape, const int64_t *values) {
-    give_integers_of(c, 0, shape, values);
+    for (int32_t i = 0; i < count; ++i) narrow[i] = (int32_t)values[i];
+    c->outputs[output] =
+        gantry__compose_host(c, dtype, &c->call->out_shapes[output],
+                             dtype == GANTRY_INT32 ? (const void *)narrow : values);
 }
 
 void gantry__compose_shape(const gantry__compose_t *c) {
     const gantry_shape_t *shape = &c->inputs[0]->shape;
-    give_integers(c, GANTRY_SHAPE(shape->rank), shape->dims);
+    give_integers(c, 0, shape->rank, shape->dims);
 }
 
 void gantry__compose_size(const gantry__compose_t *c) {
-    give_integers(c, GANTRY_SCALAR, &c->inputs[0]->elements);
+    give_integers(c, 0, 1, &c->inputs[0]->elements);
 }
 
 void gantry__compose_rank(const gantry__compose_t *c) {
     const int64_t rank = c->inputs[0]->shape.rank;
-    give_integers(c, GANTRY_SCALAR, &rank);
+    give_integers(c, 0, 1, &rank);
 }
 
 void gantry__compose_broadcast_args(const gantry__compose_t *c) {
@@ -45,7 +42,7 @@ void gantry__compose_broadcast_args(const gantry__compose_t *c) {
         (void)gantry__scope_fail(c->scope, status);
         return;
     }
-    give_integers(c, GANTRY_SHAPE(both.rank), both.dims);
+    give_integers(c, 0, both.rank, both.dims);
 }
 
 void gantry__compose_broadcast_gradient_args(const gantry__compose_t *c) {
@@ -55,8 +52,7 @@ void gantry__compose_broadcast_gradient_args(const gantry__compose_t *c) {
         (void)gantry__scope_fail(c->scope, status);
         return;
     }
-    for (uint32_t i = 0; i < 2; ++i)
-        give_integers_of(c, i, GANTRY_SHAPE(axes[i].rank), axes[i].dims);
+    for (uint32_t i = 0; i < 2; ++i) give_integers(c, i, axes[i].rank, axes[i].dims);
 }
 
 /* ---- Eye ---- */

@@ -89,7 +89,7 @@ static fused_t read_fused(const gantry__compose_t *c) {
         .by_channel =
             is_nchw ? GANTRY_SHAPE(shape->dims[0], channels, shape->dims[2] * shape->dims[3])
                     : GANTRY_SHAPE(shape->dims[0] * shape->dims[1] * shape->dims[2], channels, 1),
-        .axes = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(3),
+        .axes = gantry__compose_host(c, GANTRY_INT32, &GANTRY_SHAPE(3),
                                      is_nchw ? without_second : without_last),
         .rest = channels > 0 ? c->inputs[0]->elements / channels : 0,
     };
@@ -176,7 +176,7 @@ static norm_grad_t read_norm_grad(const gantry__compose_t *c) {
     norm_grad_t g = {
         .all = is_nchw ? GANTRY_SHAPE(dims[0], channels, product_of(dims + 2, 2))
                        : GANTRY_SHAPE(product_of(dims, 3), channels),
-        .axes = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(is_nchw ? 2 : 1), axes)};
+        .axes = gantry__compose_host(c, GANTRY_INT32, &GANTRY_SHAPE(is_nchw ? 2 : 1), axes)};
     tensor *parts[5];
     for (uint32_t i = 0; i < 5; ++i) {
         parts[i] = gantry_reshape(c->scope, c->inputs[i], i < 2 ? g.all : own);
@@ -264,7 +264,7 @@ void gantry__compose_layer_norm(const gantry__compose_t *c) {
     for (int32_t i = 0; i < count; ++i) axes[i] = rank - count + i;
     tensor *x = gantry__compose_widen(c, c->inputs[0]);
     const moments_t m =
-        moments(c, x, gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(count), axes));
+        moments(c, x, gantry__compose_host(c, GANTRY_INT32, &GANTRY_SHAPE(count), axes));
     const gantry_dtype_t dtype = x ? x->dtype : GANTRY_FLOAT32;
     tensor *scaling =
         factor(c, gantry__compose_scalar(c, dtype, 1.0), m.variance, float_attr(c, "epsilon"));

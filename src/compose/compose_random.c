@@ -128,7 +128,7 @@ static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows, tens
     int32_t *order = gantry__heap_alloc(heap, (size_t)rows * sizeof *order);
     if (!order) return GANTRY_RESOURCE_EXHAUSTED;
     permute(order, (int32_t)rows, place);
-    *out_order = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(rows), order);
+    *out_order = gantry__compose_host(c, GANTRY_INT32, &GANTRY_SHAPE(rows), order);
     gantry__heap_free(heap, order, (size_t)rows * sizeof *order);
     return c->scope->status;
 }

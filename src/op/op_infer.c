@@ -84,18 +84,13 @@ static gantry_status_t check_counts(const gantry__infer_t *call) {
 static void fill_defaults(gantry__infer_t *call) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
-        gantry_attr_t *attr = &call->attrs[i];
-        *attr = (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
-                                .kind = def->kind,
-                                .name = def->name,
-                                .i = def->i};
-        if (def->kind == GANTRY_ATTR_TYPE) {
-            attr->i = GANTRY_DTYPE_NONE;
-        } else if (def->kind == GANTRY_ATTR_FLOAT) {
-            attr->f = def->f;
-        } else if (def->kind == GANTRY_ATTR_STRING) {
-            attr->s = def->s;
-        }
+        call->attrs[i] =
+            (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
+                            .kind = def->kind,
+                            .name = def->name,
+                            .i = def->kind == GANTRY_ATTR_TYPE ? GANTRY_DTYPE_NONE : def->i,
+                            .f = def->kind == GANTRY_ATTR_FLOAT ? def->f : 0,
+                            .s = def->kind == GANTRY_ATTR_STRING ? def->s : NULL};
     }
 }
 
@@ -140,14 +135,21 @@ static const char *kind_name(int32_t kind) {
     return kind >= GANTRY_ATTR_BOOL && kind <= GANTRY_ATTR_STRING ? names[kind] : "unknown kind";
 }
 
-static gantry_status_t check_type(const gantry__infer_t *call, uint32_t place, int64_t dtype) {
+static GANTRY__COLD gantry_status_t fail_type(const gantry__infer_t *call, uint32_t place,
+                                              int64_t dtype) {
     const gantry__op_attr_t *def = &call->op->attrs[place];
-    if (dtype > 0 && dtype < 64 && (def->dtype_mask >> dtype & 1)) return GANTRY_OK;
     const char *name =
         dtype > 0 && dtype < 64 ? gantry_dtype_name((gantry_dtype_t)dtype) : "invalid";
     return gantry__refuse("%s: value for attr '%s' of %s is not in the list of allowed values: %s",
                           call->op->name, def->name, name,
                           gantry__type_mask_text(def->dtype_mask).text);
+}
+
+static inline gantry_status_t check_type(const gantry__infer_t *call, uint32_t place,
+                                         int64_t dtype) {
+    const uint64_t mask = call->op->attrs[place].dtype_mask;
+    return dtype > 0 && dtype < 64 && (mask >> dtype & 1) ? GANTRY_OK
+                                                          : fail_type(call, place, dtype);
 }
 
 static gantry_status_t op_infer_check_list(const gantry__op_def_t *op,
@@ -246,16 +248,16 @@ static gantry_status_t set_output_count(gantry__infer_t *call) {
 
 /* ---- types ---- */
 
-static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t input,
-                                       gantry_dtype_t expected) {
+static GANTRY__COLD gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t input,
+                                                    gantry_dtype_t expected) {
     return gantry__refuse(
         "cannot compute %s as input #%u(zero-based) was expected to be a %s tensor but is a %s tensor",
         call->op->name, (unsigned)input, gantry_dtype_name(expected),
         gantry_dtype_name(call->dtypes[input]));
 }
 
-static gantry_status_t settle_input(gantry__infer_t *call, uint32_t input,
-                                    const gantry__op_arg_t *arg) {
+static inline gantry_status_t settle_input(gantry__infer_t *call, uint32_t input,
+                                           const gantry__op_arg_t *arg) {
     gantry_dtype_t dtype = call->dtypes[input];
     if (arg->type == GANTRY__TYPE_EACH) return GANTRY_OK;
     if (arg->type < 0) {
@@ -315,7 +317,7 @@ static bool is_left_to_data(const gantry__infer_t *call, const gantry_shape_t *s
 static gantry_status_t check_results(const gantry__infer_t *call) {
     for (uint32_t k = 0; k < call->output_count; ++k) {
         const gantry_shape_t *shape = &call->out_shapes[k];
-        int64_t elements = gantry_shape_elements(shape);
+        int64_t elements = gantry__shape_elements(shape);
         if (elements >> 31 == 0) continue; /* avoids the division below */
         size_t size = gantry_dtype_size(call->out_dtypes[k]);
         if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1))

@@ -19,10 +19,6 @@ void gantry__placement_log_init(gantry__placement_log_t *log) {
     }
 }
 
-uint64_t gantry__placement_log_next(gantry__placement_log_t *log) {
-    return atomic_fetch_add_explicit(&log->sequence, 1, memory_order_relaxed) + 1;
-}
-
 void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
                                 const gantry__kept_plan_t *kept, const gantry__op_def_t *part_of,
                                 uint64_t bytes_copied, gantry__placed_costs_t costs) {

@@ -29,7 +29,9 @@ typedef struct gantry__placement_log_t {
 
 void gantry__placement_log_init(gantry__placement_log_t *log);
 /* The number of the next op. */
-uint64_t gantry__placement_log_next(gantry__placement_log_t *log);
+static inline uint64_t gantry__placement_log_next(gantry__placement_log_t *log) {
+    return atomic_fetch_add_explicit(&log->sequence, 1, memory_order_relaxed) + 1;
+}
 /* part_of: the composed op that ran it, or NULL. */
 void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
                                 const gantry__kept_plan_t *kept, const gantry__op_def_t *part_of,

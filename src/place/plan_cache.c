@@ -73,25 +73,33 @@ static gantry_status_t add_plan(gantry__plan_cache_t *cache, const gantry__plan_
     return GANTRY_OK;
 }
 
-static inline gantry__plan_key_t plan_key_of(const gantry__place_request_t *request) {
-    gantry__plan_key_t key = {.op = request->op,
-                              .wish = request->wish,
-                              .pinned = request->exhausted ? request->exhausted : request->pinned};
-    for (uint32_t i = 0; i < request->op->attr_count; ++i) {
-        if (request->attrs[i].kind == GANTRY_ATTR_TYPE)
-            key.types = key.types << 8 | (uint64_t)request->attrs[i].i;
-    }
-    key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
-                   (uint32_t)request->integer_variable << 2 |
-                   (uint32_t)(request->call != NULL) << 3 |
-                   (uint32_t)(request->exhausted != NULL) << 4 |
-                   (uint32_t)(request->allowed != NULL) << 5 | (uint32_t)request->pin_reason << 6;
+/* Adds to the key what few requests have. */
+static GANTRY__NOINLINE void add_rest_to_key(const gantry__place_request_t *request,
+                                             gantry__plan_key_t *key) {
+    if (request->exhausted) key->pinned = request->exhausted;
+    key->settings |= (uint32_t)request->integer_variable << 2 |
+                     (uint32_t)(request->call != NULL) << 3 |
+                     (uint32_t)(request->exhausted != NULL) << 4 |
+                     (uint32_t)(request->allowed != NULL) << 5 | (uint32_t)request->pin_reason << 6;
     if (request->passed_over)
-        key.variant = (request->passed_over->position + 1) << 4 | (uint32_t)request->passed_why;
+        key->variant = (request->passed_over->position + 1) << 4 | (uint32_t)request->passed_why;
+}
+
+/* Fills the key in place: a copy of it would wait for the stores of its fields. */
+static inline void plan_key_of(const gantry__place_request_t *request, gantry__plan_key_t *key) {
+    *key =
+        (gantry__plan_key_t){.op = request->op, .wish = request->wish, .pinned = request->pinned};
+    /* type attributes come first */
+    const gantry_attr_t *attr = request->attrs, *const end = attr + request->op->attr_count;
+    for (; attr < end && attr->kind == GANTRY_ATTR_TYPE; ++attr)
+        key->types = key->types << 8 | (uint64_t)attr->i;
     /* an earlier plan may use a card that is lost since */
-    key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
-                    << 16;
-    return key;
+    key->settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
+                    (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
+                        << 16;
+    if (request->exhausted || request->call || request->allowed || request->passed_over ||
+        request->integer_variable || request->pin_reason)
+        add_rest_to_key(request, key);
 }
 
 /* Plans of equal outcome and refusals share one record. */
@@ -115,13 +123,13 @@ static bool depends_on_more(const gantry__place_request_t *request) {
 /* Places now; it is apart from the look-up, because a plan takes a large frame. */
 static GANTRY__NOINLINE gantry_status_t place_now(gantry__plan_cache_t *cache,
                                                   const gantry__place_request_t *request,
-                                                  gantry__plan_key_t key,
+                                                  gantry__plan_key_t *key,
                                                   gantry__kept_plan_t **out_kept) {
     gantry__plan_t plan;
     gantry_status_t status = gantry__place(request, &plan);
     if (*out_kept) return status; /* refused before; now refused again, with a fresh message */
-    if (depends_on_more(request)) key.variant = variant_of(&plan);
-    gantry_status_t added = add_plan(cache, &key, &plan, out_kept);
+    if (depends_on_more(request)) key->variant = variant_of(&plan);
+    gantry_status_t added = add_plan(cache, key, &plan, out_kept);
     if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
     /* refused, and not kept because memory was out: the same message again */
     return gantry__place(request, &plan);
@@ -130,17 +138,19 @@ static GANTRY__NOINLINE gantry_status_t place_now(gantry__plan_cache_t *cache,
 gantry_status_t gantry__plan_cache_place(gantry__plan_cache_t *cache,
                                          const gantry__place_request_t *request,
                                          gantry__kept_plan_t **out_kept) {
-    const gantry__plan_key_t key = plan_key_of(request);
+    gantry__plan_key_t key;
+    plan_key_of(request, &key);
     *out_kept = depends_on_more(request) ? NULL : find_plan(cache, &key);
     if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
-    return place_now(cache, request, key, out_kept);
+    return place_now(cache, request, &key, out_kept);
 }
 
 gantry__kept_plan_t *gantry__plan_cache_ask(gantry__plan_cache_t *cache,
                                             const gantry__place_request_t *request) {
     gantry__kept_plan_t *kept = NULL;
     if (!request->call && !request->allowed) {
-        const gantry__plan_key_t key = plan_key_of(request);
+        gantry__plan_key_t key;
+        plan_key_of(request, &key);
         kept = find_plan(cache, &key);
     }
     if (kept) return kept;

@@ -7,19 +7,17 @@
 static gantry_status_t make_host(gantry_scope_t *scope, gantry_logical_device_t *device,
                                  gantry_dtype_t dtype, const gantry_shape_t *shape,
                                  const void *data, gantry_tensor_t **out_tensor) {
-    gantry_runtime_t *runtime = scope->runtime;
-    GANTRY__RECORD(recorded, runtime, GANTRY__OP_ID_Const, device);
-    GANTRY__TRY(
-        gantry__tensor_from_host(runtime, device, dtype, shape, data, scope->tag, out_tensor));
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, device);
+    GANTRY__TRY(gantry__tensor_from_host_for(scope, device, dtype, shape, data, out_tensor));
     (*out_tensor)->is_own = true;
     return GANTRY_OK;
 }
 
 const gantry_tensor_t *gantry__add_host_on(gantry__extras_t *extras, gantry_scope_t *scope,
                                            gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                           gantry_shape_t shape, const void *data) {
+                                           const gantry_shape_t *shape, const void *data) {
     gantry_tensor_t *tensor = NULL;
-    gantry_status_t status = make_host(scope, device, dtype, &shape, data, &tensor);
+    gantry_status_t status = make_host(scope, device, dtype, shape, data, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);
         return NULL;
@@ -36,7 +34,7 @@ const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t
     if (status != GANTRY_OK) return NULL;
     status = gantry__runtime_initialize(scope->runtime, "Const");
     if (status == GANTRY_OK)
-        return gantry__add_host_on(extras, scope, scope->runtime->host, dtype, shape, data);
+        return gantry__add_host_on(extras, scope, scope->runtime->host, dtype, &shape, data);
     (void)gantry__scope_fail(scope, status);
     return NULL;
 }
@@ -110,32 +108,32 @@ const gantry_tensor_t *gantry__add_host_of_rank(gantry__extras_t *extras, gantry
                             list ? list : &none);
 }
 
+static inline gantry_status_t run_and_release(gantry_scope_t *scope,
+                                              const gantry__op_request_t *request,
+                                              gantry__extras_t *extras, size_t *out_count) {
+    gantry_status_t status = gantry__run_op(scope, request, out_count);
+    for (uint32_t i = 0; extras && i < extras->count; ++i)
+        gantry__scope_discard(scope, extras->tensors[i]);
+    return status;
+}
+
 gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id,
                                      const gantry_tensor_t *const *inputs, size_t input_count,
                                      const gantry_attr_value_t *attrs, size_t attr_count,
                                      gantry__extras_t *extras, const gantry_tensor_t **outputs,
                                      size_t *output_count) {
-    gantry_status_t status = gantry__run_op(scope,
-                                            &(gantry__op_request_t){.op = gantry__op_get(id),
-                                                                    .inputs = inputs,
-                                                                    .input_count = input_count,
-                                                                    .attrs = attrs,
-                                                                    .attr_count = attr_count,
-                                                                    .outputs = outputs,
-                                                                    .room = *output_count},
-                                            output_count);
-    for (uint32_t i = 0; extras && i < extras->count; ++i)
-        gantry_tensor_release(extras->tensors[i]);
-    return status;
+    const gantry__op_request_t request = {gantry__op_get(id), inputs, input_count, attrs,
+                                          attr_count,         NULL,   outputs,     *output_count};
+    return run_and_release(scope, &request, extras, output_count);
 }
 
 const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id,
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_attr_value_t *attrs, size_t attr_count,
                                        gantry__extras_t *extras) {
-    const gantry_tensor_t *output = NULL;
-    size_t count = 1;
-    (void)gantry__call_op_into(scope, id, inputs, input_count, attrs, attr_count, extras, &output,
-                               &count);
+    const gantry_tensor_t *output;
+    const gantry__op_request_t request = {gantry__op_get(id), inputs, input_count, attrs,
+                                          attr_count,         NULL,   &output,     1};
+    (void)run_and_release(scope, &request, extras, NULL);
     return output;
 }

@@ -48,7 +48,7 @@ typedef struct gantry__extras_t {
 /* Adds a host value in the memory of the device, which must be the host's. */
 const gantry_tensor_t *gantry__add_host_on(gantry__extras_t *extras, gantry_scope_t *scope,
                                            gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                           gantry_shape_t shape, const void *data);
+                                           const gantry_shape_t *shape, const void *data);
 const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,
                                         gantry_dtype_t dtype, gantry_shape_t shape,
                                         const void *data);

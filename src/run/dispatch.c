@@ -9,24 +9,6 @@
 #include "base/fp_mode.h"
 #include "device/logical_device.h"
 
-gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
-                                                 const gantry__op_def_t *op,
-                                                 const gantry_attr_t *attrs,
-                                                 const gantry__wish_t *wish,
-                                                 const gantry_logical_device_t *pinned) {
-    return (gantry__place_request_t){
-        .devices = &runtime->devices,
-        .registries = runtime->registries,
-        .op = op,
-        .attrs = attrs,
-        .wish = wish,
-        .pinned = pinned,
-        .soft = atomic_load_explicit(&runtime->soft_placement, memory_order_relaxed) != 0,
-        .require = atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
-                   GANTRY_PLACEMENT_REQUIRE,
-    };
-}
-
 gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
                                       const gantry__place_request_t *request,
                                       gantry__kept_plan_t **out_kept) {
@@ -58,9 +40,9 @@ static GANTRY__COLD void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_
                 plan->device->full_name, gantry_placement_reason_text(plan->reason));
 }
 
-uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
-                                 const gantry__op_def_t *part_of, uint64_t bytes_copied,
-                                 gantry__placed_costs_t costs) {
+static inline uint64_t leave_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
+                                    const gantry__op_def_t *part_of, uint64_t bytes_copied,
+                                    gantry__placed_costs_t costs) {
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
     (void)atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
     gantry__placement_log_note(&runtime->placements, sequence, kept, part_of, bytes_copied, costs);
@@ -72,18 +54,31 @@ uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t 
     return sequence;
 }
 
+uint64_t gantry__dispatch_record(gantry_runtime_t *runtime, gantry__kept_plan_t *kept,
+                                 const gantry__op_def_t *part_of, uint64_t bytes_copied,
+                                 gantry__placed_costs_t costs) {
+    return leave_record(runtime, kept, part_of, bytes_copied, costs);
+}
+
+static GANTRY__COLD void log_op(gantry_runtime_t *runtime, const gantry__plan_t *plan,
+                                const char *log_name, const gantry__op_def_t *part_of) {
+    gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s",
+                      log_name, plan->device->full_name, part_of ? " (part of " : "",
+                      part_of ? part_of->name : "", part_of ? ")" : "");
+}
+
+static inline uint64_t note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
+                            const char *log_name, uint64_t bytes_copied) {
+    gantry_runtime_t *runtime = scope->runtime;
+    if (!kept) return gantry__placement_log_next(&runtime->placements);
+    if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device)
+        log_op(runtime, &kept->plan, log_name, scope->called);
+    return leave_record(runtime, kept, scope->called, bytes_copied, (gantry__placed_costs_t){0, 0});
+}
+
 uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
                                const char *log_name, uint64_t bytes_copied) {
-    gantry_runtime_t *runtime = scope->runtime;
-    const gantry__op_def_t *part_of = scope->called;
-    if (!kept) return gantry__placement_log_next(&runtime->placements);
-    if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device) {
-        gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s",
-                          log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
-                          part_of ? part_of->name : "", part_of ? ")" : "");
-    }
-    return gantry__dispatch_record(runtime, kept, part_of, bytes_copied,
-                                   (gantry__placed_costs_t){0, 0});
+    return note(scope, kept, log_name, bytes_copied);
 }
 
 void gantry__dispatch_types(const gantry__op_def_t *op, gantry_dtype_t dtype,
@@ -99,7 +94,7 @@ void gantry__dispatch_types(const gantry__op_def_t *op, gantry_dtype_t dtype,
 uint64_t gantry__dispatch_note_op(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
                                   uint64_t bytes_copied) {
     if (scope->recorded_as) kept = scope->recorded_as->kept;
-    return gantry__dispatch_note(scope, kept, kept ? kept->plan.op->name : "", bytes_copied);
+    return note(scope, kept, kept ? kept->plan.op->name : "", bytes_copied);
 }
 
 gantry_status_t gantry__plan_core_op(gantry_scope_t *scope, gantry__op_id_t id,

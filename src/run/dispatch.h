@@ -15,11 +15,21 @@ gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
                                       gantry__kept_plan_t **out_kept);
 
 /* A request filled from the runtime's settings. */
-gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
-                                                 const gantry__op_def_t *op,
-                                                 const gantry_attr_t *attrs,
-                                                 const gantry__wish_t *wish,
-                                                 const gantry_logical_device_t *pinned);
+static inline gantry__place_request_t gantry__dispatch_request(
+    gantry_runtime_t *runtime, const gantry__op_def_t *op, const gantry_attr_t *attrs,
+    const gantry__wish_t *wish, const gantry_logical_device_t *pinned) {
+    return (gantry__place_request_t){
+        .devices = &runtime->devices,
+        .registries = runtime->registries,
+        .op = op,
+        .attrs = attrs,
+        .wish = wish,
+        .pinned = pinned,
+        .soft = atomic_load_explicit(&runtime->soft_placement, memory_order_relaxed) != 0,
+        .require = atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
+                   GANTRY_PLACEMENT_REQUIRE,
+    };
+}
 
 /* Attributes of an op for a request without a call: every type is dtype, the others are empty. */
 void gantry__dispatch_types(const gantry__op_def_t *op, gantry_dtype_t dtype,

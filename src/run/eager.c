@@ -36,7 +36,7 @@ static void eager_begin(gantry__eager_t *eager) {
     eager->device = NULL;
     eager->exhausted = NULL;
     eager->choice = 0;
-    eager->in_place = eager->has_faults = false;
+    eager->in_place = false;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
@@ -52,6 +52,7 @@ static void eager_end(gantry__eager_t *eager) {
 /* ---- infer ---- */
 
 static gantry_status_t check_inputs(gantry__eager_t *eager) {
+    bool has_faults = false;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         const gantry_tensor_t *input = eager->inputs[i];
         if (!input) {
@@ -68,8 +69,9 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
         }
         if (input->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(eager->scope, input, eager->op->name, i));
-        eager->has_faults |= input->fault_count > 0 && gantry__tensor_has_faults(input);
+        has_faults |= input->fault_count > 0 && gantry__tensor_has_faults(input);
     }
+    eager->has_faults = has_faults;
     return GANTRY_OK;
 }
 

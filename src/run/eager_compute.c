@@ -135,7 +135,8 @@ gantry_status_t gantry__eager_compute(gantry__eager_t *eager) {
     mark_uses(eager, point);
     status = gantry__loss_note(eager->device, status);
     if (status == GANTRY_OK) status = check_all_made(eager);
-    if (status == GANTRY_OK) status = gantry__eager_inherit_faults(eager, fault);
-    gantry__fault_release(fault);
+    if (status == GANTRY_OK && (fault || eager->has_faults))
+        status = gantry__eager_inherit_faults(eager, fault);
+    if (fault) gantry__fault_release(fault);
     return status;
 }

@@ -173,9 +173,8 @@ static gantry_status_t make_piece(gantry__eager_t *eager) {
 /* Makes a result that does not depend on the inputs' elements. */
 static gantry_status_t make_known(gantry__eager_t *eager) {
     const unsigned char value = (unsigned char)eager->infer.known_bool;
-    GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL,
-                                         &eager->infer.out_shapes[0], &value, eager->scope->tag,
-                                         &eager->made[0]));
+    GANTRY__TRY(gantry__tensor_from_host_for(eager->scope, eager->device, GANTRY_BOOL,
+                                             &eager->infer.out_shapes[0], &value, &eager->made[0]));
     eager->made_count = 1;
     return gantry__eager_inherit_faults(eager, NULL);
 }
@@ -183,7 +182,8 @@ static gantry_status_t make_known(gantry__eager_t *eager) {
 static gantry_status_t make_alias(gantry__eager_t *eager) {
     const gantry_tensor_t *local;
     GANTRY__TRY(bring_input(eager, 0, false, &local));
-    GANTRY__TRY(gantry__tensor_alias(local, &eager->infer.out_shapes[0], &eager->made[0]));
+    GANTRY__TRY(
+        gantry__tensor_alias(eager->scope, local, &eager->infer.out_shapes[0], &eager->made[0]));
     eager->made_count = 1;
     return gantry__tensor_inherit_faults(eager->made[0], eager->inputs[0]);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The step "plan" of an op (run/eager.c): its device and kernels, from the plan cache or the
  * placer. */
+#include "base/shape_limit.h"
 #include "device/device_open.h"
 #include "run/dispatch.h"
 #include "run/eager_state.h"
@@ -36,7 +37,7 @@ static void describe_call(gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
         eager->output_args[i] = &eager->results[i];
         fill_arg(&eager->results[i], eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
-                 gantry_shape_elements(&eager->infer.out_shapes[i]));
+                 gantry__shape_elements(&eager->infer.out_shapes[i]));
     }
     for (uint32_t i = 0; i < eager->op->attr_count; ++i)
         eager->attr_args[i] = &eager->infer.attrs[i];

@@ -215,14 +215,14 @@ gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime) {
+gantry_status_t gantry__runtime_check_slowly(const gantry_runtime_t *runtime) {
     if (runtime && !gantry__fork_guard_ask(&runtime->fork))
         return gantry__fork_guard_fail(&runtime->fork);
     return gantry__runtime_check(runtime);
 }
 
-gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime) {
-    atomic_fetch_add_explicit(&runtime->references, 1, memory_order_relaxed);
+gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime, uint64_t count) {
+    atomic_fetch_add_explicit(&runtime->references, count, memory_order_relaxed);
     return runtime;
 }
 
@@ -290,8 +290,8 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry__heap_free(&heap, runtime, sizeof *runtime);
 }
 
-void gantry__runtime_drop(gantry_runtime_t *runtime) {
-    if (atomic_fetch_sub_explicit(&runtime->references, 1, memory_order_acq_rel) == 1)
+void gantry__runtime_drop(gantry_runtime_t *runtime, uint64_t count) {
+    if (atomic_fetch_sub_explicit(&runtime->references, count, memory_order_acq_rel) == count)
         runtime_destroy(runtime);
 }
 
@@ -303,7 +303,7 @@ void gantry_runtime_release(gantry_runtime_t *runtime) {
     gantry_status_t unread; /* errors that no read reported end here */
     synchronize_all(runtime, &unread);
     if (atomic_load(&runtime->devices.timeline)) (void)gantry__runtime_end_trace(runtime);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
     gantry__forget_since(before);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/fork_guard.h"
 #include "device/device_table.h"
+#include "device/logical_device.h"
 #include "kernel/binary_store.h"
 #include "kernel/kernel_registry.h"
 #include "kernel/program_cache.h"
@@ -82,16 +83,27 @@ struct gantry_runtime_t {
     uint32_t spare_count;
 };
 
-gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime);
-void gantry__runtime_drop(gantry_runtime_t *runtime);
+/* Takes, and gives back, so many references; the last one ends the runtime. */
+gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime, uint64_t count);
+void gantry__runtime_drop(gantry_runtime_t *runtime, uint64_t count);
 
 /* Checks the runtime: FailedPrecondition after release, and in a child of fork. */
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
-/* The same, but reliable in a child on every system: for calls that begin something or wait. */
-gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);
 /* Whether the runtime is of this process; false in a child of fork. */
 static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) {
     return gantry__fork_guard_holds(&runtime->fork);
+}
+/* Whether this check would succeed. */
+static inline bool gantry__runtime_is_well(const gantry_runtime_t *runtime) {
+    return gantry__runtime_is_ours(runtime) &&
+           !atomic_load_explicit(&runtime->is_released, memory_order_acquire);
+}
+gantry_status_t gantry__runtime_check_slowly(const gantry_runtime_t *runtime);
+/* The same check, but reliable in a child on every system: for calls that begin something or
+ * wait. */
+static inline gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime) {
+    const bool is_well = runtime && runtime->fork.wipes && gantry__runtime_is_well(runtime);
+    return is_well ? GANTRY_OK : gantry__runtime_check_slowly(runtime);
 }
 gantry_status_t gantry__runtime_initialize_slowly(gantry_runtime_t *runtime, const char *by);
 /* Initialises on first use; by is the name of the call or op. */
@@ -100,10 +112,21 @@ static inline gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runti
     if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
     return gantry__runtime_initialize_slowly(runtime, by);
 }
+gantry_status_t gantry__runtime_make_programs(gantry_runtime_t *runtime,
+                                              gantry_logical_device_t *device,
+                                              gantry__program_cache_t **out_cache);
 /* The device's program cache, made on first need; NULL if the backend builds no programs, or memory
  * is out. */
-gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                         gantry__program_cache_t **out_cache);
+static inline gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime,
+                                                       gantry_logical_device_t *device,
+                                                       gantry__program_cache_t **out_cache) {
+    const gantry_backend_t *backend = device->backend;
+    *out_cache = NULL;
+    if (!GANTRY_ABI_HAS(backend, program) || !backend->program) return GANTRY_OK;
+    *out_cache =
+        atomic_load_explicit(&runtime->programs[device->physical->position], memory_order_acquire);
+    return *out_cache ? GANTRY_OK : gantry__runtime_make_programs(runtime, device, out_cache);
+}
 /* Ends what initialisation and the ops made: registries, program caches, costs. */
 void gantry__runtime_release_tables(gantry_runtime_t *runtime);
 

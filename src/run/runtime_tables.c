@@ -107,14 +107,10 @@ static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_d
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                         gantry__program_cache_t **out_cache) {
-    const gantry_backend_t *backend = device->backend;
-    *out_cache = NULL;
-    if (!GANTRY_ABI_HAS(backend, program) || !backend->program) return GANTRY_OK;
-    uint32_t position = device->physical->position;
-    *out_cache = atomic_load_explicit(&runtime->programs[position], memory_order_acquire);
-    if (*out_cache) return GANTRY_OK;
+gantry_status_t gantry__runtime_make_programs(gantry_runtime_t *runtime,
+                                              gantry_logical_device_t *device,
+                                              gantry__program_cache_t **out_cache) {
+    const uint32_t position = device->physical->position;
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&runtime->lock);
     *out_cache = atomic_load(&runtime->programs[position]);

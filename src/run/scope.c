@@ -44,7 +44,7 @@ gantry_status_t gantry_scope_fail(gantry_scope_t *scope, gantry_status_t status,
     return gantry__scope_fail(scope, gantry_fail(status, text));
 }
 
-gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
+gantry_status_t gantry__scope_check_slowly(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the scope is NULL; one from gantry_scope_begin is accepted");
@@ -109,7 +109,7 @@ void gantry_scope_clear(gantry_scope_t *scope) {
 
 static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry__heap_zalloc(&runtime->heap, sizeof *scope);
-    if (scope) scope->runtime = gantry__runtime_retain(runtime);
+    if (scope) scope->runtime = gantry__runtime_retain(runtime, 1);
     return scope;
 }
 
@@ -246,7 +246,7 @@ static void destroy_scope(gantry_scope_t *scope) {
     gantry__heap_free_text(&runtime->heap, scope->message);
     gantry__heap_free_text(&runtime->heap, scope->inner_message);
     gantry__heap_free(&runtime->heap, scope, sizeof *scope);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 /* Destroys children before their parents, without recursion; visits each scope twice. */
@@ -315,9 +315,9 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
                 GANTRY_FAILED_PRECONDITION,
                 "a body ends a scope that it did not begin; scopes that it began are accepted"));
     if (!gantry__profile_is_on(&runtime->devices)) return end_scope(scope);
-    (void)gantry__runtime_retain(runtime); /* the scope may hold the last reference */
+    (void)gantry__runtime_retain(runtime, 1); /* the scope may hold the last reference */
     gantry_status_t status = end_recorded(scope);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
     return status;
 }
 
@@ -362,20 +362,32 @@ void gantry__scope_let_go(gantry_scope_t *scope) {
 
 /* ---- scopes of parts ---- */
 
+/* The scope's spare objects, if the borrower has none. */
+static void lend_spares(gantry_scope_t *scope, gantry_scope_t *borrower) {
+    if (borrower->spare) return;
+    borrower->spare = scope->spare;
+    borrower->spare_count = scope->spare_count;
+    scope->spare = NULL;
+    scope->spare_count = 0;
+}
+
 void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
                                const gantry__op_def_t *composed) {
-    *inner = (gantry_scope_t){.runtime = outer->runtime,
-                              .parent = outer,
-                              .wish = outer->wish,
-                              .chooser = outer->chooser,
-                              .tag = outer->tag,
-                              .composed = composed,
-                              .trace = outer->trace,
-                              .controls = outer->controls,
-                              .colocated = outer->colocated,
-                              .own_draws = outer->own_draws,
-                              .place = outer->place,
-                              .called = outer->called ? outer->called : composed};
+    memset(inner, 0, offsetof(gantry_scope_t, next_name));
+    inner->next_name[0] = '\0';
+    inner->runtime = outer->runtime;
+    inner->parent = outer;
+    inner->wish = outer->wish;
+    inner->chooser = outer->chooser;
+    inner->tag = outer->tag;
+    inner->composed = composed;
+    inner->trace = outer->trace;
+    inner->controls = outer->controls;
+    inner->colocated = outer->colocated;
+    inner->own_draws = outer->own_draws;
+    inner->place = outer->place;
+    inner->called = outer->called ? outer->called : composed;
+    lend_spares(outer, inner);
     if (outer->trace)
         (void)snprintf(inner->next_name, sizeof inner->next_name, "%s",
                        *outer->next_name ? outer->next_name : composed->name);
@@ -397,6 +409,8 @@ gantry_status_t gantry__scope_begin_update(gantry_scope_t *inner, gantry_scope_t
 }
 
 void gantry__scope_end_parts(gantry_scope_t *inner) {
+    gantry__scope_drop_all(inner);
+    lend_spares(inner, inner->parent);
     gantry__scope_release_tensors(inner);
     gantry__heap_free_text(&inner->runtime->heap, inner->message);
 }

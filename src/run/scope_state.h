@@ -12,6 +12,8 @@
 #include "run/tensor_state.h"
 
 #define GANTRY__NODE_NAME_BYTES 128
+/* The most spare objects of a scope. */
+#define GANTRY__SCOPE_SPARES 16
 
 struct gantry__controls_t;
 struct gantry__draws_t;
@@ -44,8 +46,11 @@ struct gantry_scope_t {
     bool takes_parts;
     const char *tag;          /* the runtime's copy of the tag for memory reports, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
-    /* the object of a dropped tensor, for the next result: no lock, no counting. Empty, or NULL */
+    /* objects of dropped tensors, and of the runtime's spare ones, for the next results: no lock,
+     * no counting. Empty, linked by next */
     gantry_tensor_t *spare;
+    uint32_t spare_count;
+    uint32_t spare_most;              /* how many the scope took at once last time */
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;
@@ -57,8 +62,6 @@ struct gantry_scope_t {
     gantry_scope_t *parent;
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
-    /* the tensors that end with the op that takes them */
-    const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
     gantry__chooser_t own_chooser; /* the device function of a scope that begins with one */
     const struct gantry__controls_t *controls;  /* nodes of a trace that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* nodes of a trace that share its device */
@@ -66,13 +69,21 @@ struct gantry_scope_t {
     /* the first error with which a scope inside this lent one ended */
     gantry_status_t inner_status;
     char *inner_message;
+    char *message; /* heap text; NULL without an error, or when there was no memory for it */
+    /* from here on a scope of parts is not cleared */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* the name of the next node of a trace; "": none */
-    char *message;       /* heap text; NULL without an error, or when there was no memory for it */
-    char beginning[512]; /* the beginning of the message, for that case */
+    /* the tensors that end with the op that takes them */
+    const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
+    char beginning[512]; /* the beginning of the message, if there was no memory for it */
 };
 
+gantry_status_t gantry__scope_check_slowly(gantry_scope_t *scope);
 /* Returns OK if an op may run; else the sticky error, or a new one. */
-gantry_status_t gantry__scope_check(gantry_scope_t *scope);
+static inline gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
+    const bool is_well =
+        scope && scope->status == GANTRY_OK && gantry__runtime_is_well(scope->runtime);
+    return is_well ? GANTRY_OK : gantry__scope_check_slowly(scope);
+}
 /* Keeps the first error, with the thread's last message; returns the scope's status. */
 gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status);
 /* The first error of the scopes inside a lent one, which the body has not handed on, with its
@@ -87,10 +98,21 @@ gantry_status_t gantry__scope_lend(gantry_scope_t *scope);
 void gantry__scope_hold(gantry_scope_t *scope);
 void gantry__scope_let_go(gantry_scope_t *scope);
 /* Transfers the caller's reference to the scope. */
-void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor);
+static inline void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor) {
+    tensor->scope = scope;
+    tensor->previous = NULL;
+    tensor->next = scope->tensors;
+    if (scope->tensors) scope->tensors->previous = tensor;
+    scope->tensors = tensor;
+}
+/* Releases the caller's reference; an object that nobody else holds becomes one of the scope's
+ * spare ones. */
+void gantry__scope_discard(gantry_scope_t *scope, gantry_tensor_t *tensor);
 /* Transfers the scope's reference to the caller; the tensor must belong to this scope. */
 gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t *tensor);
-/* Releases all tensors of a scope that ends. */
+/* Drops all tensors; their objects become spare ones. */
+void gantry__scope_drop_all(gantry_scope_t *scope);
+/* Releases all tensors and spare objects of a scope that ends. */
 void gantry__scope_release_tensors(gantry_scope_t *scope);
 
 /* Whether the tensor ends with the op that takes it now. */

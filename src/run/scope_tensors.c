@@ -6,14 +6,6 @@
 
 #include "run/scope_state.h"
 
-void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor) {
-    tensor->scope = scope;
-    tensor->previous = NULL;
-    tensor->next = scope->tensors;
-    if (scope->tensors) scope->tensors->previous = tensor;
-    scope->tensors = tensor;
-}
-
 static void forget_donated(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     for (uint32_t i = 0; i < scope->donated_count; ++i) {
         if (scope->donated[i] != tensor) continue;
@@ -69,14 +61,25 @@ gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t 
     return owned;
 }
 
+void gantry__scope_discard(gantry_scope_t *scope, gantry_tensor_t *tensor) {
+    if (scope->spare_count == GANTRY__SCOPE_SPARES || !gantry__runtime_is_ours(scope->runtime) ||
+        !gantry__tensor_empty(tensor)) {
+        gantry_tensor_release(tensor);
+        return;
+    }
+    tensor->next = scope->spare;
+    scope->spare = tensor;
+    ++scope->spare_count;
+}
+
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
-    if (!scope->spare && gantry__tensor_empty(owned)) {
-        scope->spare = owned;
-    } else {
-        gantry_tensor_release(owned);
-    }
+    gantry__scope_discard(scope, owned);
+}
+
+void gantry__scope_drop_all(gantry_scope_t *scope) {
+    while (scope->tensors) drop(scope, scope->tensors);
 }
 
 static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
@@ -117,16 +120,26 @@ void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *con
         if (inputs[i] && gantry__scope_is_donated(scope, inputs[i])) drop(scope, inputs[i]);
     }
 }
+
 gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
     return owned;
 }
+
+/* Empty objects go back together, so that the runtime's lock is taken once. */
 void gantry__scope_release_tensors(gantry_scope_t *scope) {
+    gantry_tensor_t *empty = scope->spare;
+    if (!gantry__runtime_is_ours(scope->runtime)) return;
     while (scope->tensors) {
         gantry_tensor_t *tensor = scope->tensors;
         unlink_tensor(scope, tensor);
-        gantry_tensor_release(tensor);
+        if (gantry__tensor_empty(tensor)) {
+            tensor->next = empty;
+            empty = tensor;
+        } else {
+            gantry_tensor_release(tensor);
+        }
     }
-    gantry_tensor_release(scope->spare);
+    gantry__tensor_return_all(scope->runtime, empty);
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shape_limit.h"
 #include "device/buffer.h"
 #include "shared/struct_size.h"
 #include "device/device_open.h"
@@ -24,30 +25,74 @@
 
 /* ---- objects ---- */
 
-/* Returns an object that holds its runtime. */
-static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
+/* Takes at most `most` of the runtime's spare objects, linked by next. */
+static gantry_tensor_t *take_spares(gantry_runtime_t *runtime, uint32_t most, uint32_t *out_count) {
+    uint32_t count = 0;
     gantry__mutex_lock(&runtime->lock);
-    gantry_tensor_t *tensor = runtime->spare_tensors;
-    if (tensor) {
-        runtime->spare_tensors = tensor->next;
-        --runtime->spare_count;
+    gantry_tensor_t *first = runtime->spare_tensors, *last = NULL;
+    for (gantry_tensor_t *at = first; at && count < most; at = at->next, ++count) last = at;
+    if (last) {
+        runtime->spare_tensors = last->next;
+        runtime->spare_count -= count;
+        last->next = NULL;
     }
     gantry__mutex_unlock(&runtime->lock);
-    if (!tensor) tensor = gantry__heap_alloc(&runtime->heap, sizeof *tensor);
-    if (tensor) tensor->runtime = gantry__runtime_retain(runtime);
+    *out_count = count;
+    return first;
+}
+
+/* Returns an object that holds its runtime: the spare one, or if that is NULL a new one. */
+static gantry_tensor_t *hold_runtime(gantry_runtime_t *runtime, gantry_tensor_t *spare) {
+    gantry_tensor_t *tensor = spare ? spare : gantry__heap_alloc(&runtime->heap, sizeof *tensor);
+    if (tensor) tensor->runtime = gantry__runtime_retain(runtime, 1);
     return tensor;
 }
 
-static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
+static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
+    uint32_t count;
+    return hold_runtime(runtime, take_spares(runtime, 1, &count));
+}
+
+/* Fills the scope's list, with one lock and one count for twice as many objects as before. */
+static GANTRY__NOINLINE void fill_spares(gantry_scope_t *scope) {
+    gantry_runtime_t *runtime = scope->runtime;
+    scope->spare_most = scope->spare_most < GANTRY__SCOPE_SPARES / 2 ? scope->spare_most * 2 + 1
+                                                                     : GANTRY__SCOPE_SPARES;
+    scope->spare = take_spares(runtime, scope->spare_most, &scope->spare_count);
+    if (scope->spare_count > 0) (void)gantry__runtime_retain(runtime, scope->spare_count);
+    for (gantry_tensor_t *at = scope->spare; at; at = at->next) at->runtime = runtime;
+}
+
+/* The same from the scope's own list, if there is a scope. */
+static gantry_tensor_t *take_object_for(gantry_scope_t *scope, gantry_runtime_t *runtime) {
+    if (!scope) return take_object(runtime);
+    if (!scope->spare) fill_spares(scope);
+    if (!scope->spare) return hold_runtime(runtime, NULL);
+    gantry_tensor_t *tensor = scope->spare;
+    scope->spare = tensor->next;
+    --scope->spare_count;
+    return tensor;
+}
+
+void gantry__tensor_return_all(gantry_runtime_t *runtime, gantry_tensor_t *first) {
+    uint32_t count = 0;
+    if (!first) return;
     gantry__mutex_lock(&runtime->lock);
-    bool keeps = runtime->spare_count < SPARE_TENSORS;
-    if (keeps) {
+    while (first && runtime->spare_count < SPARE_TENSORS) {
+        gantry_tensor_t *tensor = first;
+        first = tensor->next;
         tensor->next = runtime->spare_tensors;
         runtime->spare_tensors = tensor;
         ++runtime->spare_count;
+        ++count;
     }
     gantry__mutex_unlock(&runtime->lock);
-    if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
+    for (; first; ++count) {
+        gantry_tensor_t *tensor = first;
+        first = tensor->next;
+        gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
+    }
+    gantry__runtime_drop(runtime, count);
 }
 
 /* Initialises object, which must hold its runtime; it is NULL if memory is out, and then NULL is
@@ -61,7 +106,7 @@ static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_devi
     tensor->device = device;
     tensor->buffer = NULL;
     tensor->offset_bytes = 0;
-    tensor->elements = gantry_shape_elements(shape);
+    tensor->elements = gantry__shape_elements(shape);
     tensor->size_bytes = (size_t)tensor->elements * gantry_dtype_size(dtype);
     tensor->data = NULL;
     tensor->ready = (gantry__point_t){NULL, 0};
@@ -103,10 +148,9 @@ void gantry_tensor_release(gantry_tensor_t *tensor) {
     if (!is_held_once(tensor) &&
         atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1)
         return;
-    gantry_runtime_t *runtime = tensor->runtime;
     release_contents(tensor);
-    return_object(runtime, tensor);
-    gantry__runtime_drop(runtime);
+    tensor->next = NULL;
+    gantry__tensor_return_all(tensor->runtime, tensor);
 }
 
 bool gantry__tensor_empty(gantry_tensor_t *tensor) {
@@ -162,30 +206,37 @@ static gantry_status_t create(gantry_tensor_t *object, gantry_logical_device_t *
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__tensor_create_at(gantry_runtime_t *runtime, gantry_scope_t *scope,
+                                         gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                         const gantry_shape_t *shape, uint32_t first_stream,
+                                         const gantry__allocation_t *purpose,
+                                         gantry_tensor_t **out_tensor) {
+    *out_tensor = NULL;
+    GANTRY__TRY(gantry__logical_device_open(device));
+    return create(take_object_for(scope, runtime), device, dtype, shape, first_stream, purpose,
+                  out_tensor);
+}
+
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                       gantry_dtype_t dtype, const gantry_shape_t *shape,
                                       uint32_t first_stream, const gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor) {
-    *out_tensor = NULL;
-    GANTRY__TRY(gantry__logical_device_open(device));
-    return create(take_object(runtime), device, dtype, shape, first_stream, purpose, out_tensor);
+    return gantry__tensor_create_at(runtime, NULL, device, dtype, shape, first_stream, purpose,
+                                    out_tensor);
 }
 
 gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
                                           const gantry__allocation_t *purpose,
                                           gantry_tensor_t **out_tensor) {
-    *out_tensor = NULL;
-    GANTRY__TRY(gantry__logical_device_open(device));
-    gantry_tensor_t *object = scope->spare ? scope->spare : take_object(scope->runtime);
-    scope->spare = NULL;
-    return create(object, device, dtype, shape, GANTRY_STREAM_COMPUTE, purpose, out_tensor);
+    return gantry__tensor_create_at(scope->runtime, scope, device, dtype, shape,
+                                    GANTRY_STREAM_COMPUTE, purpose, out_tensor);
 }
 
-gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
-                                     gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__tensor_alias(gantry_scope_t *scope, const gantry_tensor_t *source,
+                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
     gantry_tensor_t *tensor =
-        init_object(take_object(source->runtime), source->device, source->dtype, shape);
+        init_object(take_object_for(scope, source->runtime), source->device, source->dtype, shape);
     *out_tensor = tensor;
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
     if (source->is_symbolic) { /* a result of a composed op that is its input */
@@ -231,7 +282,7 @@ gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor) {
 
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
+    GANTRY__TRY(gantry__tensor_alias(NULL, source, shape, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     tensor->offset_bytes += first_byte;
     if (tensor->data) tensor->data = (unsigned char *)tensor->data + first_byte;
@@ -240,7 +291,7 @@ gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t firs
 
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
+    GANTRY__TRY(gantry__tensor_alias(NULL, source, shape, out_tensor));
     (*out_tensor)->dtype = dtype;
     return GANTRY_OK;
 }

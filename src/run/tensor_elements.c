@@ -16,7 +16,7 @@
 
 #define MOST_PUT_BYTES (INT64_C(1) << 20)
 /* below this, calling a device's own copy takes longer than copying */
-#define SHORT_READ_BYTES 2048
+#define SHORT_READ_BYTES 8192
 
 /* ---- into a new tensor ---- */
 
@@ -84,19 +84,20 @@ static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_
     return status;
 }
 
-gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                         gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                         const void *data, const char *tag,
-                                         gantry_tensor_t **out_tensor) {
+/* scope: whose spare objects serve, or NULL. */
+static gantry_status_t make_from_host(gantry_runtime_t *runtime, gantry_scope_t *scope,
+                                      gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                      const gantry_shape_t *shape, const void *data,
+                                      const char *tag, gantry_tensor_t **out_tensor) {
     const bool puts_bools = dtype == GANTRY_BOOL && are_put(device, shape);
     if (dtype == GANTRY_BOOL && !puts_bools &&
         has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
         return from_odd_bools(runtime, device, shape, data, tag, out_tensor);
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
     const bool fills = is_filled(device, dtype, shape);
-    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape,
-                                      fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE,
-                                      &purpose, out_tensor));
+    GANTRY__TRY(gantry__tensor_create_at(runtime, scope, device, dtype, shape,
+                                         fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE,
+                                         &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
     if (puts_bools && tensor->data) {
@@ -115,6 +116,20 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
         *out_tensor = NULL;
     }
     return status;
+}
+
+gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                         gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                         const void *data, const char *tag,
+                                         gantry_tensor_t **out_tensor) {
+    return make_from_host(runtime, NULL, device, dtype, shape, data, tag, out_tensor);
+}
+
+gantry_status_t gantry__tensor_from_host_for(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                             gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                             const void *data, gantry_tensor_t **out_tensor) {
+    return make_from_host(scope->runtime, scope, device, dtype, shape, data, scope->tag,
+                          out_tensor);
 }
 
 static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tensor_t *source) {

@@ -52,7 +52,13 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
                                       uint32_t first_stream,
                                       const struct gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
-/* Creates a tensor for an op of the scope, in the scope's spare object if it has one. */
+/* The same in one of the scope's spare objects; scope NULL: in one of the runtime's. */
+gantry_status_t gantry__tensor_create_at(gantry_runtime_t *runtime, gantry_scope_t *scope,
+                                         gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                         const gantry_shape_t *shape, uint32_t first_stream,
+                                         const struct gantry__allocation_t *purpose,
+                                         gantry_tensor_t **out_tensor);
+/* Creates a tensor for an op of the scope, in one of the scope's spare objects if it has one. */
 gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
                                           const gantry__allocation_t *purpose,
@@ -65,12 +71,15 @@ gantry_status_t gantry__tensor_symbolic(gantry_runtime_t *runtime, gantry_dtype_
 gantry_status_t gantry__tensor_fail_symbolic(const gantry_tensor_t *tensor);
 /* Releases memory and faults if only the caller holds the tensor; false: nothing is changed. */
 bool gantry__tensor_empty(gantry_tensor_t *tensor);
+/* Gives empty tensors, linked by next, back to the runtime, which they hold; NULL: none. */
+void gantry__tensor_return_all(gantry_runtime_t *runtime, gantry_tensor_t *first);
 /* Makes a view of contiguous elements in source's buffer, from byte first_byte of source on. */
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
-/* A view of the same memory with another shape of equally many elements. */
-gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
-                                     gantry_tensor_t **out_tensor);
+/* A view of the same memory with another shape of equally many elements. scope: whose spare objects
+ * serve; NULL: none. */
+gantry_status_t gantry__tensor_alias(gantry_scope_t *scope, const gantry_tensor_t *source,
+                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* Uses the same memory for elements of another type of the same size, and another shape of equally
  * many elements. The source must not be read any more. */
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
@@ -89,6 +98,11 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
                                          const void *data, const char *tag,
                                          gantry_tensor_t **out_tensor);
+
+/* The same for a scope, with its tag, in one of its spare objects if it has one. */
+gantry_status_t gantry__tensor_from_host_for(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                             gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                             const void *data, gantry_tensor_t **out_tensor);
 
 /* Whether a fault that the tensor depends on may still turn up. */
 bool gantry__tensor_has_faults(const gantry_tensor_t *tensor);

@@ -86,7 +86,7 @@ static void variable_destroy(gantry_variable_t *variable) {
     gantry__mutex_deinit(&variable->update);
     gantry__mutex_deinit(&variable->lock);
     gantry__heap_free(&runtime->heap, variable, sizeof *variable);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_t *initial,
@@ -109,7 +109,7 @@ static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_
         gantry__heap_free(&scope->runtime->heap, variable, sizeof *variable);
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     }
-    gantry__runtime_retain(scope->runtime);
+    gantry__runtime_retain(scope->runtime, 1);
     gantry_status_t status = init_variable(variable, scope, initial, name);
     if (status != GANTRY_OK) {
         variable_destroy(variable);
@@ -248,7 +248,7 @@ static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *vari
     gantry_tensor_t *value = gantry__variable_take(variable);
     gantry_status_t status =
         /* an object of the scope's own, over the same memory */
-        gantry__tensor_alias(value, &value->shape, out_tensor);
+        gantry__tensor_alias(scope, value, &value->shape, out_tensor);
     if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, value);
     gantry_tensor_release(value);
     if (status != GANTRY_OK) gantry_tensor_release(*out_tensor);

@@ -115,7 +115,7 @@ static void function_destroy(gantry_function_t *function) {
     gantry__mutex_deinit(&function->tracing);
     gantry__mutex_deinit(&function->lock);
     gantry__heap_free(&runtime->heap, function, sizeof *function);
-    gantry__runtime_drop(runtime);
+    gantry__runtime_drop(runtime, 1);
 }
 
 /* Makes a function; with: the function that it is trimmed with; NULL: none. */
@@ -134,7 +134,7 @@ static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_fun
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     }
     atomic_init(&function->references, 1);
-    function->runtime = gantry__runtime_retain(runtime);
+    function->runtime = gantry__runtime_retain(runtime, 1);
     function->input_count = (uint32_t)input_count;
     function->output_count = (uint32_t)output_count;
     function->keeper.give_up = gantry__function_give_up;

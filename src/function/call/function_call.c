@@ -105,7 +105,7 @@ static gantry_status_t function_check_call(const gantry_scope_t *scope,
 static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t *result,
                                     const gantry_tensor_t **out_tensor) {
     gantry_tensor_t *own;
-    GANTRY__TRY(gantry__tensor_alias(result, &result->shape, &own));
+    GANTRY__TRY(gantry__tensor_alias(NULL, result, &result->shape, &own));
     gantry__scope_adopt(scope, own);
     *out_tensor = own;
     GANTRY__TRY(gantry__tensor_inherit_faults(own, result));

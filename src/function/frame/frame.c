@@ -232,7 +232,7 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
     const gantry_shape_t *shape = value->elements >= 0 ? &value->shape : &tensor->shape;
     const uint64_t offset = slot->root == index ? 0 : slot->offset;
     if (!tensor->buffer) { /* inline: the whole of it, or a piece */
-        GANTRY__TRY(gantry__tensor_alias(tensor, shape, out_tensor));
+        GANTRY__TRY(gantry__tensor_alias(NULL, tensor, shape, out_tensor));
         return gantry__tensor_inherit_faults(*out_tensor, tensor);
     }
     GANTRY__TRY(gantry__tensor_view(tensor, offset, shape, out_tensor));

@@ -190,7 +190,7 @@ static gantry_status_t hand_over(gantry_scope_t *scope, const gantry__block_call
                                  gantry_tensor_t *const *results) {
     for (uint32_t i = 0; i < call->output_count; ++i) {
         gantry_tensor_t *own;
-        GANTRY__TRY(gantry__tensor_alias(results[i], &results[i]->shape, &own));
+        GANTRY__TRY(gantry__tensor_alias(NULL, results[i], &results[i]->shape, &own));
         gantry__scope_adopt(scope, own);
         call->outputs[i] = own;
         GANTRY__TRY(gantry__tensor_inherit_faults(own, results[i]));

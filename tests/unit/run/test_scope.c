@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Scopes own tensors, keep their first error, combine the devices of nested scopes, and
- * survive their runtime's release. */
+ * survive their runtime's release.
+ * Promise: The objects of tensors that a scope drops, or ends with, serve later results without an
+ * allocation. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -20,6 +22,37 @@ TEST(ending_a_scope_releases_what_was_made_in_it) {
     expect_ended_well(scope);
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_int_equal(info.current_bytes, 0);
+    runtime_fixture_close(&f);
+}
+
+static void add_and_drop(gantry_scope_t *scope, size_t kept, size_t dropped) {
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    for (size_t i = 0; i < kept; ++i) EXPECT_F32(gantry_add(scope, x, x), 2, 4);
+    for (size_t i = 0; i < dropped; ++i) {
+        const gantry_tensor_t *y = gantry_add(scope, x, x), *z = gantry_add(scope, y, x);
+        EXPECT_F32(z, 3, 6);
+        gantry_tensor_drop(scope, y);
+        gantry_tensor_drop(scope, z);
+    }
+}
+
+/* More tensors than a scope keeps spare objects for; a composed op works in a scope of parts. */
+TEST(spare_objects_serve_without_an_allocation) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    add_and_drop(scope, 100, 1);
+    (void)gantry_shape(scope, F32(scope, 1, 2), GANTRY_INT32);
+    expect_ended_well(scope);
+    scope = runtime_fixture_scope(&f, "CPU:0");
+    f.heap.inner.calls = 0;
+    add_and_drop(scope, 50, 50);
+    const gantry_tensor_t *shape = gantry_shape(scope, F32(scope, 1, 2), GANTRY_INT32);
+    int32_t size = 0;
+    assert_int_equal(gantry_tensor_read(shape, &size, sizeof size), GANTRY_OK);
+    assert_int_equal(size, 2);
+    assert_int_equal(f.heap.inner.calls, 0);
+    expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
