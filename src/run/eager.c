@@ -224,6 +224,12 @@ static bool has_few_outputs(const gantry__op_request_t *request) {
     return true;
 }
 
+static GANTRY__NOINLINE gantry_status_t run_with_list(gantry__eager_t *eager, size_t *out_count) {
+    ROOM(GANTRY__MAX_INPUTS, FEW_OUTPUTS) room;
+    USE_ROOM(eager, room);
+    return run_and_publish(eager, out_count);
+}
+
 static GANTRY__NOINLINE gantry_status_t run_with_lists(gantry__eager_t *eager, size_t *out_count) {
     ROOM(GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS) room;
     USE_ROOM(eager, room);
@@ -231,8 +237,8 @@ static GANTRY__NOINLINE gantry_status_t run_with_lists(gantry__eager_t *eager, s
 }
 
 static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *out_count) {
-    if (eager->input_count > FEW_INPUTS || !has_few_outputs(eager->request))
-        return run_with_lists(eager, out_count);
+    if (!has_few_outputs(eager->request)) return run_with_lists(eager, out_count);
+    if (eager->input_count > FEW_INPUTS) return run_with_list(eager, out_count);
     ROOM(FEW_INPUTS, FEW_OUTPUTS) room;
     USE_ROOM(eager, room);
     return run_and_publish(eager, out_count);
