@@ -24,8 +24,8 @@ static bool write_parts(char *name, const char *const *parts, uint32_t count) {
     return false;
 }
 
-/* The command before its options and files. Old clangs know no architecture above 80, and the text is
- * the same for all. */
+/* The command before its options and files. Old clangs know no architecture above 80, and the text
+ * is the same for all. */
 static const char as_opencl[] =
     "'%s' -x cl -cl-std=CL1.2 -target nvptx64--nvidiacl -Xclang -finclude-default-header"
     " -fsyntax-only -pedantic-errors -Wno-bitwise-conditional-parentheses"
