@@ -43,7 +43,15 @@ static void commands_become_question_marks(void **state) {
     }
 }
 
+static void kept_character_stays(void **state) {
+    (void)state;
+    char text[] = "a\nb\tc\xc2\x9b";
+    gantry__make_printable(text, '\n');
+    assert_string_equal(text, "a\nb?c?");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(commands_become_question_marks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(commands_become_question_marks),
+                                       cmocka_unit_test(kept_character_stays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
