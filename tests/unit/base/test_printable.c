@@ -37,4 +37,10 @@ TEST(commands_become_question_marks) {
     }
 }
 
+TEST(kept_character_stays) {
+    char text[] = "a\nb\tc\xc2\x9b";
+    gantry__make_printable(text, '\n');
+    assert_string_equal(text, "a\nb?c?");
+}
+
 int main(void) { return test_main(); }
