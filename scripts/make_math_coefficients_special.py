@@ -10,9 +10,10 @@ form. Constants kept as a sum of two floats end in _HIGH and _LOW. Needs only mp
     make_math_coefficients_special.py --check    change nothing; exit 1 when a file does not hold these constants
     make_math_coefficients_special.py --print    show the constants and each polynomial's error
 """
+import functools
 import sys
 
-from mpmath import mp, mpf, digamma, erf, erfc, euler, exp, findroot, gamma, log, loggamma, pi, psi, sqrt, zeta
+from mpmath import mp, mpf, digamma, erf, erfc, erfinv, euler, exp, findroot, gamma, log, loggamma, pi, psi, sqrt, zeta
 
 import make_math_coefficients as common
 from make_math_coefficients import DOUBLE, FLOAT, TINY, Block, even, fit, off_zero, split
@@ -78,11 +79,31 @@ ERFC_SHIFT, GELU_SHIFT = mpf("2.375"), mpf("4.1875")
 ERF_NEAR = mpf("1.0625")
 
 
+@functools.lru_cache(None)
+def erfinv_over_x(w):
+    """erfinv(x) / x as a function of w = -log(1 - x^2)."""
+    x = sqrt(1 - exp(-w))
+    return erfinv(x) / x
+
+
+def erfinv_fits(block, near, near_size, far, far_size):
+    """erfinv(x) / x less 0.875 for w <= near, around the middle; and less sqrt(w) for sqrt(w) from far[0] to far[1], around
+    far[2]."""
+    middle = near / 2
+    block.polynomial("ERFINV", fit(lambda t: erfinv_over_x(t + middle) - mpf("0.875"), lambda t: 1 / erfinv_over_x(t + middle),
+                                   TINY - middle, middle, near_size, block.form))
+    low, high, around = far
+    block.polynomial("ERFINV_FAR", fit(lambda t: erfinv_over_x((t + around) ** 2) - (t + around),
+                                       lambda t: 1 / erfinv_over_x((t + around) ** 2), low - around, high - around, far_size,
+                                       block.form))
+
+
 def erf_block():
     block = Block(FLOAT, "F32")
     block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, ERF_NEAR**2, 7, FLOAT))
     block.polynomial("ERF_FAR", fit(lambda t: sqrt(sqrt(erfc(1 + t))), lambda t: 4 * sqrt(sqrt(erfc(1 + t))) ** 3,
                                     ERF_NEAR - 1, mpf(3), 8, FLOAT))
+    erfinv_fits(block, mpf(5), 10, (sqrt(mpf(5)), mpf(4), mpf(3)), 10)
     block.append(erf64_block())
     return block
 
@@ -204,6 +225,7 @@ def erf64_block():
     half = (1 + TINY) / 2
     block.polynomial("EXP2", fit(off_zero(lambda f: (mpf(2) ** f - 1) / f), off_zero(lambda f: abs(f) / mpf(2) ** f),
                                  -half, half, 11, DOUBLE))
+    erfinv_fits(block, mpf("6.25"), 25, (mpf("2.5"), mpf("6.0625"), mpf("4.25")), 30)
     return block
 
 

@@ -170,6 +170,8 @@ GANTRY_API const gantry_tensor_t *gantry_log1p(gantry_scope_t *scope, const gant
 GANTRY_API const gantry_tensor_t *gantry_erf(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Erfc: 1 - erf(x). Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_erfc(gantry_scope_t *scope, const gantry_tensor_t *x);
+/** Erfinv: the inverse of Erf. Takes the floating types. */
+GANTRY_API const gantry_tensor_t *gantry_erfinv(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Lgamma: the logarithm of the absolute value of gamma(x). Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_lgamma(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Digamma: the derivative of Lgamma. Takes the floating types. */

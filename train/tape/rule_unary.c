@@ -4,7 +4,7 @@
 
 typedef const gantry_tensor_t tensor;
 
-static const double two_over_root_pi = 1.1283791670955126;
+static const double two_over_root_pi = 1.1283791670955126, half_root_pi = 0.8862269254527580;
 
 /* ---- signs and powers ---- */
 
@@ -128,29 +128,20 @@ static void rule_erf(gantry__rule_call_t *c) { set_bell(c, two_over_root_pi); }
 
 static void rule_erfc(gantry__rule_call_t *c) { set_bell(c, -two_over_root_pi); }
 
-const gantry__rule_t gantry__rules_unary[] = {{"Abs", rule_abs},
-                                              {"Acos", rule_acos},
-                                              {"Acosh", rule_acosh},
-                                              {"Asin", rule_asin},
-                                              {"Asinh", rule_asinh},
-                                              {"Atan", rule_atan},
-                                              {"Atanh", rule_atanh},
-                                              {"Cos", rule_cos},
-                                              {"Cosh", rule_cosh},
-                                              {"Erf", rule_erf},
-                                              {"Erfc", rule_erfc},
-                                              {"Exp", rule_exp},
-                                              {"Expm1", rule_expm1},
-                                              {"Log", rule_log},
-                                              {"Log1p", rule_log1p},
-                                              {"Neg", rule_neg},
-                                              {"Reciprocal", rule_reciprocal},
-                                              {"Rsqrt", rule_rsqrt},
-                                              {"Sign", rule_sign},
-                                              {"Sin", rule_sin},
-                                              {"Sinh", rule_sinh},
-                                              {"Sqrt", rule_sqrt},
-                                              {"Square", rule_square},
-                                              {"Tan", rule_tan},
-                                              {"Tanh", rule_tanh},
-                                              {NULL, NULL}};
+/* dy sqrt(pi) / 2 exp(y^2) */
+static void rule_erfinv(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *slope = gantry_exp(s, gantry_square(s, c->y[0]));
+    c->dx[0] = gantry_mul(s, gantry__rule_scale(c, c->dy[0], half_root_pi), slope);
+}
+
+const gantry__rule_t gantry__rules_unary[] = {
+    {"Abs", rule_abs},     {"Acos", rule_acos},   {"Acosh", rule_acosh},
+    {"Asin", rule_asin},   {"Asinh", rule_asinh}, {"Atan", rule_atan},
+    {"Atanh", rule_atanh}, {"Cos", rule_cos},     {"Cosh", rule_cosh},
+    {"Erf", rule_erf},     {"Erfc", rule_erfc},   {"Erfinv", rule_erfinv},
+    {"Exp", rule_exp},     {"Expm1", rule_expm1}, {"Log", rule_log},
+    {"Log1p", rule_log1p}, {"Neg", rule_neg},     {"Reciprocal", rule_reciprocal},
+    {"Rsqrt", rule_rsqrt}, {"Sign", rule_sign},   {"Sin", rule_sin},
+    {"Sinh", rule_sinh},   {"Sqrt", rule_sqrt},   {"Square", rule_square},
+    {"Tan", rule_tan},     {"Tanh", rule_tanh},   {NULL, NULL}};
