@@ -364,11 +364,11 @@ void gantry__scope_let_go(gantry_scope_t *scope) {
 
 /* The scope's spare objects, if the borrower has none. */
 static void lend_spares(gantry_scope_t *scope, gantry_scope_t *borrower) {
-    if (borrower->spare) return;
-    borrower->spare = scope->spare;
-    borrower->spare_count = scope->spare_count;
-    scope->spare = NULL;
-    scope->spare_count = 0;
+    if (borrower->spares.first) return;
+    borrower->spares.first = scope->spares.first;
+    borrower->spares.count = scope->spares.count;
+    scope->spares.first = NULL;
+    scope->spares.count = 0;
 }
 
 void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,

@@ -28,6 +28,14 @@ typedef struct gantry__chooser_t {
     const struct gantry__chooser_t *outer; /* the next outer device function, or NULL */
 } gantry__chooser_t;
 
+/* Objects of dropped tensors, and of the runtime's spare ones, for the next results of a scope: no
+ * lock, no counting. */
+typedef struct gantry__spares_t {
+    gantry_tensor_t *first; /* empty ones, linked by next */
+    uint32_t count;
+    uint32_t most; /* how many the scope took from the runtime at once last time */
+} gantry__spares_t;
+
 struct gantry_scope_t {
     /* what each op reads, together */
     gantry_runtime_t *runtime;
@@ -46,11 +54,7 @@ struct gantry_scope_t {
     bool takes_parts;
     const char *tag;          /* the runtime's copy of the tag for memory reports, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
-    /* objects of dropped tensors, and of the runtime's spare ones, for the next results: no lock,
-     * no counting. Empty, linked by next */
-    gantry_tensor_t *spare;
-    uint32_t spare_count;
-    uint32_t spare_most;              /* how many the scope took at once last time */
+    gantry__spares_t spares;
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     /* the composed op that the program called: that one, or one that it is a part of; or NULL */
     const gantry__op_def_t *called;

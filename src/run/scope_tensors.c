@@ -62,14 +62,14 @@ gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t 
 }
 
 void gantry__scope_discard(gantry_scope_t *scope, gantry_tensor_t *tensor) {
-    if (scope->spare_count == GANTRY__SCOPE_SPARES || !gantry__runtime_is_ours(scope->runtime) ||
+    if (scope->spares.count == GANTRY__SCOPE_SPARES || !gantry__runtime_is_ours(scope->runtime) ||
         !gantry__tensor_empty(tensor)) {
         gantry_tensor_release(tensor);
         return;
     }
-    tensor->next = scope->spare;
-    scope->spare = tensor;
-    ++scope->spare_count;
+    tensor->next = scope->spares.first;
+    scope->spares.first = tensor;
+    ++scope->spares.count;
 }
 
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
@@ -129,7 +129,7 @@ gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t
 
 /* Empty objects go back together, so that the runtime's lock is taken once. */
 void gantry__scope_release_tensors(gantry_scope_t *scope) {
-    gantry_tensor_t *empty = scope->spare;
+    gantry_tensor_t *empty = scope->spares.first;
     if (!gantry__runtime_is_ours(scope->runtime)) return;
     while (scope->tensors) {
         gantry_tensor_t *tensor = scope->tensors;

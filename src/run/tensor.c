@@ -56,21 +56,21 @@ static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
 /* Fills the scope's list, with one lock and one count for twice as many objects as before. */
 static GANTRY__NOINLINE void fill_spares(gantry_scope_t *scope) {
     gantry_runtime_t *runtime = scope->runtime;
-    scope->spare_most = scope->spare_most < GANTRY__SCOPE_SPARES / 2 ? scope->spare_most * 2 + 1
-                                                                     : GANTRY__SCOPE_SPARES;
-    scope->spare = take_spares(runtime, scope->spare_most, &scope->spare_count);
-    if (scope->spare_count > 0) (void)gantry__runtime_retain(runtime, scope->spare_count);
-    for (gantry_tensor_t *at = scope->spare; at; at = at->next) at->runtime = runtime;
+    scope->spares.most = scope->spares.most < GANTRY__SCOPE_SPARES / 2 ? scope->spares.most * 2 + 1
+                                                                       : GANTRY__SCOPE_SPARES;
+    scope->spares.first = take_spares(runtime, scope->spares.most, &scope->spares.count);
+    if (scope->spares.count > 0) (void)gantry__runtime_retain(runtime, scope->spares.count);
+    for (gantry_tensor_t *at = scope->spares.first; at; at = at->next) at->runtime = runtime;
 }
 
 /* The same from the scope's own list, if there is a scope. */
 static gantry_tensor_t *take_object_for(gantry_scope_t *scope, gantry_runtime_t *runtime) {
     if (!scope) return take_object(runtime);
-    if (!scope->spare) fill_spares(scope);
-    if (!scope->spare) return hold_runtime(runtime, NULL);
-    gantry_tensor_t *tensor = scope->spare;
-    scope->spare = tensor->next;
-    --scope->spare_count;
+    if (!scope->spares.first) fill_spares(scope);
+    if (!scope->spares.first) return hold_runtime(runtime, NULL);
+    gantry_tensor_t *tensor = scope->spares.first;
+    scope->spares.first = tensor->next;
+    --scope->spares.count;
     return tensor;
 }
 
