@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the list of backends and kernel packs that are linked into the library, and the reason why each other known
-# backend is missing.
+# Writes the list of backends and kernel packs that are linked into the library, the reason why each other known backend
+# is missing, and the names of all known backends.
 set(GANTRY_BUILTIN_SOURCE ${PROJECT_BINARY_DIR}/generated/builtin_modules.c)
 set(declarations "")
 set(backends "")
@@ -15,6 +15,11 @@ foreach(name IN LISTS GANTRY_KNOWN_BACKENDS)
     string(APPEND absent "    {\"${name}\", \"${GANTRY_ABSENT_${name}}\"},\n")
   endif()
 endforeach()
+set(names ${GANTRY_BUILTIN_BACKENDS} ${GANTRY_KNOWN_BACKENDS})
+list(REMOVE_DUPLICATES names)
+list(SORT names)
+list(TRANSFORM names REPLACE "(.+)" "\"\\1\", " OUTPUT_VARIABLE own)
+list(JOIN own "" own)
 foreach(name IN LISTS GANTRY_BUILTIN_PACKS)
   string(APPEND declarations "int32_t gantry_pack_query_${name}(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);\n")
   string(APPEND packs "    gantry_pack_query_${name},\n")
@@ -30,6 +35,8 @@ const size_t gantry__builtin_backend_count = sizeof gantry__builtin_backends / s
 /* Ends with an item without a name. */
 const gantry__absent_backend_t gantry__absent_backends[] = {
 @absent@    {NULL, NULL}};
+
+const char *const gantry__own_backends[] = {@own@NULL};
 
 const gantry_kernel_pack_query_fn gantry__builtin_packs[] = {
 @packs@};

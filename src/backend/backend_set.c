@@ -151,9 +151,9 @@ static bool is_one_of(const char *name, const char *const *names, size_t count) 
 
 /* Lists Gantry's own backends, present or not, and the others that were found. */
 static size_t list_names(const gantry__backend_set_t *set, const char *names[MOST_NAMES]) {
-    static const char *const own[] = {"cpu", "cuda", "opencl"};
-    size_t count = sizeof own / sizeof own[0];
-    memcpy(names, own, sizeof own);
+    size_t count = 0;
+    for (const char *const *own = gantry__own_backends; *own && count < MOST_NAMES; ++own)
+        names[count++] = *own;
     for (size_t i = 0; i < set->count && count < MOST_NAMES; ++i) {
         const gantry__backend_t *item = &set->items[i];
         if (item->table && !is_one_of(item->name, names, count)) names[count++] = item->name;

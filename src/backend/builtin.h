@@ -23,6 +23,9 @@ typedef struct gantry__absent_backend_t {
 
 extern const gantry__absent_backend_t gantry__absent_backends[]; /* ends with a NULL name */
 
+/* The names of both, in the order of the alphabet; ends with NULL. */
+extern const char *const gantry__own_backends[];
+
 extern const gantry_kernel_pack_query_fn gantry__builtin_packs[];
 extern const size_t gantry__builtin_pack_count;
 
