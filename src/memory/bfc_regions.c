@@ -28,11 +28,9 @@
  *     P <= 2K   the doubled length: afterwards 2K and one region are held at most
  *     P > 2K    what the request needs; the ladder first gives empty regions back, until P <= 2K
  *
- * Holding back earlier, above K, was measured (bench/README.md): short regions fragment, and
- * programs that grow end with more memory than with doubling.
- *
- * so that with collection on, growth holds at most 2K and one region, unless chunks in use pin
- * nearly empty regions.
+ * So growth holds at most 2K and one region, if collection is on and no chunk in use pins a nearly
+ * empty region. To hold back earlier, above K, was measured (bench/README.md): short regions
+ * fragment, and programs that grow end with more memory than with doubling.
  *
  * Further differences from TensorFlow: steps end at max_step_bytes, and a larger request gets
  * exactly its own length. A refused region leaves next_region_bytes unchanged. The last try after a
