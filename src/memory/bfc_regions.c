@@ -29,8 +29,8 @@
  *     P > 2K    what the request needs; the ladder first gives empty regions back, until P <= 2K
  *
  * So growth holds at most 2K and one region, if collection is on and no chunk in use pins a nearly
- * empty region. To hold back earlier, above K, was measured (bench/README.md): short regions
- * fragment, and programs that grow end with more memory than with doubling.
+ * empty region. To hold back earlier, above K, was measured (bench/results/allocator.md): short
+ * regions fragment, and programs that grow end with more memory than with doubling.
  *
  * Further differences from TensorFlow: steps end at max_step_bytes, and a larger request gets
  * exactly its own length. A refused region leaves next_region_bytes unchanged. The last try after a
