@@ -16,7 +16,7 @@
 
 #define MOST_PUT_BYTES (INT64_C(1) << 20)
 /* below this, calling a device's own copy takes longer than copying */
-#define SHORT_READ_BYTES 8192
+#define SHORT_READ_BYTES 2048
 
 /* ---- into a new tensor ---- */
 
