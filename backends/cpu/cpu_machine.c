@@ -132,8 +132,8 @@ static void tighten_cores(uint32_t *cores, uint64_t quota, uint64_t period) {
 }
 
 static void cores_version_1(void *context, const char *directory) {
-    tighten_cores(context, number_in(directory, "/cpu.cfs_quota_us", NULL),
-                  number_in(directory, "/cpu.cfs_period_us", NULL));
+    const uint64_t quota = number_in(directory, "/cpu.cfs_quota_us", NULL);
+    if (quota > 0) tighten_cores(context, quota, number_in(directory, "/cpu.cfs_period_us", NULL));
 }
 
 static void cores_version_2(void *context, const char *directory) {
@@ -184,11 +184,9 @@ static void memory_version_2(void *context, const char *directory) {
         &(memory_files_t){"/memory.max", "/memory.current", "/memory.stat", "inactive_file"});
 }
 
-/* limit_line must be "Max data size   SOFT   HARD   bytes", where SOFT may be "unlimited";
+/* limit: that of a line "Max data size   SOFT   HARD   bytes", 0 where SOFT is "unlimited".
  * used_line must be "VmData:   KIBIBYTES kB". */
-static void tighten_to_limit(memory_figures_t *figures, const char *limit_line,
-                             const char *used_line) {
-    const uint64_t limit = number_at(limit_line);
+static void tighten_to_limit(memory_figures_t *figures, uint64_t limit, const char *used_line) {
     const uint64_t used = number_at(used_line) * 1024;
     const uint64_t left = limit > used ? limit - used : 0;
     if (limit == 0) return;
@@ -197,14 +195,13 @@ static void tighten_to_limit(memory_figures_t *figures, const char *limit_line,
 }
 
 static void memory_of_process(const char *root, memory_figures_t *figures) {
-    char limits[FILE_BYTES];
-    char status[FILE_BYTES];
-    if (read_below(root, "/proc/self/limits", limits) > 0 &&
-        read_below(root, "/proc/self/status", status) > 0) {
-        tighten_to_limit(figures, find_line(limits, "Max address space"),
-                         find_line(status, "VmSize"));
-        tighten_to_limit(figures, find_line(limits, "Max data size"), find_line(status, "VmData"));
-    }
+    char text[FILE_BYTES];
+    if (read_below(root, "/proc/self/limits", text) == 0) return;
+    const uint64_t space = number_at(find_line(text, "Max address space"));
+    const uint64_t data = number_at(find_line(text, "Max data size"));
+    if ((space == 0 && data == 0) || read_below(root, "/proc/self/status", text) == 0) return;
+    tighten_to_limit(figures, space, find_line(text, "VmSize"));
+    tighten_to_limit(figures, data, find_line(text, "VmData"));
 }
 
 uint64_t gantry__cpu_machine_unused_limit(const char *root) {

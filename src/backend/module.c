@@ -125,17 +125,22 @@ gantry_status_t gantry__module_check_own_folder(const char *folder) {
 }
 
 #if defined(__ELF__)
+#define MOST_PARTS 32 /* of a module; the linkers of today write about ten */
+
 static bool module_is_cut_elf(int descriptor, uint64_t size) {
     ElfW(Ehdr) header;
+    ElfW(Phdr) parts[MOST_PARTS];
     if (pread(descriptor, &header, sizeof header, 0) != (ssize_t)sizeof header) return false;
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof *parts)
         return false;
     for (unsigned i = 0; i < header.e_phnum; ++i) {
-        ElfW(Phdr) part;
-        off_t at = (off_t)(header.e_phoff + i * sizeof part);
-        if (pread(descriptor, &part, sizeof part, at) != (ssize_t)sizeof part) return true;
-        if (part.p_type == PT_LOAD &&
-            (part.p_offset > size || part.p_filesz > size - part.p_offset))
+        const unsigned at = i % MOST_PARTS, rest = header.e_phnum - i;
+        const size_t bytes = (rest < MOST_PARTS ? rest : MOST_PARTS) * sizeof *parts;
+        if (at == 0 && pread(descriptor, parts, bytes,
+                             (off_t)(header.e_phoff + i * sizeof *parts)) != (ssize_t)bytes)
+            return true;
+        if (parts[at].p_type == PT_LOAD &&
+            (parts[at].p_offset > size || parts[at].p_filesz > size - parts[at].p_offset))
             return true;
     }
     return false;
