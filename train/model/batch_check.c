@@ -91,29 +91,42 @@ static gantry_status_t check_batch_sizes(const gantry_model_t *model, const gant
 
 /* ---- ranges ---- */
 
-#define FIND(type)                                                 \
-    for (int64_t i = 0; i < count; ++i) {                          \
-        const int64_t value = (int64_t)((const type *)a->data)[i]; \
-        if (value >= 0 && value < limit) continue;                 \
-        *out_value = value;                                        \
-        return i;                                                  \
-    }                                                              \
-    break;
+/* The first number of a component outside [0, limit). */
+typedef struct outside_t {
+    int64_t index;  /* -1: there is none, or the type has others */
+    char value[32]; /* as text */
+} outside_t;
 
-/* The index of the first number outside [0, limit); -1: there is none, or the type has others. */
-static int64_t find_outside(const gantry_array_t *a, int64_t limit, int64_t *out_value) {
+#define FIND(type, wide, is_inside, form)                     \
+    for (int64_t i = 0; i < count && o.index < 0; ++i) {      \
+        const wide value = (wide)((const type *)a->data)[i];  \
+        if (is_inside) continue;                              \
+        o.index = i;                                          \
+        (void)snprintf(o.value, sizeof o.value, form, value); \
+    }                                                         \
+    break;
+#define FIND_SIGNED(type) FIND(type, long long, value >= 0 && value < limit, "%lld")
+#define FIND_UNSIGNED(type) FIND(type, unsigned long long, value < (uint64_t)limit, "%llu")
+/* A fraction counts as the whole number towards zero; a NaN is outside. */
+#define FIND_FLOAT(type) FIND(type, double, value > -1 && value < (double)limit, "%g")
+
+static outside_t find_outside(const gantry_array_t *a, int64_t limit) {
+    outside_t o = {.index = -1};
     const int64_t count = gantry_shape_elements(&a->shape);
     switch (a->dtype) {
-        case GANTRY_INT8: FIND(int8_t)
-        case GANTRY_UINT8: FIND(uint8_t)
-        case GANTRY_INT16: FIND(int16_t)
-        case GANTRY_UINT16: FIND(uint16_t)
-        case GANTRY_INT32: FIND(int32_t)
-        case GANTRY_UINT32: FIND(uint32_t)
-        case GANTRY_INT64: FIND(int64_t)
+        case GANTRY_INT8: FIND_SIGNED(int8_t)
+        case GANTRY_INT16: FIND_SIGNED(int16_t)
+        case GANTRY_INT32: FIND_SIGNED(int32_t)
+        case GANTRY_INT64: FIND_SIGNED(int64_t)
+        case GANTRY_UINT8: FIND_UNSIGNED(uint8_t)
+        case GANTRY_UINT16: FIND_UNSIGNED(uint16_t)
+        case GANTRY_UINT32: FIND_UNSIGNED(uint32_t)
+        case GANTRY_UINT64: FIND_UNSIGNED(uint64_t)
+        case GANTRY_FLOAT32: FIND_FLOAT(float)
+        case GANTRY_FLOAT64: FIND_FLOAT(double)
         default: break;
     }
-    return -1;
+    return o;
 }
 
 static gantry_status_t check_labels(const gantry_model_t *model, size_t target,
@@ -122,15 +135,14 @@ static gantry_status_t check_labels(const gantry_model_t *model, size_t target,
     const gantry__target_t *t = &model->program.targets[target];
     const int64_t classes = output->rank > 0 ? output->dims[output->rank - 1] : 0;
     const bool is_named = model->program.target_count > 1;
-    int64_t value = 0;
     if (t->loss != GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY || classes <= 0) return GANTRY_OK;
-    const int64_t index = find_outside(&batch[model->net.input_count + t->label], classes, &value);
-    if (index < 0) return GANTRY_OK;
+    const outside_t o = find_outside(&batch[model->net.input_count + t->label], classes);
+    if (o.index < 0) return GANTRY_OK;
     return gantry__train_refuse(
         NULL,
-        "model %s: %s%slabels[%lld]: Received a label value of %lld which is outside the valid range of [0, %lld).",
+        "model %s: %s%slabels[%lld]: Received a label value of %s which is outside the valid range of [0, %lld).",
         model->name, is_named ? gantry__model_output_name(model, target) : "", is_named ? ": " : "",
-        (long long)index, (long long)value, (long long)classes);
+        (long long)o.index, o.value, (long long)classes);
 }
 
 /* "0,5": a place, as TensorFlow writes it. */
@@ -152,15 +164,14 @@ static gantry_status_t check_words(const gantry_model_t *model, const gantry__mo
         value->inputs[0] >= (int32_t)model->net.input_count)
         return GANTRY_OK;
     char place[256];
-    int64_t word = 0;
     const gantry_array_t *words = &batch[value->inputs[0]];
-    const int64_t limit = layer->weights[0].shape.dims[0],
-                  index = find_outside(words, limit, &word);
-    if (index < 0) return GANTRY_OK;
-    say_place(&words->shape, index, place, sizeof place);
-    return gantry__train_refuse(NULL, "model %s: layer %s: indices[%s] = %lld is not in [0, %lld)",
-                                model->name, gantry__member_name(value->member), place,
-                                (long long)word, (long long)limit);
+    const int64_t limit = layer->weights[0].shape.dims[0];
+    const outside_t o = find_outside(words, limit);
+    if (o.index < 0) return GANTRY_OK;
+    say_place(&words->shape, o.index, place, sizeof place);
+    return gantry__train_refuse(NULL, "model %s: layer %s: indices[%s] = %s is not in [0, %lld)",
+                                model->name, gantry__member_name(value->member), place, o.value,
+                                (long long)limit);
 }
 
 static gantry_status_t check_batch_ranges(const gantry_model_t *model, gantry__step_mode_t step,

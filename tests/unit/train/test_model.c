@@ -381,6 +381,30 @@ TEST(labels_out_of_range_are_refused) {
     gantry_model_release(model);
 }
 
+/* Labels of any number type: refused before a step, so that the model stays as it was. */
+static void expect_refused_label(gantry_dtype_t dtype, const void *given, const char *text) {
+    gantry_model_t *model = make_model();
+    gantry_dataset_t *good = make_batches();
+    const gantry_array_t arrays[] = {{GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), points},
+                                     {dtype, GANTRY_SHAPE(2), given}};
+    gantry_dataset_t *data =
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 2, false), 2, false);
+    expect_refusal(gantry_model_fit(model, data, NULL), GANTRY_INVALID_ARGUMENT, text);
+    must(gantry_model_fit(model, good, NULL));
+    gantry_dataset_release(data);
+    gantry_dataset_release(good);
+    gantry_model_release(model);
+}
+
+TEST(labels_of_any_type_are_checked) {
+    expect_refused_label(GANTRY_FLOAT32, (float[]){1, 7.5F}, "a label value of 7.5");
+    expect_refused_label(GANTRY_FLOAT32, (float[]){NAN, 1}, "nan");
+    expect_refused_label(GANTRY_FLOAT64, (double[]){0, -1}, "a label value of -1");
+    expect_refused_label(GANTRY_UINT64, (uint64_t[]){0, UINT64_MAX},
+                         "a label value of 18446744073709551615");
+    expect_refused_label(GANTRY_INT8, (int8_t[]){0, -3}, "a label value of -3");
+}
+
 TEST(options_that_a_step_cannot_follow_are_refused) {
     const gantry_loss_options_t none = {.struct_size = sizeof none,
                                         .reduction = GANTRY_REDUCTION_NONE};
