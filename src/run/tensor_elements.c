@@ -164,6 +164,7 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
     }
     return status;
 }
+
 /* ---- out of a tensor ---- */
 
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
