@@ -20,13 +20,11 @@ static gantry_status_t check_body_output(const gantry_function_t *function,
                                          uint32_t i, uint32_t failures) {
     if (!output) return gantry__body_lacks_output(scope, "the body", i, failures);
     if (output->runtime != function->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the body sets output %u to a tensor of another runtime", i);
+        return gantry__refuse("the body sets output %u to a tensor of another runtime", i);
     if (!output->is_symbolic ||
         gantry__trace_check_input(scope, output, function->name, i) == GANTRY_OK)
         return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "the body sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
         i, (const char *)output->inline_data);
 }
@@ -41,6 +39,7 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
         GANTRY__TRY(check_body_output(function, scope, outputs[i], i, failures));
     return GANTRY_OK;
 }
+
 /* ---- calling ---- */
 
 static gantry_status_t check_argument(const gantry_function_t *function,
@@ -48,13 +47,11 @@ static gantry_status_t check_argument(const gantry_function_t *function,
                                       uint32_t i) {
     const gantry_input_spec_t *input = &function->inputs[i];
     if (!argument || argument->runtime != function->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "function %s: input %u is %s; a tensor of its runtime is accepted",
-                            function->name, i, argument ? "of another runtime" : "NULL");
+        return gantry__refuse("function %s: input %u is %s; a tensor of its runtime is accepted",
+                              function->name, i, argument ? "of another runtime" : "NULL");
     if (argument->is_symbolic &&
         gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
             function->name, i, (const char *)argument->inline_data);
     bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
@@ -66,10 +63,9 @@ static gantry_status_t check_argument(const gantry_function_t *function,
     for (int32_t k = 0; k < any.rank; ++k) any.dims[k] = any.dims[k] < 0 ? -1 : any.dims[k];
     (void)gantry_shape_format(&argument->shape, given, sizeof given);
     (void)gantry_shape_format(&any, accepted, sizeof accepted);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "function %s: input %u is %s%s; its signature accepts %s%s", function->name,
-                        i, gantry_dtype_name(argument->dtype), given,
-                        gantry_dtype_name(input->dtype), accepted);
+    return gantry__refuse("function %s: input %u is %s%s; its signature accepts %s%s",
+                          function->name, i, gantry_dtype_name(argument->dtype), given,
+                          gantry_dtype_name(input->dtype), accepted);
 }
 
 static gantry_status_t function_check_call(const gantry_scope_t *scope,
@@ -78,24 +74,20 @@ static gantry_status_t function_check_call(const gantry_scope_t *scope,
                                            const gantry_tensor_t *const *outputs,
                                            size_t output_count) {
     if (!function)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_function_call: the function is NULL; one from gantry_function_trace is accepted");
     if (function->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "function %s belongs to another runtime than the scope",
-                            function->name);
+        return gantry__refuse("function %s belongs to another runtime than the scope",
+                              function->name);
     if (input_count != function->input_count || output_count != function->output_count)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "function %s is called with %zu inputs and %zu outputs; %u and %u are accepted",
             function->name, input_count, output_count, function->input_count,
             function->output_count);
     if ((!inputs && input_count > 0) || (!outputs && output_count > 0))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "function %s: the array of %s is NULL; an array of %zu is accepted",
-                            function->name, inputs ? "outputs" : "inputs",
-                            inputs ? output_count : input_count);
+        return gantry__refuse("function %s: the array of %s is NULL; an array of %zu is accepted",
+                              function->name, inputs ? "outputs" : "inputs",
+                              inputs ? output_count : input_count);
     for (uint32_t i = 0; i < function->input_count; ++i)
         GANTRY__TRY(check_argument(function, scope, inputs[i], i));
     return GANTRY_OK;

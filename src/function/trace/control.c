@@ -47,9 +47,8 @@ gantry_status_t gantry__body_lacks_output(const gantry_scope_t *scope, const cha
     char cause[GANTRY__MESSAGE_BYTES] = "";
     if (gantry__failures() != failures)
         (void)snprintf(cause, sizeof cause, "; a call in it failed: %s", gantry__message());
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s does not set output %u; a tensor of its scope is accepted%s", body,
-                        output, cause);
+    return gantry__refuse("%s does not set output %u; a tensor of its scope is accepted%s", body,
+                          output, cause);
 }
 
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
@@ -63,8 +62,7 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
             return gantry__body_lacks_output(scope, gantry__body_name(call->op, body).text, i,
                                              failures);
         if (outputs[i]->runtime != scope->runtime)
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "%s sets output %u to a tensor of another runtime; a tensor of its scope is accepted",
                 gantry__body_name(call->op, body).text, i);
         if (outputs[i]->is_symbolic)
@@ -77,9 +75,8 @@ gantry_status_t gantry__block_check_condition(const gantry_tensor_t *output) {
     if (output->dtype == GANTRY_BOOL && output->elements == 1) return GANTRY_OK;
     char shape[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&output->shape, shape, sizeof shape);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "the condition is %s%s; a bool of one element is accepted",
-                        gantry_dtype_name(output->dtype), shape);
+    return gantry__refuse("the condition is %s%s; a bool of one element is accepted",
+                          gantry_dtype_name(output->dtype), shape);
 }
 
 gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uint32_t body,
@@ -89,8 +86,8 @@ gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uin
     char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&given->shape, got, sizeof got);
     (void)gantry_shape_format(shape, accepted, sizeof accepted);
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT, "%s sets output %u to %s%s; %s%s is accepted, as %s%s",
+    return gantry__refuse(
+        "%s sets output %u to %s%s; %s%s is accepted, as %s%s",
         gantry__body_name(call->op, body).text, output, gantry_dtype_name(given->dtype), got,
         gantry_dtype_name(dtype), accepted,
         call->selector ? gantry__body_name(call->op, 0).text : "the loop's variable",
@@ -101,38 +98,33 @@ static gantry_status_t check_selector(const gantry_scope_t *scope, const gantry_
                                       gantry_dtype_t dtype) {
     const gantry_tensor_t *given = call->selector;
     if (!given || given->runtime != scope->runtime)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT, "the %s is %s; a tensor of the scope's runtime is accepted",
-            dtype == GANTRY_BOOL ? "predicate" : "index", given ? "of another runtime" : "NULL");
+        return gantry__refuse("the %s is %s; a tensor of the scope's runtime is accepted",
+                              dtype == GANTRY_BOOL ? "predicate" : "index",
+                              given ? "of another runtime" : "NULL");
     if (given->is_symbolic) GANTRY__TRY(gantry__trace_check_input(scope, given, call->op->name, 0));
     if (given->dtype == dtype && given->elements == 1) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "the %s has type %s and %lld elements; a %s of one element is accepted",
-                        dtype == GANTRY_BOOL ? "predicate" : "index",
-                        gantry_dtype_name(given->dtype), (long long)given->elements,
-                        gantry_dtype_name(dtype));
+    return gantry__refuse("the %s has type %s and %lld elements; a %s of one element is accepted",
+                          dtype == GANTRY_BOOL ? "predicate" : "index",
+                          gantry_dtype_name(given->dtype), (long long)given->elements,
+                          gantry_dtype_name(dtype));
 }
 
 static gantry_status_t check_lists(const gantry__block_call_t *call) {
     if (call->input_count > GANTRY_MAX_FUNCTION_VALUES ||
         call->output_count > GANTRY_MAX_FUNCTION_VALUES)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%u inputs and %u outputs; at most %d of each are accepted",
-                            call->input_count, call->output_count, GANTRY_MAX_FUNCTION_VALUES);
+        return gantry__refuse("%u inputs and %u outputs; at most %d of each are accepted",
+                              call->input_count, call->output_count, GANTRY_MAX_FUNCTION_VALUES);
     if ((!call->inputs && call->input_count > 0) || (!call->outputs && call->output_count > 0))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the array of %s is NULL",
-                            call->inputs ? "outputs" : "inputs");
+        return gantry__refuse("the array of %s is NULL", call->inputs ? "outputs" : "inputs");
     if (!call->bodies)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the array of bodies is NULL; 1 to %d functions are accepted",
-                            MOST_BODIES);
+        return gantry__refuse("the array of bodies is NULL; 1 to %d functions are accepted",
+                              MOST_BODIES);
     if (call->body_count == 0 || call->body_count > MOST_BODIES)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%u bodies; 1 to %d are accepted",
-                            call->body_count, MOST_BODIES);
+        return gantry__refuse("%u bodies; 1 to %d are accepted", call->body_count, MOST_BODIES);
     for (uint32_t i = 0; i < call->body_count; ++i) {
         if (!call->bodies[i])
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; a function is accepted",
-                                gantry__body_name(call->op, i).text);
+            return gantry__refuse("%s is NULL; a function is accepted",
+                                  gantry__body_name(call->op, i).text);
     }
     return GANTRY_OK;
 }
@@ -142,9 +134,8 @@ static gantry_status_t control_check_inputs(const gantry_scope_t *scope,
     for (uint32_t i = 0; i < call->input_count; ++i) {
         const gantry_tensor_t *input = call->inputs[i];
         if (!input || input->runtime != scope->runtime)
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "input %u is %s; a tensor of the scope's runtime is accepted", i,
-                                input ? "of another runtime" : "NULL");
+            return gantry__refuse("input %u is %s; a tensor of the scope's runtime is accepted", i,
+                                  input ? "of another runtime" : "NULL");
         if (input->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(scope, input, call->op->name, i));
     }
