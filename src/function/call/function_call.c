@@ -13,11 +13,13 @@
 #include "run/trace_hooks.h"
 #include "base/event_clock.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- the body ---- */
 
 static gantry_status_t check_body_output(const gantry_function_t *function,
-                                         const gantry_scope_t *scope, const gantry_tensor_t *output,
-                                         uint32_t i, uint32_t failures) {
+                                         const gantry_scope_t *scope, tensor *output, uint32_t i,
+                                         uint32_t failures) {
     if (!output) return gantry__body_lacks_output(scope, "the body", i, failures);
     if (output->runtime != function->runtime)
         return gantry__refuse("the body sets output %u to a tensor of another runtime", i);
@@ -30,8 +32,7 @@ static gantry_status_t check_body_output(const gantry_function_t *function,
 }
 
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
-                                          const gantry_tensor_t *const *inputs,
-                                          const gantry_tensor_t **outputs) {
+                                          tensor *const *inputs, tensor **outputs) {
     const uint32_t failures = gantry__failures();
     GANTRY__TRY(gantry__body_call(function->body, function->user, scope, inputs, outputs,
                                   function->output_count));
@@ -43,8 +44,7 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
 /* ---- calling ---- */
 
 static gantry_status_t check_argument(const gantry_function_t *function,
-                                      const gantry_scope_t *scope, const gantry_tensor_t *argument,
-                                      uint32_t i) {
+                                      const gantry_scope_t *scope, tensor *argument, uint32_t i) {
     const gantry_input_spec_t *input = &function->inputs[i];
     if (!argument || argument->runtime != function->runtime)
         return gantry__refuse("function %s: input %u is %s; a tensor of its runtime is accepted",
@@ -69,9 +69,8 @@ static gantry_status_t check_argument(const gantry_function_t *function,
 }
 
 static gantry_status_t function_check_call(const gantry_scope_t *scope,
-                                           const gantry_function_t *function,
-                                           const gantry_tensor_t *const *inputs, size_t input_count,
-                                           const gantry_tensor_t *const *outputs,
+                                           const gantry_function_t *function, tensor *const *inputs,
+                                           size_t input_count, tensor *const *outputs,
                                            size_t output_count) {
     if (!function)
         return gantry__refuse(
@@ -94,8 +93,7 @@ static gantry_status_t function_check_call(const gantry_scope_t *scope,
 }
 
 /* An object of the scope's own over the result's memory: the body may return an input. */
-static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t *result,
-                                    const gantry_tensor_t **out_tensor) {
+static gantry_status_t adopt_result(gantry_scope_t *scope, tensor *result, tensor **out_tensor) {
     gantry_tensor_t *own;
     GANTRY__TRY(gantry__tensor_alias(NULL, result, &result->shape, &own));
     gantry__scope_adopt(scope, own);
@@ -122,8 +120,7 @@ static void print_inline_place(const gantry__fault_place_t *place, char *out) {
 /* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. results:
  * room for the body's outputs, because outputs may be inputs. */
 static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t *function,
-                                 const gantry_tensor_t *const *inputs,
-                                 const gantry_tensor_t **results, const gantry_tensor_t **outputs) {
+                                 tensor *const *inputs, tensor **results, tensor **outputs) {
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
     const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
@@ -137,11 +134,10 @@ static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t 
 
 /* Functions call each other: not on the stack. */
 static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_t *function,
-                                   const gantry_tensor_t *const *inputs,
-                                   const gantry_tensor_t **outputs) {
+                                   tensor *const *inputs, tensor **outputs) {
     const gantry__heap_t *heap = &function->runtime->heap;
     const size_t bytes = ((size_t)function->output_count + 1) * sizeof *outputs;
-    const gantry_tensor_t **results = gantry__heap_zalloc(heap, bytes);
+    tensor **results = gantry__heap_zalloc(heap, bytes);
     if (!results) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = call_with(scope, function, inputs, results, outputs);
     gantry__heap_free(heap, (void *)results, bytes);
@@ -168,8 +164,7 @@ static void return_frame(gantry_function_t *function, gantry__specialization_t *
 }
 
 static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_function_t *function,
-                                           const gantry_tensor_t *const *inputs,
-                                           const gantry_tensor_t **outputs) {
+                                           tensor *const *inputs, tensor **outputs) {
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__specialization_t *specialization;
     gantry__frame_t *frame;
@@ -216,8 +211,7 @@ static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_functio
 
 /* The body may know the scope of the call by other ways, and may not end it either. */
 static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *function,
-                                 const gantry_tensor_t *const *inputs,
-                                 const gantry_tensor_t **outputs) {
+                                 tensor *const *inputs, tensor **outputs) {
     ++scope->loans;
     gantry_status_t status = scope->trace || function->runs_eagerly
                                  ? call_inline(scope, function, inputs, outputs)
@@ -229,8 +223,8 @@ static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *funct
 }
 
 gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *function,
-                                     const gantry_tensor_t *const *inputs, size_t input_count,
-                                     const gantry_tensor_t **outputs, size_t output_count) {
+                                     tensor *const *inputs, size_t input_count, tensor **outputs,
+                                     size_t output_count) {
     GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status == GANTRY_OK)
