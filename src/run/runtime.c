@@ -14,12 +14,12 @@
 #include "base/fp_mode.h"
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
-#include "shared/struct_size.h"
 #include "device/device_open.h"
 #include "device/device_times.h"
 #include "device/fault.h"
 #include "device/physical_device.h"
 #include "run/tensor_state.h"
+#include "shared/struct_size.h"
 
 const char *gantry_version(void) { return GANTRY_VERSION; }
 

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/event_clock.h"
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "device/fault.h"
 #include "function/call/function.h"
 #include "function/trace/control.h"
 #include "run/observe.h"
 #include "run/trace_hooks.h"
-#include "base/event_clock.h"
+#include "shared/struct_size.h"
 
 typedef const gantry_tensor_t tensor;
 

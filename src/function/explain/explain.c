@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "device/logical_device.h"
+#include "shared/struct_size.h"
 
 /* ---- nodes ---- */
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "run/observe.h"
 #include "run/trace_hooks.h"
+#include "shared/struct_size.h"
 
 typedef const gantry_tensor_t tensor;
 
