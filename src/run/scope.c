@@ -44,10 +44,14 @@ gantry_status_t gantry_scope_fail(gantry_scope_t *scope, gantry_status_t status,
     return gantry__scope_fail(scope, gantry_fail(status, text));
 }
 
-gantry_status_t gantry__scope_check_slowly(gantry_scope_t *scope) {
+static gantry_status_t scope_check_ours(const gantry_scope_t *scope) {
     if (!scope) return gantry__refuse("the scope is NULL; one from gantry_scope_begin is accepted");
-    if (!gantry__runtime_is_ours(scope->runtime))
-        return gantry__fork_guard_fail(&scope->runtime->fork);
+    if (gantry__runtime_is_ours(scope->runtime)) return GANTRY_OK;
+    return gantry__fork_guard_fail(&scope->runtime->fork);
+}
+
+gantry_status_t gantry__scope_check_slowly(gantry_scope_t *scope) {
+    GANTRY__TRY(scope_check_ours(scope));
     if (scope->status != GANTRY_OK) return scope->status;
     gantry_status_t status = gantry__runtime_check(scope->runtime);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
@@ -82,9 +86,7 @@ static void note_inner_error(const gantry_scope_t *scope) {
 }
 
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
-    if (!scope) return gantry__refuse("the scope is NULL; one from gantry_scope_begin is accepted");
-    if (!gantry__runtime_is_ours(scope->runtime))
-        return gantry__fork_guard_fail(&scope->runtime->fork);
+    GANTRY__TRY(scope_check_ours(scope));
     return scope->status;
 }
 
