@@ -10,7 +10,6 @@
 #define TREE_HAS_FEW
 #define TREE_HAS_PAIR
 #define TREE_IN float
-#define TREE_ACC float
 #define TREE_LOAD(x) WRAPPING_LOAD(float, x)
 #define TREE_JOIN(x) WRAPPING_JOIN(x##_f32)
 #include "kernels/reduce/reduce_cpu_body.h"
@@ -19,7 +18,6 @@
 #define TREE_HAS_FEW
 #define TREE_HAS_PAIR
 #define TREE_IN double
-#define TREE_ACC double
 #define TREE_LOAD(x) WRAPPING_LOAD(double, x)
 #define TREE_JOIN(x) WRAPPING_JOIN(x##_f64)
 #include "kernels/reduce/reduce_cpu_body.h"
@@ -59,7 +57,6 @@
 #define TREE_HAS_FEW
 #define TREE_HAS_PAIR
 #define TREE_IN uint32_t
-#define TREE_ACC uint32_t
 #define TREE_LOAD(x) WRAPPING_LOAD(uint32_t, x)
 #define TREE_JOIN(x) WRAPPING_JOIN(x##_u32)
 #include "kernels/reduce/reduce_cpu_body.h"
@@ -68,7 +65,6 @@
 #define TREE_HAS_FEW
 #define TREE_HAS_PAIR
 #define TREE_IN uint64_t
-#define TREE_ACC uint64_t
 #define TREE_LOAD(x) WRAPPING_LOAD(uint64_t, x)
 #define TREE_JOIN(x) WRAPPING_JOIN(x##_u64)
 #include "kernels/reduce/reduce_cpu_body.h"

@@ -5,8 +5,8 @@
 #ifndef GANTRY_API_API_H
 #define GANTRY_API_API_H
 
-#include "shared/struct_size.h"
 #include "run/runtime_state.h"
+#include "shared/struct_size.h"
 
 /* Checks a list of structs to be filled: if its capacity is not 0, the list must not be NULL, and
  * its first struct must have the size of each. what names both in messages: "gantry_get_placements:

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "device/logical_device.h"
 #include "run/eager.h"
+#include "shared/struct_size.h"
 
 /* ---- calls ---- */
 

@@ -108,8 +108,8 @@ static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_
                                             const gantry_shape_t *shape, const void *one) {
     gantry__extras_t extras = {.count = 0};
     if (scope && scope->status == GANTRY_OK && gantry_dtype_size(dtype) == 0) {
-        (void)gantry__refuse("type %d is none of gantry_dtype_t", (int)dtype);
-        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        (void)gantry__scope_fail(scope,
+                                 gantry__refuse("type %d is none of gantry_dtype_t", (int)dtype));
         return NULL;
     }
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
@@ -202,9 +202,10 @@ const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor
     int64_t list[GANTRY_MAX_RANK] = {0};
     if (axes && axis_count > GANTRY_MAX_RANK) {
         if (gantry__scope_check(scope) == GANTRY_OK) {
-            (void)gantry__refuse("gantry_squeeze: axis_count is %zu; at most %d axes are accepted",
-                                 axis_count, GANTRY_MAX_RANK);
-            (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+            (void)gantry__scope_fail(
+                scope,
+                gantry__refuse("gantry_squeeze: axis_count is %zu; at most %d axes are accepted",
+                               axis_count, GANTRY_MAX_RANK));
         }
         return NULL;
     }

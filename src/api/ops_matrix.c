@@ -11,9 +11,9 @@ tensor *gantry_matrix_transpose(gantry_scope_t *scope, tensor *x) {
     const int32_t rank = x ? x->shape.rank : 0;
     for (int32_t d = 0; d < rank; ++d) perm[d] = d;
     if (x && rank < 2 && scope && scope->status == GANTRY_OK) {
-        (void)gantry__refuse("matrix_transpose: x has %d dimensions; at least 2 are accepted",
-                             (int)rank);
-        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        (void)gantry__scope_fail(
+            scope, gantry__refuse("matrix_transpose: x has %d dimensions; at least 2 are accepted",
+                                  (int)rank));
     }
     if (rank >= 2) {
         perm[rank - 2] = rank - 1;

@@ -27,9 +27,9 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/new_file.h"
-#include "shared/printable.h"
 #include "base/trust.h"
 #include "base/user_folder.h"
+#include "shared/printable.h"
 
 #define RECORD_SECONDS (24 * 60 * 60)
 #define VERSION_DIGITS 32

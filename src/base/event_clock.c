@@ -12,8 +12,8 @@
  * the rate is rounded down: a reading is late, by some 50 ns at most, and does not go backwards
  * when the next pair is read. */
 #define _GNU_SOURCE
-#include "shared/thread.h"
 #include "base/event_clock.h"
+#include "shared/thread.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 

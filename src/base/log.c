@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/amount.h"
-#include "shared/c_locale.h"
 #include "base/fp_mode.h"
+#include "shared/c_locale.h"
 #include "shared/printable.h"
 
 #define LOG_NAME "GANTRY_LOG"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/profile_frame.h"
 
-#include "shared/thread.h"
 #include "base/event_clock.h"
+#include "shared/thread.h"
 
 static _Thread_local gantry__profile_frame_t *innermost;
 

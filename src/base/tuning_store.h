@@ -17,8 +17,8 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "shared/thread.h"
 #include "base/tuning_text.h"
+#include "shared/thread.h"
 
 /* Texts belong to the store. */
 typedef struct gantry__tuning_record_t {

@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #include "base/failure.h"
-#include "shared/thread.h"
 #include "claim/claim_record.h"
+#include "shared/thread.h"
 
 enum { TURN = 0, FIRST_PLACE = 1 };
 

@@ -215,7 +215,7 @@ static const gantry_logical_device_t *compose_conv_find_device(const conv_t *con
     const gantry__place_request_t request =
         gantry__dispatch_request(conv->scope->runtime, op, attrs, conv->scope->wish, NULL);
     gantry__kept_plan_t *kept = NULL;
-    if (gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK)
+    if (gantry__plan_cache_place(&conv->scope->runtime->plans, &request, &kept) == GANTRY_OK)
         return kept->plan.device;
     gantry__forget_since(before);
     return NULL;

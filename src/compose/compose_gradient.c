@@ -13,19 +13,21 @@
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 
-static const gantry_tensor_t *number(const gantry__compose_t *c, double value) {
+typedef const gantry_tensor_t tensor;
+
+static tensor *number(const gantry__compose_t *c, double value) {
     return gantry__compose_scalar(c, c->call->out_dtypes[0], value);
 }
 
-static const gantry_tensor_t *donate(const gantry__compose_t *c, const gantry_tensor_t *x) {
+static tensor *donate(const gantry__compose_t *c, tensor *x) {
     return gantry_tensor_donate(c->scope, x);
 }
 
 /* ---- activations: gradients, and features or outputs ---- */
 
 /* Gives gradients times 1 where `kept` is true, times 0 elsewhere. */
-static void give_kept(const gantry__compose_t *c, const gantry_tensor_t *kept) {
-    const gantry_tensor_t *factor = gantry_cast(c->scope, kept, c->call->out_dtypes[0]);
+static void give_kept(const gantry__compose_t *c, tensor *kept) {
+    tensor *factor = gantry_cast(c->scope, kept, c->call->out_dtypes[0]);
     c->outputs[0] = gantry_mul(c->scope, c->inputs[0], donate(c, factor));
 }
 
@@ -34,8 +36,8 @@ void gantry__compose_relu_grad(const gantry__compose_t *c) {
 }
 
 void gantry__compose_relu6_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *above = gantry_greater(c->scope, c->inputs[1], number(c, 0)),
-                          *below = gantry_less(c->scope, c->inputs[1], number(c, 6));
+    tensor *above = gantry_greater(c->scope, c->inputs[1], number(c, 0)),
+           *below = gantry_less(c->scope, c->inputs[1], number(c, 6));
     give_kept(c, gantry_logical_and(c->scope, donate(c, above), below));
 }
 
@@ -48,9 +50,9 @@ void gantry__compose_leaky_relu_grad(const gantry__compose_t *c) {
 }
 
 /* Gives gradients * (outputs + shift) where outputs < 0, `above` elsewhere. */
-static void give_elu(const gantry__compose_t *c, double shift, const gantry_tensor_t *above) {
-    const gantry_tensor_t *slope = gantry_add(c->scope, c->inputs[1], number(c, shift)),
-                          *below = gantry_mul(c->scope, c->inputs[0], donate(c, slope));
+static void give_elu(const gantry__compose_t *c, double shift, tensor *above) {
+    tensor *slope = gantry_add(c->scope, c->inputs[1], number(c, shift)),
+           *below = gantry_mul(c->scope, c->inputs[0], donate(c, slope));
     c->outputs[0] = gantry_select(c->scope, gantry_less(c->scope, c->inputs[1], number(c, 0)),
                                   donate(c, below), above);
 }
@@ -63,15 +65,13 @@ void gantry__compose_selu_grad(const gantry__compose_t *c) {
 }
 
 void gantry__compose_softplus_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *power =
-        gantry_exp(c->scope, donate(c, gantry_neg(c->scope, c->inputs[1])));
+    tensor *power = gantry_exp(c->scope, donate(c, gantry_neg(c->scope, c->inputs[1])));
     c->outputs[0] = gantry_div(c->scope, c->inputs[0],
                                donate(c, gantry_add(c->scope, donate(c, power), number(c, 1))));
 }
 
 void gantry__compose_softsign_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *sum =
-        gantry_add(c->scope, donate(c, gantry_abs(c->scope, c->inputs[1])), number(c, 1));
+    tensor *sum = gantry_add(c->scope, donate(c, gantry_abs(c->scope, c->inputs[1])), number(c, 1));
     c->outputs[0] =
         gantry_div(c->scope, c->inputs[0], donate(c, gantry_square(c->scope, donate(c, sum))));
 }
@@ -79,38 +79,38 @@ void gantry__compose_softsign_grad(const gantry__compose_t *c) {
 /* ---- functions: their result y, and dy ---- */
 
 /* Returns dy with y's shape, which it need not have. */
-static const gantry_tensor_t *shaped_dy(const gantry__compose_t *c) {
+static tensor *shaped_dy(const gantry__compose_t *c) {
     const gantry_shape_t *shape = &c->inputs[0]->shape;
     const bool is_alike = gantry_shape_equal(&c->inputs[1]->shape, shape);
     return is_alike ? c->inputs[1] : gantry_reshape(c->scope, c->inputs[1], *shape);
 }
 
 void gantry__compose_tanh_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *square = gantry_square(c->scope, c->inputs[0]);
+    tensor *square = gantry_square(c->scope, c->inputs[0]);
     c->outputs[0] = gantry_mul(c->scope, shaped_dy(c),
                                donate(c, gantry_sub(c->scope, number(c, 1), donate(c, square))));
 }
 
 void gantry__compose_sigmoid_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *rest = gantry_sub(c->scope, number(c, 1), c->inputs[0]);
+    tensor *rest = gantry_sub(c->scope, number(c, 1), c->inputs[0]);
     c->outputs[0] = gantry_mul(c->scope, shaped_dy(c),
                                donate(c, gantry_mul(c->scope, c->inputs[0], donate(c, rest))));
 }
 
 void gantry__compose_sqrt_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *slope = gantry_div(c->scope, number(c, 0.5), c->inputs[0]);
+    tensor *slope = gantry_div(c->scope, number(c, 0.5), c->inputs[0]);
     c->outputs[0] = gantry_mul_no_nan(c->scope, donate(c, slope), shaped_dy(c));
 }
 
 void gantry__compose_rsqrt_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *square = gantry_square(c->scope, c->inputs[0]),
-                          *half = gantry_mul(c->scope, number(c, -0.5), donate(c, square)),
-                          *third = gantry_mul_no_nan(c->scope, c->inputs[0], shaped_dy(c));
+    tensor *square = gantry_square(c->scope, c->inputs[0]),
+           *half = gantry_mul(c->scope, number(c, -0.5), donate(c, square)),
+           *third = gantry_mul_no_nan(c->scope, c->inputs[0], shaped_dy(c));
     c->outputs[0] = gantry_mul_no_nan(c->scope, donate(c, half), third);
 }
 
 void gantry__compose_reciprocal_grad(const gantry__compose_t *c) {
-    const gantry_tensor_t *square = gantry_square(c->scope, c->inputs[0]);
+    tensor *square = gantry_square(c->scope, c->inputs[0]);
     c->outputs[0] = gantry_mul_no_nan(c->scope, donate(c, gantry_neg(c->scope, donate(c, square))),
                                       shaped_dy(c));
 }

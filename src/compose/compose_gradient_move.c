@@ -23,18 +23,19 @@
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* ---- StridedSliceGrad ---- */
 
 /* The elements of x, whose shape this is, with their dimension d `stride` apart; `most` is how many
  * places the dimension may have. */
-static const gantry_tensor_t *move_apart(const gantry__compose_t *c, const gantry_tensor_t *x,
-                                         gantry_shape_t *shape, int32_t d, int64_t stride,
-                                         int64_t most) {
+static tensor *move_apart(const gantry__compose_t *c, tensor *x, gantry_shape_t *shape, int32_t d,
+                          int64_t stride, int64_t most) {
     const int64_t count = shape->dims[d];
     int64_t rows = 1, inner = 1, from[GANTRY_MAX_RANK] = {0};
     for (int32_t i = 0; i <= d; ++i) rows *= shape->dims[i];
     for (int32_t i = d + 1; i < shape->rank; ++i) inner *= shape->dims[i];
-    const gantry_tensor_t *both[] = {
+    tensor *both[] = {
         gantry_reshape(c->scope, x, GANTRY_SHAPE(rows, inner)),
         gantry_zeros(c->scope, c->call->out_dtypes[0], GANTRY_SHAPE(rows, (stride - 1) * inner))};
     x = gantry_concat(c->scope, both, 2, 1);
@@ -46,8 +47,8 @@ static const gantry_tensor_t *move_apart(const gantry__compose_t *c, const gantr
 }
 
 /* Makes all strides positive. */
-static const gantry_tensor_t *turn_forward(const gantry__compose_t *c, const gantry_tensor_t *x,
-                                           gantry__range_t *ranges, int32_t rank) {
+static tensor *turn_forward(const gantry__compose_t *c, tensor *x, gantry__range_t *ranges,
+                            int32_t rank) {
     int32_t axes[GANTRY_MAX_RANK], count = 0;
     for (int32_t d = 0; d < rank; ++d) {
         if (ranges[d].count <= 1) ranges[d].stride = 1;
@@ -59,13 +60,13 @@ static const gantry_tensor_t *turn_forward(const gantry__compose_t *c, const gan
     return count > 0 ? gantry_reverse(c->scope, x, axes, (size_t)count) : x;
 }
 
-static const gantry_tensor_t *place(const gantry__compose_t *c, gantry__range_t *ranges,
-                                    const gantry_shape_t *whole) {
+static tensor *place(const gantry__compose_t *c, gantry__range_t *ranges,
+                     const gantry_shape_t *whole) {
     gantry_shape_t shape = {.rank = whole->rank};
     int64_t paddings[2 * GANTRY_MAX_RANK];
     bool is_whole = true;
     for (int32_t d = 0; d < whole->rank; ++d) shape.dims[d] = ranges[d].count;
-    const gantry_tensor_t *x = gantry_reshape(c->scope, c->inputs[4], shape);
+    tensor *x = gantry_reshape(c->scope, c->inputs[4], shape);
     x = turn_forward(c, x, ranges, whole->rank);
     for (int32_t d = whole->rank - 1; d >= 0; --d) {
         const int64_t most = whole->dims[d] - ranges[d].begin;
@@ -98,14 +99,14 @@ void gantry__compose_strided_slice_grad(const gantry__compose_t *c) {
 /* One dimension, of the input or of the result of the dimensions before it. */
 typedef struct fold_t {
     const gantry__compose_t *c;
-    const gantry_tensor_t *x;
+    tensor *x;
     gantry_shape_t shape; /* the shape of x */
     int32_t axis;
     int64_t before, after, size; /* sizes of the borders and of the middle */
     int64_t apart;               /* elements between a border and the first that it mirrors */
 } fold_t;
 
-static const gantry_tensor_t *cut(const fold_t *fold, int64_t from, int64_t count) {
+static tensor *cut(const fold_t *fold, int64_t from, int64_t count) {
     gantry_shape_t size = fold->shape;
     int64_t begin[GANTRY_MAX_RANK] = {0};
     begin[fold->axis] = from;
@@ -113,18 +114,17 @@ static const gantry_tensor_t *cut(const fold_t *fold, int64_t from, int64_t coun
     return gantry_slice(fold->c->scope, fold->x, begin, size.dims);
 }
 
-static const gantry_tensor_t *add_mirrored(const fold_t *fold, const gantry_tensor_t *sum,
-                                           int64_t from, int64_t count) {
+static tensor *add_mirrored(const fold_t *fold, tensor *sum, int64_t from, int64_t count) {
     gantry_scope_t *scope = fold->c->scope;
-    const gantry_tensor_t *mirrored = cut(fold, from, count);
+    tensor *mirrored = cut(fold, from, count);
     if (count > 1) mirrored = gantry_reverse(scope, mirrored, &fold->axis, 1);
     return gantry_add(scope, sum, gantry_tensor_donate(scope, mirrored));
 }
 
 /* Makes adjacent elements of the result, of which a border mirrors all or none. */
-static const gantry_tensor_t *fold_part(const fold_t *fold, int64_t from, int64_t to) {
+static tensor *fold_part(const fold_t *fold, int64_t from, int64_t to) {
     const int64_t count = to - from, last = fold->size - fold->apart;
-    const gantry_tensor_t *sum = cut(fold, fold->before + from, count);
+    tensor *sum = cut(fold, fold->before + from, count);
     if (from >= fold->apart && to <= fold->apart + fold->before)
         sum = add_mirrored(fold, sum, fold->before + fold->apart - to, count);
     if (from >= last - fold->after && to <= last)
@@ -145,8 +145,8 @@ static int64_t part_end(const fold_t *fold, int64_t from) {
     return to;
 }
 
-static const gantry_tensor_t *fold_axis(const fold_t *fold) {
-    const gantry_tensor_t *parts[5];
+static tensor *fold_axis(const fold_t *fold) {
+    tensor *parts[5];
     size_t count = 0;
     for (int64_t from = 0; from < fold->size;) {
         const int64_t to = part_end(fold, from);

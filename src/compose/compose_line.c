@@ -7,6 +7,8 @@
 #include "run/call_op.h"
 #include "compose/compose.h"
 
+typedef const gantry_tensor_t tensor;
+
 static bool compose_line_is_channels_first(const gantry__compose_t *c) {
     return gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
 }
@@ -24,13 +26,11 @@ static gantry_attr_value_t four(const gantry__compose_t *c, const char *name, in
     return gantry__attr_ints(name, list, 4);
 }
 
-static void run_on_image(const gantry__compose_t *c, gantry__op_id_t id,
-                         const gantry_tensor_t *filter, const gantry_attr_value_t *attrs,
-                         size_t attr_count) {
+static void run_on_image(const gantry__compose_t *c, gantry__op_id_t id, tensor *filter,
+                         const gantry_attr_value_t *attrs, size_t attr_count) {
     const int32_t axis = (int32_t)row_axis(c);
-    const gantry_tensor_t *inputs[] = {gantry_expand_dims(c->scope, c->inputs[0], axis), filter};
-    const gantry_tensor_t *image =
-        gantry__call_op(c->scope, id, inputs, filter ? 2 : 1, attrs, attr_count, NULL);
+    tensor *inputs[] = {gantry_expand_dims(c->scope, c->inputs[0], axis), filter};
+    tensor *image = gantry__call_op(c->scope, id, inputs, filter ? 2 : 1, attrs, attr_count, NULL);
     c->outputs[0] = gantry_squeeze(c->scope, image, &axis, 1);
 }
 

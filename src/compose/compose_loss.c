@@ -7,8 +7,9 @@
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 
-static void compose_loss_finish(const gantry__compose_t *c, const gantry_tensor_t *loss,
-                                const gantry_tensor_t *backprop) {
+typedef const gantry_tensor_t tensor;
+
+static void compose_loss_finish(const gantry__compose_t *c, tensor *loss, tensor *backprop) {
     c->outputs[0] = gantry__compose_narrow(c, loss, c->call->out_dtypes[0]);
     c->outputs[1] = gantry__compose_narrow(c, backprop, c->call->out_dtypes[1]);
 }
@@ -17,12 +18,11 @@ static void compose_loss_finish(const gantry__compose_t *c, const gantry_tensor_
 void gantry__compose_softmax_cross_entropy(const gantry__compose_t *c) {
     gantry_scope_t *s = c->scope;
     const gantry_shape_t *shape = &c->call->out_shapes[1];
-    const gantry_tensor_t *labels = gantry__compose_widen(c, c->inputs[1]);
-    const gantry_tensor_t *features =
+    tensor *labels = gantry__compose_widen(c, c->inputs[1]);
+    tensor *features =
         /* the same tensor if it has that shape */
         gantry_broadcast_to(s, gantry__compose_widen(c, c->inputs[0]), *shape);
-    const gantry_tensor_t *terms =
-        gantry_neg(s, gantry_tensor_donate(s, gantry_log_softmax(s, features)));
+    tensor *terms = gantry_neg(s, gantry_tensor_donate(s, gantry_log_softmax(s, features)));
     terms = gantry_mul(s, labels, gantry_tensor_donate(s, terms));
     const int32_t rows = 1;
     compose_loss_finish(
@@ -33,10 +33,10 @@ void gantry__compose_softmax_cross_entropy(const gantry__compose_t *c) {
 }
 
 void gantry__compose_sparse_cross_entropy(const gantry__compose_t *c) {
-    const gantry_tensor_t *features = gantry__compose_widen(c, c->inputs[0]);
-    const gantry_tensor_t *inputs[] = {gantry_log_softmax(c->scope, features),
-                                       gantry_softmax(c->scope, features), c->inputs[1]};
-    const gantry_tensor_t *results[2] = {NULL, NULL};
+    tensor *features = gantry__compose_widen(c, c->inputs[0]);
+    tensor *inputs[] = {gantry_log_softmax(c->scope, features), gantry_softmax(c->scope, features),
+                        c->inputs[1]};
+    tensor *results[2] = {NULL, NULL};
     size_t count = 2;
     (void)gantry__call_op_into(c->scope, GANTRY__OP_ID_SparseCrossEntropyRows, inputs, 3, NULL, 0,
                                NULL, results, &count);

@@ -9,8 +9,7 @@
 
 /* ---- shapes ---- */
 
-/* Returns integers on the host, in the output's type. */
-/* Gives a result that is inferred as a scalar, or a list, of `count` numbers. */
+/* Gives a result that is inferred as a scalar, or a list, of `count` integers, on the host. */
 static void give_integers(const gantry__compose_t *c, uint32_t output, int32_t count,
                           const int64_t *values) {
     int32_t narrow[GANTRY_MAX_RANK] = {0};

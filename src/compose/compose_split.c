@@ -6,18 +6,19 @@
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* Concat's list of inputs is shorter by the axis. */
-static const gantry_tensor_t *concat(gantry_scope_t *scope, const gantry_tensor_t *const *values,
-                                     size_t count, int32_t axis) {
+static tensor *concat(gantry_scope_t *scope, tensor *const *values, size_t count, int32_t axis) {
     if (count < GANTRY__MAX_INPUTS) return gantry_concat(scope, values, count, axis);
     size_t half = count / 2;
-    const gantry_tensor_t *halves[] = {gantry_concat(scope, values, half, axis),
-                                       gantry_concat(scope, values + half, count - half, axis)};
+    tensor *halves[] = {gantry_concat(scope, values, half, axis),
+                        gantry_concat(scope, values + half, count - half, axis)};
     return gantry_concat(scope, halves, 2, axis);
 }
 
 void gantry__compose_pack(const gantry__compose_t *c) {
-    const gantry_tensor_t *values[GANTRY__MAX_INPUTS];
+    tensor *values[GANTRY__MAX_INPUTS];
     int32_t axis = (int32_t)gantry__infer_attr(c->call, "axis")->i;
     axis += axis < 0 ? c->call->out_shapes[0].rank : 0;
     for (uint32_t i = 0; i < c->call->input_count; ++i) {
@@ -29,8 +30,7 @@ void gantry__compose_pack(const gantry__compose_t *c) {
 }
 
 /* The outputs are consecutive pieces of value along axis. */
-static void compose_split_cut(const gantry__compose_t *c, const gantry_tensor_t *value,
-                              int32_t axis) {
+static void compose_split_cut(const gantry__compose_t *c, tensor *value, int32_t axis) {
     int64_t begin[GANTRY_MAX_RANK] = {0};
     if (c->call->output_count == 1) {
         c->outputs[0] = value;
@@ -65,14 +65,14 @@ void gantry__compose_split_v(const gantry__compose_t *c) {
 }
 
 void gantry__compose_unpack(const gantry__compose_t *c) {
-    const gantry_tensor_t *value = c->inputs[0];
+    tensor *value = c->inputs[0];
     int64_t begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
     int64_t axis = gantry__infer_attr(c->call, "axis")->i;
     axis += axis < 0 ? value->shape.rank : 0;
     for (int32_t i = 0; i < value->shape.rank; ++i) size[i] = i == axis ? 1 : value->shape.dims[i];
     for (uint32_t k = 0; k < c->call->output_count; ++k) {
         begin[axis] = k;
-        const gantry_tensor_t *piece =
+        tensor *piece =
             c->call->output_count == 1 ? value : gantry_slice(c->scope, value, begin, size);
         c->outputs[k] = gantry_reshape(c->scope, piece, c->call->out_shapes[k]);
     }

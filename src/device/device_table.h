@@ -17,12 +17,12 @@
 #include "base/log.h"
 #include "base/profile_frame.h"
 #include "base/settings.h"
-#include "shared/thread.h"
 #include "base/timeline.h"
 #include "device/device_name.h"
 #include "device/device_settings.h"
 #include "device/keeper.h"
 #include "device/memory_policy.h"
+#include "shared/thread.h"
 
 typedef struct gantry__device_table_t gantry__device_table_t;
 typedef struct gantry__pinned_piece_t gantry__pinned_piece_t;

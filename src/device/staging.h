@@ -15,8 +15,8 @@
 #include <stdatomic.h>
 
 #include "base/failure.h"
-#include "shared/thread.h"
 #include "device/point.h"
+#include "shared/thread.h"
 
 struct gantry_logical_device_t;
 

@@ -17,8 +17,8 @@
 
 #include "base/failure.h"
 #include "base/heap.h"
-#include "shared/thread.h"
 #include "device/point.h"
+#include "shared/thread.h"
 
 /* Failures that a stream keeps apart; beyond that the two nearest are merged. */
 #define GANTRY__FAILED_RANGES 8

@@ -17,7 +17,6 @@
 #define GANTRY__NUMERICS_KERNEL "gantry_numerics"
 /* The kernel's last argument, which no compiler can know: the bits of 1.0f. */
 #define GANTRY__NUMERICS_ONE UINT32_C(0x3f800000)
-#define GANTRY__NUMERICS_BYTES 512 /* size of a judgement */
 
 extern const gantry_program_source_t gantry__numerics_source;
 

@@ -5,10 +5,10 @@
 #ifndef GANTRY_MEMORY_ALLOCATOR_STATE_H
 #define GANTRY_MEMORY_ALLOCATOR_STATE_H
 
-#include "shared/thread.h"
 #include "memory/bfc.h"
 #include "memory/memory_report.h"
 #include "memory/region_source.h"
+#include "shared/thread.h"
 
 typedef struct gantry__allocator_options_t {
     gantry__bfc_options_t bfc;

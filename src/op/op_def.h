@@ -22,8 +22,7 @@
 #define GANTRY__MAX_OUTPUTS GANTRY_MAX_OP_OUTPUTS
 #define GANTRY__MAX_ATTRS 8
 
-/* Element type of an input or output: the value of type attribute i, or fixed. */
-#define GANTRY__TYPE_ATTR(i) ((int8_t)(i))
+/* Element type of an input or output that is no type attribute's: a fixed one. */
 #define GANTRY__TYPE_FIXED(dtype) ((int8_t)(-(int)(dtype)))
 /* A list whose tensors may each have another type: infer must check the inputs and set the
  * outputs. */
@@ -42,7 +41,7 @@ enum {
  * when the library is loaded. */
 typedef struct gantry__op_arg_t {
     char name[20];
-    int8_t type; /* GANTRY__TYPE_ATTR, GANTRY__TYPE_FIXED or GANTRY__TYPE_EACH */
+    int8_t type; /* the place of a type attribute, GANTRY__TYPE_FIXED or GANTRY__TYPE_EACH */
     uint8_t flags;
 } gantry__op_arg_t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public list of ops. Its texts are constants, made from the same definitions as the table. */
-#include "shared/struct_size.h"
 #include "op/op_def.h"
 #include "ops/type_sets.inc"
+#include "shared/struct_size.h"
 
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
 #define EACH_TYPE GANTRY__TYPE_EACH

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "shared/struct_size.h"
 #include "base/text.h"
 #include "device/logical_device.h"
+#include "shared/struct_size.h"
 
 void gantry__placement_log_init(gantry__placement_log_t *log) {
     atomic_init(&log->sequence, 0);

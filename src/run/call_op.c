@@ -43,9 +43,8 @@ const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_s
                                               const gantry_shape_t *shape) {
     if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) {
         if (!scope || scope->status != GANTRY_OK) return NULL;
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted",
-                           shape->rank, GANTRY_MAX_RANK);
-        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        (void)gantry__scope_fail(scope, gantry__refuse("a shape has rank %d; 0 to %d is accepted",
+                                                       shape->rank, GANTRY_MAX_RANK));
         return NULL;
     }
     return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE(shape->rank), shape->dims);
@@ -90,9 +89,8 @@ bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first
 bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what) {
     if (list || count == 0) return true;
     if (gantry__scope_check(scope) == GANTRY_OK) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; an array of %zu is accepted", what,
-                           count);
-        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        (void)gantry__scope_fail(
+            scope, gantry__refuse("%s is NULL; an array of %zu is accepted", what, count));
     }
     return false;
 }

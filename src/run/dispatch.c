@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dispatch of one op, in this order: the key of its plan, the look-up or a new plan, the record
- * with log line and warning, ops that the core runs itself, and the policy for inputs on other
- * devices. */
+/* Dispatch of one op, in this order: the record with log line and warning, ops that the core runs
+ * itself, and the policy for inputs on other devices. place/plan_cache.c finds the plan. */
 #include "run/dispatch.h"
 
 #include <string.h>
 
 #include "base/fp_mode.h"
 #include "device/logical_device.h"
-
-gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
-                                      const gantry__place_request_t *request,
-                                      gantry__kept_plan_t **out_kept) {
-    return gantry__plan_cache_place(&runtime->plans, request, out_kept);
-}
 
 static GANTRY__COLD void call_back(gantry_runtime_t *runtime, uint64_t sequence,
                                    const gantry__plan_t *plan, const gantry__op_def_t *part_of,
@@ -113,7 +106,7 @@ gantry_status_t gantry__plan_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     request.integer_variable = integer_variable;
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
     gantry__phase_t before = gantry__profile_enter(frame, GANTRY__PHASE_PLACEMENT);
-    gantry_status_t status = gantry__dispatch_plan(runtime, &request, out_kept);
+    gantry_status_t status = gantry__plan_cache_place(&runtime->plans, &request, out_kept);
     (void)gantry__profile_enter(frame, before);
     if (status != GANTRY_OK && *out_kept && !(*out_kept)->plan.device)
         (void)gantry__dispatch_note(scope, *out_kept, log_name, 0);
@@ -144,8 +137,7 @@ gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const g
             op->name, index, device->full_name, input->device->full_name, device->full_name);
         return GANTRY_OK;
     }
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "Tensors on conflicting devices: cannot compute %s as input #%u was expected to be on %s but is actually on %s (operation running on %s) Tensors can be copied explicitly with gantry_identity in a scope on that device, or transparently with gantry_set_device_policy(runtime, GANTRY_POLICY_SILENT). Copying tensors between devices may slow down your model",
         op->name, index, device->full_name, input->device->full_name, device->full_name);
 }

@@ -8,12 +8,6 @@
 #include "op/op_def.h"
 #include "run/scope_state.h"
 
-/* The plan for an op under a request; call has the shapes, for kernels that check them. After a
- * failure *out_kept is the refused plan or NULL. */
-gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
-                                      const gantry__place_request_t *request,
-                                      gantry__kept_plan_t **out_kept);
-
 /* A request filled from the runtime's settings. */
 static inline gantry__place_request_t gantry__dispatch_request(
     gantry_runtime_t *runtime, const gantry__op_def_t *op, const gantry_attr_t *attrs,

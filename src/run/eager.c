@@ -57,13 +57,11 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
         const gantry_tensor_t *input = eager->inputs[i];
         if (!input) {
             const gantry__op_arg_t *arg = gantry__op_input_arg(eager->op, eager->input_count, i);
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "op %s: input %u (%s) is NULL; a tensor is accepted",
-                                eager->op->name, i, arg ? arg->name : "one too many");
+            return gantry__refuse("op %s: input %u (%s) is NULL; a tensor is accepted",
+                                  eager->op->name, i, arg ? arg->name : "one too many");
         }
         if (input->runtime != eager->runtime) {
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "op %s: input %u belongs to another runtime; tensors of the scope's runtime are accepted",
                 eager->op->name, i);
         }
@@ -77,8 +75,8 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
 
 static gantry_status_t check_room(const gantry__eager_t *eager) {
     if (eager->infer.output_count <= eager->request->room) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given",
-                        eager->op->name, eager->infer.output_count, eager->request->room);
+    return gantry__refuse("op %s has %u outputs; room for %zu is given", eager->op->name,
+                          eager->infer.output_count, eager->request->room);
 }
 
 static gantry_status_t infer(gantry__eager_t *eager) {
@@ -250,10 +248,9 @@ static gantry_status_t eager_check_call(gantry_scope_t *scope,
                                         const gantry__op_request_t *request) {
     GANTRY__TRY(gantry__scope_check(scope));
     if (request->input_count > GANTRY__MAX_INPUTS) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
-                           "op %s is given %zu inputs; at most %d are accepted", request->op->name,
-                           request->input_count, GANTRY__MAX_INPUTS);
-        return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        return gantry__scope_fail(
+            scope, gantry__refuse("op %s is given %zu inputs; at most %d are accepted",
+                                  request->op->name, request->input_count, GANTRY__MAX_INPUTS));
     }
     if (!scope->composed) return GANTRY_OK;
     return gantry__scope_fail(scope, gantry__check_part(scope, request->op));

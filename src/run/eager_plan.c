@@ -65,7 +65,7 @@ gantry_status_t gantry__eager_plan(gantry__eager_t *eager) {
         eager->runtime, eager->op, eager->infer.attrs, wish, eager->request->pinned);
     request.exhausted = eager->exhausted;
     for (;;) {
-        GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
+        GANTRY__TRY(gantry__plan_cache_place(&eager->runtime->plans, &request, &eager->kept));
         eager->device = eager->kept->plan.device;
         bool was_open = atomic_load_explicit(&eager->device->is_open, memory_order_acquire);
         GANTRY__TRY(gantry__logical_device_open(eager->device));

@@ -9,10 +9,10 @@
 #include <gantry/profile.h>
 
 #include "base/text.h"
-#include "shared/thread.h"
 #include "device/device_table.h"
 #include "op/op_def.h"
 #include "place/placer.h"
+#include "shared/thread.h"
 
 /* The subject of a row: an op, or one of the calls that are no ops. */
 enum {

@@ -17,10 +17,10 @@
 
 #include "base/heap.h"
 #include "base/philox.h"
-#include "shared/thread.h"
 #include "op/op_def.h"
 #include "run/draws.h"
 #include "run/op_seeds.h"
+#include "shared/thread.h"
 
 /* The counter steps of a draw of this many values: 256 each, as TensorFlow reserves them, modulo
  * 2^64. */

@@ -14,12 +14,12 @@
 #include "base/fp_mode.h"
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
-#include "shared/struct_size.h"
 #include "device/device_open.h"
 #include "device/device_times.h"
 #include "device/fault.h"
 #include "device/physical_device.h"
 #include "run/tensor_state.h"
+#include "shared/struct_size.h"
 
 const char *gantry_version(void) { return GANTRY_VERSION; }
 
@@ -175,8 +175,7 @@ fail_settings:
 gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
                                       gantry_runtime_t **out_runtime) {
     GANTRY__OWN_FP_MODE(fp);
-    if (!out_runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
+    if (!out_runtime) return gantry__refuse("gantry_runtime_create: out_runtime is NULL");
     *out_runtime = NULL;
     const uint32_t before = gantry__failures();
     gantry_runtime_options_t options;
@@ -205,8 +204,7 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
 
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
     if (!runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the runtime is NULL; one from gantry_runtime_create is accepted");
+        return gantry__refuse("the runtime is NULL; one from gantry_runtime_create is accepted");
     if (!gantry__runtime_is_ours(runtime)) return gantry__fork_guard_fail(&runtime->fork);
     if (atomic_load_explicit(&runtime->is_released, memory_order_acquire)) {
         return gantry__fail(GANTRY_FAILED_PRECONDITION,

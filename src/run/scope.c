@@ -44,12 +44,14 @@ gantry_status_t gantry_scope_fail(gantry_scope_t *scope, gantry_status_t status,
     return gantry__scope_fail(scope, gantry_fail(status, text));
 }
 
+static gantry_status_t scope_check_ours(const gantry_scope_t *scope) {
+    if (!scope) return gantry__refuse("the scope is NULL; one from gantry_scope_begin is accepted");
+    if (gantry__runtime_is_ours(scope->runtime)) return GANTRY_OK;
+    return gantry__fork_guard_fail(&scope->runtime->fork);
+}
+
 gantry_status_t gantry__scope_check_slowly(gantry_scope_t *scope) {
-    if (!scope)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the scope is NULL; one from gantry_scope_begin is accepted");
-    if (!gantry__runtime_is_ours(scope->runtime))
-        return gantry__fork_guard_fail(&scope->runtime->fork);
+    GANTRY__TRY(scope_check_ours(scope));
     if (scope->status != GANTRY_OK) return scope->status;
     gantry_status_t status = gantry__runtime_check(scope->runtime);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
@@ -84,11 +86,7 @@ static void note_inner_error(const gantry_scope_t *scope) {
 }
 
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
-    if (!scope)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the scope is NULL; one from gantry_scope_begin is accepted");
-    if (!gantry__runtime_is_ours(scope->runtime))
-        return gantry__fork_guard_fail(&scope->runtime->fork);
+    GANTRY__TRY(scope_check_ours(scope));
     return scope->status;
 }
 
@@ -157,12 +155,10 @@ static gantry_status_t find_wish(gantry_runtime_t *runtime, gantry_logical_devic
 static gantry_status_t wish_for(gantry_runtime_t *runtime, const gantry_logical_device_t *device,
                                 const gantry__wish_t **out_wish) {
     if (!device)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_scope_begin_on: device is NULL; a logical device of the runtime is accepted");
     if (device->table != &runtime->devices)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_scope_begin_on: %s belongs to another runtime; a logical device of this runtime is accepted",
             device->name);
     *out_wish = atomic_load_explicit(&device->wish, memory_order_acquire);
@@ -202,8 +198,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
 
 gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device) {
     if (!parent) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
-                           "the parent scope is NULL; one from gantry_scope_begin is accepted");
+        (void)gantry__refuse("the parent scope is NULL; one from gantry_scope_begin is accepted");
         return NULL;
     }
     gantry_runtime_t *runtime = parent->runtime;
@@ -270,10 +265,11 @@ static void flush_devices(gantry_runtime_t *runtime) {
 
 static gantry_status_t end_scope(gantry_scope_t *scope) {
     if (scope->first_child) {
-        (void)gantry__fail(
-            GANTRY_FAILED_PRECONDITION,
-            "Exiting device scope without proper scope nesting: an inner scope is still open; it is ended too");
-        (void)gantry__scope_fail(scope, GANTRY_FAILED_PRECONDITION);
+        (void)gantry__scope_fail(
+            scope,
+            gantry__fail(
+                GANTRY_FAILED_PRECONDITION,
+                "Exiting device scope without proper scope nesting: an inner scope is still open; it is ended too"));
         destroy_children(scope);
     }
     flush_devices(scope->runtime);
@@ -302,9 +298,7 @@ static gantry_scope_t *find_lent(gantry_scope_t *scope) {
 
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     GANTRY__OWN_FP_MODE(fp);
-    if (!scope)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!scope) return gantry__refuse("the scope is NULL; one from gantry_scope_begin is accepted");
     gantry_runtime_t *runtime = scope->runtime;
     if (!gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
     gantry_scope_t *lent = find_lent(scope);

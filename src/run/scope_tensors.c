@@ -45,10 +45,10 @@ gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t 
     gantry_scope_t *target = scope->parent ? scope->parent : scope;
     if (!tensor || tensor->scope != scope) {
         if (scope->status == GANTRY_OK) {
-            (void)gantry__refuse(
-                "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
-                tensor ? "the tensor belongs to another owner" : "the tensor is NULL");
-            (void)gantry__scope_fail(target, GANTRY_INVALID_ARGUMENT);
+            (void)gantry__scope_fail(
+                target, gantry__refuse(
+                            "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
+                            tensor ? "the tensor belongs to another owner" : "the tensor is NULL"));
         } else {
             (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
             (void)gantry__scope_fail(target, scope->status);

@@ -14,10 +14,10 @@
 
 #include "base/shape_limit.h"
 #include "device/buffer.h"
-#include "shared/struct_size.h"
 #include "device/device_open.h"
 #include "device/fault.h"
 #include "run/scope_state.h"
+#include "shared/struct_size.h"
 
 #include "ops/type_rows.h"
 

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "device/loss.h"
 #include "device/transfer.h"
 #include "io/tensor_format.h"
 #include "run/scope_state.h"
+#include "shared/struct_size.h"
 
 #define MOST_PUT_BYTES (INT64_C(1) << 20)
 /* below this, calling a device's own copy takes longer than copying */
@@ -164,6 +164,7 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
     }
     return status;
 }
+
 /* ---- out of a tensor ---- */
 
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {

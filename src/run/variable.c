@@ -50,29 +50,24 @@ static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t
 static gantry_status_t variable_check_value(const gantry_scope_t *scope,
                                             const gantry_variable_t *variable,
                                             const gantry_tensor_t *value, const char *op) {
-    if (!variable) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the variable is NULL", op);
+    if (!variable) return gantry__refuse("op %s: the variable is NULL", op);
     if (variable->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op %s: variable %s belongs to another runtime", op, variable->name);
+        return gantry__refuse("op %s: variable %s belongs to another runtime", op, variable->name);
     if (!value)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value for variable %s is NULL", op,
-                            variable->name);
+        return gantry__refuse("op %s: the value for variable %s is NULL", op, variable->name);
     if (value->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value belongs to another runtime",
-                            op);
+        return gantry__refuse("op %s: the value belongs to another runtime", op);
     if (value->is_symbolic) GANTRY__TRY(gantry__trace_check_input(scope, value, op, 0));
     if (value->dtype != variable->dtype) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Trying to assign variable %s with wrong dtype. Expected %s got %s",
-                            variable->name, gantry_dtype_name(variable->dtype),
-                            gantry_dtype_name(value->dtype));
+        return gantry__refuse("Trying to assign variable %s with wrong dtype. Expected %s got %s",
+                              variable->name, gantry_dtype_name(variable->dtype),
+                              gantry_dtype_name(value->dtype));
     }
     if (!gantry_shape_equal(&value->shape, &variable->shape)) {
         char expected[GANTRY_MAX_RANK * 21 + 3], got[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(&variable->shape, expected, sizeof expected);
         (void)gantry_shape_format(&value->shape, got, sizeof got);
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "Cannot update variable %s with shape %s using a Tensor with shape %s, shapes must be equal.",
             variable->name, expected, got);
     }
@@ -93,9 +88,8 @@ static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_
                                      const char *name, gantry_variable_t **out_variable) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_VarHandleOp, NULL);
     if (!initial || initial->runtime != scope->runtime) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s",
-                            name ? name : "Variable",
-                            initial ? "a tensor of another runtime" : "NULL");
+        return gantry__refuse("variable %s: the initial value is %s", name ? name : "Variable",
+                              initial ? "a tensor of another runtime" : "NULL");
     }
     if (scope->trace)
         return gantry__fail(
@@ -235,12 +229,10 @@ static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *vari
                                   gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_ReadVariableOp,
                    gantry_variable_device(variable));
-    if (!variable)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: the variable is NULL");
+    if (!variable) return gantry__refuse("op ReadVariableOp: the variable is NULL");
     if (variable->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op ReadVariableOp: variable %s belongs to another runtime",
-                            variable->name);
+        return gantry__refuse("op ReadVariableOp: variable %s belongs to another runtime",
+                              variable->name);
     if (scope->trace) return gantry__trace_read(scope, variable, out_tensor);
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ReadVariableOp, "ReadVariableOp",

@@ -9,10 +9,10 @@
 
 #include <gantry/variable.h>
 
-#include "shared/thread.h"
 #include "op/op_def.h"
 #include "run/scope_state.h"
 #include "run/tensor_state.h"
+#include "shared/thread.h"
 
 struct gantry_variable_t {
     atomic_uint references;

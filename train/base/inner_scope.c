@@ -6,6 +6,8 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 
+typedef const gantry_tensor_t tensor;
+
 gantry_status_t gantry__train_check_runtime(gantry_runtime_t *runtime) {
     size_t count; /* the cheapest call that needs the runtime */
     return gantry_list_physical_devices(runtime, "CPU", 0, NULL, &count);
@@ -73,8 +75,7 @@ static void hand_out_failure(gantry_scope_t *outer, const gantry_scope_t *inner)
     (void)gantry_scope_fail(outer, gantry_scope_status(inner), text);
 }
 
-const gantry_tensor_t *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *inner,
-                                         const gantry_tensor_t *result) {
+tensor *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *inner, tensor *result) {
     if (gantry_scope_status(inner) == GANTRY_OK && result)
         result = gantry_scope_keep(inner, result);
     if (gantry_scope_status(inner) != GANTRY_OK) {
@@ -85,17 +86,14 @@ const gantry_tensor_t *gantry__train_end(gantry_scope_t *outer, gantry_scope_t *
     return result;
 }
 
-const gantry_tensor_t *gantry__train_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                              double value) {
+tensor *gantry__train_constant(gantry_scope_t *scope, gantry_dtype_t dtype, double value) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     if (dtype == GANTRY_FLOAT32) return gantry_scalar_f32(scope, (float)value);
-    const gantry_tensor_t *scalar =
-        gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &value, sizeof value);
+    tensor *scalar = gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &value, sizeof value);
     return dtype == GANTRY_FLOAT64 ? scalar : gantry_cast(scope, scalar, dtype);
 }
 
-const gantry_tensor_t *gantry__train_cast(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                          gantry_dtype_t dtype) {
+tensor *gantry__train_cast(gantry_scope_t *scope, tensor *x, gantry_dtype_t dtype) {
     return gantry_tensor_dtype(x) == dtype ? x : gantry_cast(scope, x, dtype);
 }
 

@@ -3,22 +3,23 @@
 
 #include "train/base/fail.h"
 
-gantry__train_shape_text_t gantry__train_shape_text(const gantry_tensor_t *x) {
+typedef const gantry_tensor_t tensor;
+
+gantry__train_shape_text_t gantry__train_shape_text(tensor *x) {
     gantry__train_shape_text_t out;
     (void)gantry_shape_format(gantry_tensor_shape(x), out.text, sizeof out.text);
     return out;
 }
 
-static int32_t rank_of(const gantry_tensor_t *x) { return gantry_tensor_shape(x)->rank; }
+static int32_t rank_of(tensor *x) { return gantry_tensor_shape(x)->rank; }
 
-int64_t gantry__train_last_dim(const gantry_tensor_t *x) {
+int64_t gantry__train_last_dim(tensor *x) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     return shape->rank ? shape->dims[shape->rank - 1] : 0;
 }
 
 /* `large` has one dimension more than `small`. */
-static void fit_larger(gantry_scope_t *scope, const gantry_tensor_t **small,
-                       const gantry_tensor_t **large, bool expands) {
+static void fit_larger(gantry_scope_t *scope, tensor **small, tensor **large, bool expands) {
     const int32_t last = -1;
     if (gantry__train_last_dim(*large) != 1) return;
     if (rank_of(*small) == 1 && expands) {
@@ -28,8 +29,7 @@ static void fit_larger(gantry_scope_t *scope, const gantry_tensor_t **small,
     }
 }
 
-void gantry__train_fit_ranks(gantry_scope_t *scope, const gantry_tensor_t **a,
-                             const gantry_tensor_t **b, bool expands) {
+void gantry__train_fit_ranks(gantry_scope_t *scope, tensor **a, tensor **b, bool expands) {
     if (rank_of(*a) == rank_of(*b) + 1) {
         fit_larger(scope, b, a, expands);
     } else if (rank_of(*b) == rank_of(*a) + 1) {
@@ -39,7 +39,7 @@ void gantry__train_fit_ranks(gantry_scope_t *scope, const gantry_tensor_t **a,
 
 static bool dim_fits(int64_t a, int64_t b) { return a == b || a < 0 || b < 0; }
 
-bool gantry__train_dims_fit(const gantry_tensor_t *a, const gantry_tensor_t *b, int32_t rank) {
+bool gantry__train_dims_fit(tensor *a, tensor *b, int32_t rank) {
     const gantry_shape_t *x = gantry_tensor_shape(a), *y = gantry_tensor_shape(b);
     if (x->rank < rank || y->rank < rank) return false;
     for (int32_t d = 0; d < rank; ++d) {
@@ -48,11 +48,11 @@ bool gantry__train_dims_fit(const gantry_tensor_t *a, const gantry_tensor_t *b, 
     return true;
 }
 
-bool gantry__train_shapes_fit(const gantry_tensor_t *a, const gantry_tensor_t *b) {
+bool gantry__train_shapes_fit(tensor *a, tensor *b) {
     return rank_of(a) == rank_of(b) && gantry__train_dims_fit(a, b, rank_of(a));
 }
 
-bool gantry__train_broadcasts(const gantry_tensor_t *a, const gantry_tensor_t *b) {
+bool gantry__train_broadcasts(tensor *a, tensor *b) {
     const gantry_shape_t *x = gantry_tensor_shape(a), *y = gantry_tensor_shape(b);
     for (int32_t d = 1; d <= x->rank && d <= y->rank; ++d) {
         const int64_t m = x->dims[x->rank - d], n = y->dims[y->rank - d];
@@ -61,8 +61,7 @@ bool gantry__train_broadcasts(const gantry_tensor_t *a, const gantry_tensor_t *b
     return true;
 }
 
-const gantry_tensor_t *gantry__train_spread(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                            const gantry_tensor_t *like) {
+tensor *gantry__train_spread(gantry_scope_t *scope, tensor *x, tensor *like) {
     if (gantry_tensor_elements(like) < 0) /* BroadcastTo takes no open sizes */
         return gantry_mul(
             scope, x, gantry_cast(scope, gantry_ones_like(scope, like), gantry_tensor_dtype(x)));
@@ -70,7 +69,7 @@ const gantry_tensor_t *gantry__train_spread(gantry_scope_t *scope, const gantry_
     return gantry_broadcast_to(scope, x, *gantry_tensor_shape(like));
 }
 
-const gantry_tensor_t *gantry__train_rows(gantry_scope_t *scope, const gantry_tensor_t *x) {
+tensor *gantry__train_rows(gantry_scope_t *scope, tensor *x) {
     const int64_t columns = gantry__train_last_dim(x), count = gantry_tensor_elements(x);
     if (rank_of(x) == 2) return x;
     /* Without elements or with open sizes the number of rows is not known, or is left to the
@@ -79,14 +78,13 @@ const gantry_tensor_t *gantry__train_rows(gantry_scope_t *scope, const gantry_te
     return gantry_reshape(scope, x, GANTRY_SHAPE(rows, columns));
 }
 
-bool gantry__train_is_given(gantry_scope_t *scope, const char *call, const char *what,
-                            const gantry_tensor_t *x) {
+bool gantry__train_is_given(gantry_scope_t *scope, const char *call, const char *what, tensor *x) {
     if (!x) (void)gantry__train_refuse(scope, "%s: the %s are NULL", call, what);
     return x;
 }
 
-bool gantry__train_same_shape(gantry_scope_t *scope, const char *call,
-                              const gantry_tensor_t *labels, const gantry_tensor_t *predictions) {
+bool gantry__train_same_shape(gantry_scope_t *scope, const char *call, tensor *labels,
+                              tensor *predictions) {
     if (!labels || !predictions) return false;
     if (gantry__train_shapes_fit(labels, predictions)) return true;
     return gantry__train_refuse_bool(
@@ -94,9 +92,8 @@ bool gantry__train_same_shape(gantry_scope_t *scope, const char *call,
         call, gantry__train_shape_text(labels).text, gantry__train_shape_text(predictions).text);
 }
 
-const gantry_tensor_t *gantry__train_row_labels(gantry_scope_t *scope, const char *call,
-                                                const gantry_tensor_t *labels,
-                                                const gantry_tensor_t *predictions) {
+tensor *gantry__train_row_labels(gantry_scope_t *scope, const char *call, tensor *labels,
+                                 tensor *predictions) {
     const int32_t rank = rank_of(predictions), last = -1;
     if (rank > 0 && rank_of(labels) == rank && gantry__train_last_dim(labels) == 1 &&
         gantry__train_dims_fit(labels, predictions, rank - 1))

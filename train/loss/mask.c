@@ -5,21 +5,20 @@
 #include "train/base/inner_scope.h"
 #include "train/loss/fit.h"
 
+typedef const gantry_tensor_t tensor;
+
 /* All places divided by those that the mask has; 0 if it has none. */
-static const gantry_tensor_t *mask_scale(gantry_scope_t *scope, const gantry_tensor_t *parts) {
+static tensor *mask_scale(gantry_scope_t *scope, tensor *parts) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(parts);
     const int64_t count = gantry_tensor_elements(parts);
-    const gantry_tensor_t *all =
-        count >= 0 ? gantry__train_constant(scope, dtype, (double)count)
-                   : gantry_cast(scope, gantry_size(scope, parts, GANTRY_INT64), dtype);
+    tensor *all = count >= 0 ? gantry__train_constant(scope, dtype, (double)count)
+                             : gantry_cast(scope, gantry_size(scope, parts, GANTRY_INT64), dtype);
     return gantry_div_no_nan(scope, all, gantry_sum(scope, parts, NULL));
 }
 
-const gantry_tensor_t *gantry__train_apply_mask(gantry_scope_t *scope,
-                                                const gantry_tensor_t *weights,
-                                                const gantry_tensor_t *mask, gantry_dtype_t dtype,
-                                                bool scales) {
-    const gantry_tensor_t *parts = gantry_cast(scope, mask, dtype);
+tensor *gantry__train_apply_mask(gantry_scope_t *scope, tensor *weights, tensor *mask,
+                                 gantry_dtype_t dtype, bool scales) {
+    tensor *parts = gantry_cast(scope, mask, dtype);
     if (parts && scales) parts = gantry_mul(scope, parts, mask_scale(scope, parts));
     if (!weights || !parts) return parts;
     weights = gantry__train_cast(scope, weights, dtype);

@@ -39,10 +39,9 @@ gantry_status_t gantry__backup_set_iterations(const gantry__position_t *position
     const size_t first = gantry__train_get_iterations(batches, none, 0),
                  both = first + gantry__train_get_iterations(o->validation, none, 0);
     if (both != position->iteration_count)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_fit: the data sets have %zu shuffles; %s is of a training with %zu", both,
-            o->backup, position->iteration_count);
+        return gantry__train_refuse(
+            NULL, "gantry_model_fit: the data sets have %zu shuffles; %s is of a training with %zu",
+            both, o->backup, position->iteration_count);
     gantry__train_set_iterations(batches, position->iterations);
     gantry__train_set_iterations(o->validation, position->iterations + first);
     return GANTRY_OK;
@@ -154,8 +153,8 @@ static gantry_status_t backup_read_number(const gantry_checkpoint_t *file, const
     char *end = NULL;
     *out = text ? strtoll(text, &end, 10) : -1;
     if (text && *text && !*end && *out >= 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_model_fit: %s is no backup of a training: its text \"%s\" is %.100s; a number is accepted",
         path, key, text ? text : "missing");
 }
@@ -171,8 +170,8 @@ static gantry_status_t read_iterations(const gantry_checkpoint_t *file, const ch
         text = *end ? end + 1 : end;
     }
     if (text && !*text) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_model_fit: %s is no backup of a training: its text \"iterations\" is %.100s; numbers and commas are accepted",
         path, text ? text : "missing");
 }

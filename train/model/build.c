@@ -434,9 +434,9 @@ gantry_status_t gantry_model_set_variable(gantry_model_t *model, size_t index, c
                                           size_t bytes) {
     GANTRY__TRY(gantry__model_check(model, "gantry_model_set_variable"));
     if (index >= model->net.variable_count)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_set_variable: model %s has %zu variables, not %zu",
-                                  model->name, model->net.variable_count, index + 1);
+        return gantry__train_refuse(
+            NULL, "gantry_model_set_variable: model %s has %zu variables, not %zu", model->name,
+            model->net.variable_count, index + 1);
     for (size_t r = 0; r < model->replicas.count; ++r) {
         gantry_variable_t *variable = model->net.variables[index].copies[r];
         gantry_scope_t *scope = gantry__model_scope(model, NULL, r);

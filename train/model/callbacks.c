@@ -60,9 +60,8 @@ static gantry_status_t save_epoch(gantry_model_t *model, int64_t epoch, const ga
 
 static bool refuse_path(const char *call, const char *path) {
     if (path && *path) return false;
-    (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                             "%s: the path is %s; the name of a file is accepted", call,
-                             path ? "empty" : "NULL");
+    (void)gantry__train_refuse(NULL, "%s: the path is %s; the name of a file is accepted", call,
+                               path ? "empty" : "NULL");
     return true;
 }
 
@@ -160,8 +159,8 @@ static gantry_status_t check_loss(gantry_model_t *model, int64_t step, bool *sto
     (void)stop;
     GANTRY__TRY(gantry__model_read_loss(model, &loss));
     if (isfinite(loss)) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_terminate_on_nan: the loss of model %s is %g after epoch %lld, step %lld; a finite one is accepted",
         model->name, loss, (long long)own->epoch + 1, (long long)step + 1);
 }
@@ -186,9 +185,8 @@ static gantry_status_t set_rate(gantry_model_t *model, int64_t epoch, void *user
 
 gantry_callback_t *gantry_learning_rate_scheduler(gantry_learning_rate_fn rate, void *user) {
     if (!rate) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_learning_rate_scheduler: rate is NULL; a function is accepted");
+        (void)gantry__train_refuse(
+            NULL, "gantry_learning_rate_scheduler: rate is NULL; a function is accepted");
         return NULL;
     }
     gantry__own_callback_t *own = gantry__callback_make(NULL, NULL);

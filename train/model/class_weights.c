@@ -44,13 +44,13 @@ static gantry_status_t weigh_samples(gantry__class_weights_t *c, const gantry_mo
     double class_number = 0;
     for (int64_t row = 0; row < labels->shape.dims[0]; ++row) {
         if (!find_class(labels, row, &class_number))
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "gantry_model_fit: class_weights with labels of type %s; integers, bool, float32 and float64 are accepted",
                 gantry_dtype_name(labels->dtype));
         if (!(class_number >= 0 && class_number < (double)c->count))
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "gantry_model_fit: labels[%lld] is %g; class_weights has %zu classes, and a label from 0 to %zu is accepted",
                 (long long)row, class_number, c->count, c->count - 1);
         const double weight = c->weights[(size_t)class_number];
@@ -66,22 +66,21 @@ static gantry_status_t class_weights_check_batch(const gantry_model_t *model,
                                                  const gantry_array_t *batch, size_t count) {
     const size_t labels = model->net.input_count;
     if (model->program.label_count > 1)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_fit: class_weights with labels of %zu outputs; of one are accepted",
+        return gantry__train_refuse(
+            NULL, "gantry_model_fit: class_weights with labels of %zu outputs; of one are accepted",
             model->program.label_count);
     if (count <= labels) return GANTRY_OK; /* the step refuses it */
     if (count > labels + 1)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_fit: class_weights with a batch of %zu components, which has weights of samples; %zu are accepted",
             count, labels + 1);
     const gantry_shape_t *shape = &batch[labels].shape;
     if (shape->rank == 1 || (shape->rank == 2 && shape->dims[1] > 0)) return GANTRY_OK;
     char text[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(shape, text, sizeof text);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_model_fit: class_weights with labels of shape %s; [batch], [batch, 1] and [batch, classes] are accepted",
         text);
 }

@@ -59,9 +59,8 @@ static gantry_status_t compile_read_list(wanted_t *w) {
     const uint32_t given = o->outputs->struct_size,
                    size = given ? given : (uint32_t)sizeof *o->outputs;
     if (o->output_count == 0 || o->output_count > GANTRY_MAX_COMPONENTS)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_compile: %zu outputs; 1 to %d are accepted",
-                                  o->output_count, GANTRY_MAX_COMPONENTS);
+        return gantry__train_refuse(NULL, "gantry_model_compile: %zu outputs; 1 to %d are accepted",
+                                    o->output_count, GANTRY_MAX_COMPONENTS);
     GANTRY__TRY(gantry__struct_read(o->outputs, sizeof w->outputs[0], &w->outputs[0],
                                     sizeof w->outputs[0], "gantry_model_compile: outputs"));
     for (size_t i = 1; i < o->output_count; ++i)
@@ -70,8 +69,8 @@ static gantry_status_t compile_read_list(wanted_t *w) {
     w->is_listed = true;
     if (o->loss == 0 && !o->loss_options && o->metric_count == 0 && o->weighted_metric_count == 0)
         return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "gantry_model_compile: a loss or metrics are given together with outputs; they are accepted in the entries of outputs");
 }
 
@@ -90,14 +89,12 @@ static gantry_status_t read_wanted(const gantry_model_t *model, wanted_t *w) {
 static gantry_status_t check_metrics(const char *name, gantry_metric_t *const *metrics,
                                      size_t count) {
     if (!metrics && count > 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_compile: %s is NULL; an array of %zu is accepted",
-                                  name, count);
+        return gantry__train_refuse(
+            NULL, "gantry_model_compile: %s is NULL; an array of %zu is accepted", name, count);
     for (size_t i = 0; i < count; ++i) {
         if (!metrics[i])
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "gantry_model_compile: %s[%zu] is NULL; a metric is accepted%s", name, i,
+            return gantry__train_refuse(
+                NULL, "gantry_model_compile: %s[%zu] is NULL; a metric is accepted%s", name, i,
                 gantry__train_before().text);
     }
     return GANTRY_OK;
@@ -116,41 +113,38 @@ static gantry_status_t compile_check_outputs(const gantry_model_t *model, const 
             "gantry_model_compile: %zu outputs are given, and model %s has %zu; gantry_model_set_outputs comes before",
             w->output_count, model->name, has);
     if (!w->is_listed && w->output_count > 1 && has_metrics(&w->outputs[0]))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_compile: model %s has %zu outputs, and metrics name none; they are accepted in the entries of outputs",
             model->name, has);
     for (size_t i = 0; i < w->output_count; ++i) {
         const gantry_loss_t loss = w->outputs[i].loss;
         has_loss = has_loss || loss != 0;
         if (!*gantry_loss_name(loss) && (loss != 0 || !w->is_listed))
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted",
+            return gantry__train_refuse(
+                NULL, "gantry_model_compile: the loss is %d; one of gantry_loss_t is accepted",
                 (int)loss);
         GANTRY__TRY(check_metrics("metrics", w->outputs[i].metrics, w->outputs[i].metric_count));
         GANTRY__TRY(check_metrics("weighted_metrics", w->outputs[i].weighted_metrics,
                                   w->outputs[i].weighted_metric_count));
     }
     if (has_loss) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_model_compile: no output has a loss; one of gantry_loss_t is accepted");
+    return gantry__train_refuse(
+        NULL, "gantry_model_compile: no output has a loss; one of gantry_loss_t is accepted");
 }
 
 static gantry_status_t check_weights(const gantry_compile_options_t *o, size_t outputs) {
     if (!o->loss_weights && o->loss_weight_count == 0) return GANTRY_OK;
     if (!o->loss_weights || o->loss_weight_count != outputs)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_compile: %zu loss_weights%s; one for each of %zu outputs is accepted",
             o->loss_weight_count, o->loss_weights ? "" : " at NULL", outputs);
     for (size_t i = 0; i < outputs; ++i) {
         if (!isfinite(o->loss_weights[i]))
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "gantry_model_compile: loss_weights[%zu] is %g; a finite number is accepted", i,
-                o->loss_weights[i]);
+            return gantry__train_refuse(
+                NULL, "gantry_model_compile: loss_weights[%zu] is %g; a finite number is accepted",
+                i, o->loss_weights[i]);
     }
     return GANTRY_OK;
 }
@@ -181,8 +175,8 @@ static gantry_status_t read_loss_options(const gantry_compile_output_t *o,
     GANTRY__TRY(gantry__struct_read(o->loss_options, sizeof *out, out, sizeof *out,
                                     "gantry_model_compile: loss_options"));
     if (out->reduction == GANTRY_REDUCTION_NONE || out->sample_weights)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_compile: loss_options have %s; a reduction to one loss, and weights as a component of each batch, are accepted",
             out->sample_weights ? "sample_weights" : "GANTRY_REDUCTION_NONE");
     return o->loss == 0 ? GANTRY_OK : gantry__train_loss_function(o->loss, out);
@@ -273,14 +267,14 @@ static gantry_status_t add_metrics(metrics_t *m, gantry_metric_t *const *metrics
             .metric = metrics[i], .target = target, .is_weighted = is_weighted};
         for (size_t k = 0; k < m->count; ++k) {
             if (m->list[k].metric == metrics[i])
-                return gantry__train_fail(
-                    GANTRY_INVALID_ARGUMENT,
+                return gantry__train_refuse(
+                    NULL,
                     "gantry_model_compile: metric %s is given twice; it would count each batch twice",
                     gantry_metric_name(metrics[i]));
         }
         if (metrics[i]->has_vector)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "gantry_model_compile: metric %s has a number for each class or threshold; one with an average, or one threshold, is accepted",
                 gantry_metric_name(metrics[i]));
         GANTRY__TRY(name_metric(m, &entry));

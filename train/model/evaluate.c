@@ -92,9 +92,8 @@ static gantry_status_t step_all(gantry_model_t *model, gantry__step_mode_t step,
     for (bool is_first = true;; is_first = false) {
         GANTRY__TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
         if (end && is_first)
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "%s: the data set is empty; one with batches is accepted",
-                                      name_call(step));
+            return gantry__train_refuse(
+                NULL, "%s: the data set is empty; one with batches is accepted", name_call(step));
         if (end) return GANTRY_OK;
         if (model->state.is_validated && gantry__run_is_stopped(&model->state))
             return gantry__train_fail(GANTRY_CANCELLED, "the validation of model %s was stopped",
@@ -113,9 +112,8 @@ static gantry_status_t run_over(gantry_model_t *model, gantry__step_mode_t step,
     gantry_dataset_iterator_t *iterator;
     if (!batches) return gantry__train_fail_null(NULL, name_call(step), "data set", "one");
     if (gantry_dataset_cardinality(batches) == GANTRY_INFINITE_CARDINALITY)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the data set never ends; gantry_dataset_take is accepted",
-                                  name_call(step));
+        return gantry__train_refuse(
+            NULL, "%s: the data set never ends; gantry_dataset_take is accepted", name_call(step));
     GANTRY__TRY(gantry_dataset_iterator_create(batches, &iterator));
     gantry_status_t status = step_all(model, step, iterator, take, user);
     gantry_dataset_iterator_release(iterator);
@@ -128,8 +126,8 @@ static gantry_status_t model_evaluate(gantry_model_t *model, gantry_dataset_t *b
                                       double *out_values, size_t capacity) {
     GANTRY__TRY(gantry__model_check_compiled(model, "gantry_model_evaluate"));
     if (!out_values || capacity < model->program.metric_count)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_evaluate: %s room for %zu values; %zu are accepted, the loss and the metrics",
             out_values ? "out_values has" : "out_values is NULL, with", capacity,
             model->program.metric_count);
@@ -177,9 +175,9 @@ static gantry_status_t check_output_count(const gantry_model_t *model, size_t co
                                           const char *call) {
     const size_t has = model->net.output_count > 0 ? model->net.output_count : 1;
     if (count == has) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s: room for %zu output%s, and model %s has %zu; that is accepted",
-                              call, count, count == 1 ? "" : "s", model->name, has);
+    return gantry__train_refuse(NULL,
+                                "%s: room for %zu output%s, and model %s has %zu; that is accepted",
+                                call, count, count == 1 ? "" : "s", model->name, has);
 }
 
 static gantry_status_t predict(gantry_model_t *model, gantry_dataset_t *batches,
@@ -192,9 +190,8 @@ static gantry_status_t predict(gantry_model_t *model, gantry_dataset_t *batches,
     for (size_t i = 0; i < count && out_needed; ++i) out_needed[i] = outputs[i].needed;
     for (size_t i = 0; i < count; ++i) {
         if (outputs[i].out && outputs[i].needed > outputs[i].room)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "%s: the values of output %zu take %zu bytes; room for %zu is given", call, i,
+            return gantry__train_refuse(
+                NULL, "%s: the values of output %zu take %zu bytes; room for %zu is given", call, i,
                 outputs[i].needed, outputs[i].room);
     }
     return GANTRY_OK;
@@ -217,9 +214,8 @@ gantry_status_t gantry_model_predict_outputs(gantry_model_t *model, gantry_datas
     GANTRY__TRY(gantry__model_check(model, call));
     if (!batches) return gantry__train_fail_null(NULL, call, "data set", "one");
     if (outs && !out_bytes)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: out_bytes is NULL; a size for each output is accepted",
-                                  call);
+        return gantry__train_refuse(
+            NULL, "%s: out_bytes is NULL; a size for each output is accepted", call);
     GANTRY__TRY(check_output_count(model, output_count, call));
     for (size_t i = 0; i < output_count && outs; ++i)
         outputs[i] = (predicted_t){.out = outs[i], .room = outs[i] ? out_bytes[i] : 0};

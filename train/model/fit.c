@@ -216,14 +216,13 @@ static gantry_status_t finish_step(fit_t *fit, int64_t step) {
 /* Checks a data set that ends at this step. */
 static gantry_status_t fit_check_end(const fit_t *fit, int64_t step, int64_t done) {
     if (step < done)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_fit: the data set has %lld batches; %s is of a training with %lld and more",
             (long long)step, fit->options.backup, (long long)done);
     if (step > 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "gantry_model_fit: the data set is empty; one with batches is accepted");
+    return gantry__train_refuse(
+        NULL, "gantry_model_fit: the data set is empty; one with batches is accepted");
 }
 
 static void end_iteration(fit_t *fit) {
@@ -463,27 +462,26 @@ static gantry_status_t agree_on_fit(const fit_t *fit) {
 static gantry_status_t check_steps(const gantry_dataset_t *batches, const gantry_fit_options_t *o) {
     const bool is_endless = gantry_dataset_cardinality(batches) == GANTRY_INFINITE_CARDINALITY;
     if (o->steps_per_epoch < 0 || o->validation_freq < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_fit: %lld steps_per_epoch and validation_freq %lld; 0 and more are accepted",
             (long long)o->steps_per_epoch, (long long)o->validation_freq);
     if (is_endless && o->steps_per_epoch == 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_fit: the data set never ends; steps_per_epoch or gantry_dataset_take is accepted");
     if (o->backup && o->steps_per_epoch > 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_fit: steps_per_epoch %lld with a backup; gantry_dataset_take is accepted",
             (long long)o->steps_per_epoch);
     if (o->columns < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_fit: columns is %d; 0, to ask the terminal, and more are accepted",
+        return gantry__train_refuse(
+            NULL, "gantry_model_fit: columns is %d; 0, to ask the terminal, and more are accepted",
             (int)o->columns);
     if ((o->class_weights != NULL) != (o->class_weight_count > 0))
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_fit: %zu class_weights %s; an array of 1 and more, or NULL and 0, are accepted",
             o->class_weight_count, o->class_weights ? "in an array" : "at NULL");
     return GANTRY_OK;
@@ -494,30 +492,28 @@ static gantry_status_t check_fit(const gantry_model_t *model, const gantry_datas
     GANTRY__TRY(gantry__model_check_compiled(model, "gantry_model_fit"));
     if (!batches) return gantry__train_fail_null(NULL, "gantry_model_fit", "data set", "one");
     if (o->epochs < 0 || o->initial_epoch < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_fit: %lld epochs, from %lld on; 0 and more are accepted",
+        return gantry__train_refuse(
+            NULL, "gantry_model_fit: %lld epochs, from %lld on; 0 and more are accepted",
             (long long)o->epochs, (long long)o->initial_epoch);
     if ((o->backup && !*o->backup) || o->backup_steps < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "gantry_model_fit: backup is \"%s\", after %lld steps; NULL or the name of a file, and 0 and more, are accepted",
             o->backup ? o->backup : "", (long long)o->backup_steps);
     GANTRY__TRY(check_steps(batches, o));
     if (o->callback_count > 0 && !o->callbacks)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_fit: callbacks is NULL; an array of %zu is accepted", o->callback_count);
+        return gantry__train_refuse(
+            NULL, "gantry_model_fit: callbacks is NULL; an array of %zu is accepted",
+            o->callback_count);
     for (size_t i = 0; i < o->callback_count; ++i) {
         if (!o->callbacks[i])
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "gantry_model_fit: callback %zu is NULL; one is accepted%s",
-                                      i, gantry__train_before().text);
+            return gantry__train_refuse(NULL,
+                                        "gantry_model_fit: callback %zu is NULL; one is accepted%s",
+                                        i, gantry__train_before().text);
         if (o->callbacks[i]->struct_size < FIRST_CALLBACK_BYTES ||
             o->callbacks[i]->struct_size > sizeof *o->callbacks[i])
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "gantry_model_fit: callback %zu: struct_size is %u; %zu is accepted", i,
+            return gantry__train_refuse(
+                NULL, "gantry_model_fit: callback %zu: struct_size is %u; %zu is accepted", i,
                 o->callbacks[i]->struct_size, sizeof *o->callbacks[i]);
     }
     return GANTRY_OK;

@@ -84,9 +84,9 @@ static gantry_status_t name_alone(const gantry_model_t *model, const gantry_laye
     if (is_free) (void)snprintf(out, GANTRY__NETWORK_NAME_BYTES, "%s", layer->name);
     if (is_free) return GANTRY_OK;
     if (layer->has_own_name)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "model %s has two layers of the name %s; each has its own",
-                                  model->name, layer->name);
+        return gantry__train_refuse(NULL,
+                                    "model %s has two layers of the name %s; each has its own",
+                                    model->name, layer->name);
     snake_case(layer->kind.name, stem, sizeof stem);
     find_name(model, stem, count_given_names(model, layer->kind.name), out);
     return GANTRY_OK;

@@ -63,18 +63,16 @@ static gantry_status_t model_take_options(gantry_model_t *model,
     gantry_model_options_t o;
     GANTRY__TRY(gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_model_options_t"));
     if (o.device && o.strategy)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "the model has a device, %s, and a strategy; one is accepted",
-                                  o.device);
+        return gantry__train_refuse(
+            NULL, "the model has a device, %s, and a strategy; one is accepted", o.device);
     model->dtype = o.dtype ? o.dtype : GANTRY_FLOAT32;
     if (model->dtype != GANTRY_FLOAT32 && model->dtype != GANTRY_FLOAT64)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "the model's type is %s; float32 and float64 are accepted",
-                                  gantry_dtype_name(model->dtype));
+        return gantry__train_refuse(NULL,
+                                    "the model's type is %s; float32 and float64 are accepted",
+                                    gantry_dtype_name(model->dtype));
     if (o.batch_size < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "the model's batch_size is %lld; a positive number, or 0 for any, is accepted",
+        return gantry__train_refuse(
+            NULL, "the model's batch_size is %lld; a positive number, or 0 for any, is accepted",
             (long long)o.batch_size);
     model->net.batch_size = o.batch_size;
     model->seed = o.seed;
@@ -161,16 +159,16 @@ static gantry_status_t model_add_input(gantry_model_t *model, gantry_dtype_t dty
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION, "model %s: inputs come before layers",
                                   model->name);
     if (gantry_dtype_size(dtype) == 0 || sample->rank < 0 || sample->rank >= GANTRY_MAX_RANK)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "model %s: an input has type %s and rank %d; a type and ranks from 0 to %d are accepted",
             model->name, gantry_dtype_name(dtype), sample->rank, GANTRY_MAX_RANK - 1);
     gantry__model_value_t value = {.dtype = dtype,
                                    .shape = {.rank = sample->rank + 1, .dims = {-1}}};
     for (int32_t d = 0; d < sample->rank; ++d) {
         if (sample->dims[d] < -1)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "model %s: dimension %d of an input is %lld; a size, or -1 for any, is accepted",
                 model->name, d, (long long)sample->dims[d]);
         value.shape.dims[d + 1] = sample->dims[d];
@@ -183,16 +181,15 @@ static gantry_status_t model_add_input(gantry_model_t *model, gantry_dtype_t dty
 static gantry_status_t check_values(const gantry_model_t *model, const char *call,
                                     const int32_t *values, size_t count) {
     if (!values)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: values is NULL; an array of %zu is accepted", call, count);
+        return gantry__train_refuse(NULL, "%s: values is NULL; an array of %zu is accepted", call,
+                                    count);
     if (count == 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: 0 values; 1 and more are accepted",
-                                  call);
+        return gantry__train_refuse(NULL, "%s: 0 values; 1 and more are accepted", call);
     for (size_t i = 0; i < count; ++i) {
         if (values[i] < 0 || (size_t)values[i] >= model->net.value_count)
-            return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                      "%s: value %d is none of the model's; 0 to %zu are accepted",
-                                      call, values[i], model->net.value_count - 1);
+            return gantry__train_refuse(
+                NULL, "%s: value %d is none of the model's; 0 to %zu are accepted", call, values[i],
+                model->net.value_count - 1);
     }
     return GANTRY_OK;
 }
@@ -229,9 +226,8 @@ gantry_status_t gantry_model_add(gantry_model_t *model, gantry_layer_t *layer) {
             "gantry_model_add: model %s is functional; gantry_model_apply is accepted",
             model->name);
     if (status == GANTRY_OK && gantry__model_member(model, layer))
-        status = gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_add: layer %s is in model %s; a sequential model has a layer once",
+        status = gantry__train_refuse(
+            NULL, "gantry_model_add: layer %s is in model %s; a sequential model has a layer once",
             gantry__member_name(gantry__model_member(model, layer)), model->name);
     if (!model) {
         gantry_layer_release(layer);
@@ -288,13 +284,13 @@ static gantry_status_t model_set_outputs(gantry_model_t *model, const int32_t *v
                                          size_t count) {
     GANTRY__TRY(check_values(model, "gantry_model_set_outputs", values, count));
     if (count > GANTRY_MAX_COMPONENTS)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "gantry_model_set_outputs: %zu values; 1 to %d are accepted",
-                                  count, GANTRY_MAX_COMPONENTS);
+        return gantry__train_refuse(NULL,
+                                    "gantry_model_set_outputs: %zu values; 1 to %d are accepted",
+                                    count, GANTRY_MAX_COMPONENTS);
     for (size_t i = 0; i < count && count > 1; ++i) {
         if (!model->net.values[values[i]].member)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "gantry_model_set_outputs: value %d is an input; results of layers are accepted",
                 values[i]);
     }
@@ -337,10 +333,9 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
         const int32_t last = (int32_t)model->net.value_count - 1;
         const size_t outputs = gantry__layer_outputs(model->net.members[i]->layer);
         if (outputs > 1)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
-                gantry__member_name(model->net.members[i]), outputs);
+            return gantry__train_refuse(
+                NULL, "model %s: layer %s has %zu outputs; a sequential model accepts 1",
+                model->name, gantry__member_name(model->net.members[i]), outputs);
         GANTRY__TRY(gantry__model_apply(model, model->net.members[i], &last, 1));
     }
     return gantry__nested_note_chain(model);

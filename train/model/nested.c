@@ -62,8 +62,8 @@ static gantry_status_t take_layers(gantry_model_t *model, const gantry__nested_t
         gantry_layer_t *layer = block->net.members[i]->layer;
         const gantry__member_t *member = gantry__model_member(model, layer);
         if (member && model->net.is_sequential)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "gantry_model_add_model: layer %s of block %s is in model %s; a sequential model has a layer once",
                 gantry__member_name(member), block->name, model->name);
         if (!member)
@@ -96,10 +96,9 @@ static gantry_status_t apply_chain(gantry_model_t *model, const gantry_model_t *
     for (size_t i = 0; i < block->net.member_count; ++i) {
         const gantry__member_t *member = gantry__model_member(model, block->net.members[i]->layer);
         if (gantry__layer_outputs(member->layer) > 1)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "model %s: layer %s has %zu outputs; a sequential model accepts 1", model->name,
-                gantry__member_name(member), gantry__layer_outputs(member->layer));
+            return gantry__train_refuse(
+                NULL, "model %s: layer %s has %zu outputs; a sequential model accepts 1",
+                model->name, gantry__member_name(member), gantry__layer_outputs(member->layer));
         GANTRY__TRY(gantry__model_apply(model, member, &value, 1));
         value = (int32_t)model->net.value_count - 1;
     }
@@ -204,9 +203,8 @@ static gantry_status_t begin_block(gantry_model_t *model, gantry_model_t *block,
 /* Refuses arrays of values that are NULL. */
 static gantry_status_t nested_check_given(const int32_t *values, const int32_t *out_values) {
     if (values && out_values) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "gantry_model_apply_model: %s is NULL; an array is accepted",
-                              values ? "out_values" : "values");
+    return gantry__train_refuse(NULL, "gantry_model_apply_model: %s is NULL; an array is accepted",
+                                values ? "out_values" : "values");
 }
 
 static gantry_status_t check_application(const gantry_model_t *model, gantry_model_t *block,
@@ -220,10 +218,9 @@ static gantry_status_t check_application(const gantry_model_t *model, gantry_mod
     if (!block->net.is_sequential) gantry__model_choose_output(block);
     const size_t outputs = block->net.is_sequential ? 1 : block->net.output_count;
     if (count == inputs && output_count == outputs) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "%s: %zu values and room for %zu outputs; block %s has %zu inputs and %zu outputs", call,
-        count, output_count, block->name, inputs, outputs);
+    return gantry__train_refuse(
+        NULL, "%s: %zu values and room for %zu outputs; block %s has %zu inputs and %zu outputs",
+        call, count, output_count, block->name, inputs, outputs);
 }
 
 static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,
@@ -233,8 +230,8 @@ static gantry_status_t apply_block(gantry_model_t *model, gantry_model_t *block,
     GANTRY__TRY(check_application(model, block, count, output_count));
     for (size_t i = 0; i < count; ++i) {
         if (values[i] < 0 || (size_t)values[i] >= first)
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__train_refuse(
+                NULL,
                 "gantry_model_apply_model: value %d is none of the model's; 0 to %zu are accepted",
                 values[i], first - 1);
     }

@@ -21,14 +21,12 @@ typedef const gantry_tensor_t tensor;
 static gantry_status_t replica_weights_check(const gantry_model_t *model, const double *weights,
                                              size_t count) {
     if (count != model->replicas.count)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "model %s: %zu weights of replicas; it has %zu replicas",
-                                  model->name, count, model->replicas.count);
+        return gantry__train_refuse(NULL, "model %s: %zu weights of replicas; it has %zu replicas",
+                                    model->name, count, model->replicas.count);
     for (size_t r = 0; r < count; ++r) {
         if (!(weights[r] > 0) || isinf(weights[r]))
-            return gantry__train_fail(
-                GANTRY_INVALID_ARGUMENT,
-                "model %s: the weight of replica %zu is %g; numbers above 0 are accepted",
+            return gantry__train_refuse(
+                NULL, "model %s: the weight of replica %zu is %g; numbers above 0 are accepted",
                 model->name, r, weights[r]);
     }
     return GANTRY_OK;
@@ -175,9 +173,8 @@ static gantry_status_t time_first_batch(gantry_model_t *model, gantry_dataset_it
     bool end;
     GANTRY__TRY(gantry_dataset_iterator_next(iterator, &batch, &count, &end));
     if (end)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_measure_replicas: the data set has no batch; one is measured");
+        return gantry__train_refuse(
+            NULL, "gantry_model_measure_replicas: the data set has no batch; one is measured");
     GANTRY__TRY(gantry__batch_accept(model, GANTRY__STEP_TRAIN, "gantry_model_measure_replicas",
                                      NULL, &batch, &count));
     return time_all(model, batch, count, weights);
@@ -188,9 +185,8 @@ static gantry_status_t check_measure(const gantry_model_t *model, const double *
     GANTRY__TRY(gantry__model_check(model, "gantry_model_measure_replicas"));
     GANTRY__TRY(gantry__model_check_compiled(model, "gantry_model_measure_replicas"));
     if (out_weights && count != model->replicas.count)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "gantry_model_measure_replicas: room for %zu weights; %zu are accepted", count,
+        return gantry__train_refuse(
+            NULL, "gantry_model_measure_replicas: room for %zu weights; %zu are accepted", count,
             model->replicas.count);
     return GANTRY_OK;
 }

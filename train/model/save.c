@@ -129,9 +129,8 @@ static gantry_status_t check_saved(const gantry_model_t *model, const char *path
                                    const char *call) {
     GANTRY__TRY(gantry__model_check(model, call));
     if (!path || !*path)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: the path is %s; the name of a file is accepted", call,
-                                  path ? "empty" : "NULL");
+        return gantry__train_refuse(NULL, "%s: the path is %s; the name of a file is accepted",
+                                    call, path ? "empty" : "NULL");
     if (model->net.is_built) return GANTRY_OK;
     return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                               "%s: model %s is not built; gantry_model_build makes its weights",
@@ -209,8 +208,8 @@ static gantry_status_t check_optimizer(const gantry_model_t *model, const char *
     const char *given = gantry_checkpoint_text(checkpoint, optimizer_name),
                *wanted = model->program.optimizer->rule->name;
     if (!given || strcmp(given, wanted) == 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "%s has the state of optimizer %.100s; model %s accepts that of %s, and without gantry_model_compile the weights alone",
         path, given, model->name, wanted);
 }

@@ -19,14 +19,14 @@ static gantry_status_t check_stateful(const gantry_model_t *model, const gantry_
             gantry__member_name(member), model->name,
             model->replicas.worker ? "several processes" : "several devices");
     if (layer->states.variables && model->net.batch_size != rows)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "layer %s is stateful, and has the states of batches of %lld; model %s has a batch_size of %lld",
             gantry__member_name(member), (long long)rows, model->name,
             (long long)model->net.batch_size);
     if (model->net.batch_size > 0) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__train_refuse(
+        NULL,
         "layer %s is stateful, and model %s takes batches of any size; a batch_size in gantry_model_options_t is accepted",
         gantry__member_name(member), model->name);
 }

@@ -33,10 +33,9 @@ static gantry_status_t set_state(const char *text, void *user) {
     gantry__c_locale_end(&locale);
     const int64_t waited = strtoll(end, &end, 10), cooling = strtoll(end, &end, 10);
     if (*end || waited < 0 || cooling < 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "a callback's state is \"%.100s\"; one of a callback that watches %s is accepted", text,
-            own->monitor);
+        return gantry__train_refuse(
+            NULL, "a callback's state is \"%.100s\"; one of a callback that watches %s is accepted",
+            text, own->monitor);
     own->has_best = has_best;
     own->best = best;
     own->waited = waited;
@@ -70,10 +69,9 @@ gantry_status_t gantry__callback_find_value(const gantry__own_callback_t *own,
     for (size_t i = 0; i < logs->count && length < sizeof names; ++i)
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
                                    logs->names[i]);
-    return gantry__train_fail(
-        GANTRY_INVALID_ARGUMENT,
-        "a callback watches %s; the training has no value of this name; it has %s%s", own->monitor,
-        names,
+    return gantry__train_refuse(
+        NULL, "a callback watches %s; the training has no value of this name; it has %s%s",
+        own->monitor, names,
         strncmp(own->monitor, "val_", 4) == 0 && !model->state.validates
             ? ", and no validation in gantry_fit_options_t"
             : "");
@@ -165,8 +163,8 @@ gantry_callback_t *gantry_early_stopping(const gantry_early_stopping_options_t *
         GANTRY_OK)
         return NULL;
     if (!(o.min_delta >= 0) || o.patience < 0 || o.start_from_epoch < 0) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "gantry_early_stopping: min_delta %g, patience %lld and start_from_epoch %lld; 0 and more are accepted",
             o.min_delta, (long long)o.patience, (long long)o.start_from_epoch);
         return NULL;
@@ -227,8 +225,8 @@ gantry_callback_t *gantry_reduce_lr_on_plateau(
         return NULL;
     if (!(o.factor >= 0 && o.factor < 1) || !(o.min_delta >= 0) || !(o.min_learning_rate >= 0) ||
         o.patience < 0 || o.cooldown < 0) {
-        (void)gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        (void)gantry__train_refuse(
+            NULL,
             "gantry_reduce_lr_on_plateau: factor %g, patience %lld, min_delta %g, cooldown %lld, min_learning_rate %g; a factor below 1, and 0 and more, are accepted",
             o.factor, (long long)o.patience, o.min_delta, (long long)o.cooldown,
             o.min_learning_rate);

@@ -183,10 +183,10 @@ static gantry_status_t fail_at_difference(const gantry__worker_t *worker) {
         if (table[at] == table[i]) continue;
         if (i == 0) return fail_at_places(worker, rank);
         const kind_row_t *row = &rows[table[0]];
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s has %lld %s; %s has %lld; %s",
-                                  name_rank(worker, rank).text, (long long)table[at],
-                                  row->values[i - 1], name_rank(worker, 0).text,
-                                  (long long)table[i], row->hint);
+        return gantry__train_refuse(NULL, "%s has %lld %s; %s has %lld; %s",
+                                    name_rank(worker, rank).text, (long long)table[at],
+                                    row->values[i - 1], name_rank(worker, 0).text,
+                                    (long long)table[i], row->hint);
     }
     return gantry__train_fail(
         GANTRY_INTERNAL, "the processes differ, but in none of the values that this call compares");

@@ -24,8 +24,8 @@ static gantry_schedule_t *make_schedule(gantry_schedule_fn rate) {
 
 gantry_schedule_t *gantry_schedule_create(gantry_schedule_fn rate, void *user) {
     if (!rate) {
-        (void)gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                 "gantry_schedule_create: rate is NULL; a function is accepted");
+        (void)gantry__train_refuse(NULL,
+                                   "gantry_schedule_create: rate is NULL; a function is accepted");
         return NULL;
     }
     gantry_schedule_t *schedule = make_schedule(rate);
@@ -102,16 +102,14 @@ static gantry_status_t check_number(const char *function, const char *field, dou
                                     range_t range) {
     const bool is_well = isfinite(value) && (range == POSITIVE ? value > 0 : value >= 0);
     if (is_well) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is %g; %s is accepted", function,
-                              field, value,
-                              range == POSITIVE ? "a positive number" : "a number of 0 or more");
+    return gantry__train_refuse(NULL, "%s: %s is %g; %s is accepted", function, field, value,
+                                range == POSITIVE ? "a positive number" : "a number of 0 or more");
 }
 
 static gantry_status_t check_growth(const char *function, double t_mul) {
     if (isfinite(t_mul) && t_mul >= 1) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                              "%s: t_mul is %g; a number of 1 or more is accepted", function,
-                              t_mul);
+    return gantry__train_refuse(NULL, "%s: t_mul is %g; a number of 1 or more is accepted",
+                                function, t_mul);
 }
 
 static gantry_status_t check_begin(const char *function, double initial, int64_t steps) {
@@ -178,8 +176,8 @@ static gantry_status_t check_cosine(const gantry_cosine_decay_options_t *read) {
     GANTRY__TRY(check_number(name, "warmup_target", read->warmup_target, NOT_NEGATIVE));
     GANTRY__TRY(check_number(name, "warmup_steps", (double)read->warmup_steps, NOT_NEGATIVE));
     if (read->warmup_steps > 0 && !warms_up)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: warmup_steps is %lld and warmup_target is 0; both or none of them are accepted",
             name, (long long)read->warmup_steps);
     return GANTRY_OK;
@@ -228,18 +226,17 @@ gantry_schedule_t *gantry_cosine_decay_restarts(
 static gantry_status_t check_pieces(const gantry_piecewise_constant_decay_options_t *read) {
     const char *name = "gantry_piecewise_constant_decay";
     if (!read->boundaries || !read->values || read->boundary_count == 0)
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__train_refuse(
+            NULL,
             "%s: boundaries, values or boundary_count is missing; one boundary or more are accepted, with one value more",
             name);
     for (size_t i = 0; i <= read->boundary_count; ++i)
         GANTRY__TRY(check_number(name, "a value", read->values[i], NOT_NEGATIVE));
     for (size_t i = 1; i < read->boundary_count; ++i) {
         if (read->boundaries[i] > read->boundaries[i - 1]) continue;
-        return gantry__train_fail(
-            GANTRY_INVALID_ARGUMENT,
-            "%s: boundary %zu is %lld, after %lld; boundaries that increase are accepted", name, i,
-            (long long)read->boundaries[i], (long long)read->boundaries[i - 1]);
+        return gantry__train_refuse(
+            NULL, "%s: boundary %zu is %lld, after %lld; boundaries that increase are accepted",
+            name, i, (long long)read->boundaries[i], (long long)read->boundaries[i - 1]);
     }
     return GANTRY_OK;
 }

@@ -39,17 +39,15 @@ gantry__train_member_t *gantry__train_find_member(const gantry_optimizer_t *opti
 /* ---- the learning rate ---- */
 
 static gantry_status_t fail_place(const char *function, const char *what) {
-    return gantry__train_fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL; a place for it is accepted",
-                              function, what);
+    return gantry__train_refuse(NULL, "%s: %s is NULL; a place for it is accepted", function, what);
 }
 
 static gantry_status_t optimizer_check_rate(const gantry_optimizer_t *optimizer, double rate) {
     const char *function = "gantry_optimizer_set_learning_rate";
     if (!optimizer) return gantry__train_fail_null(NULL, function, "optimizer", "one");
     if (!isfinite(rate) || rate < 0)
-        return gantry__train_fail(GANTRY_INVALID_ARGUMENT,
-                                  "%s: learning_rate is %g; a number of 0 or more is accepted",
-                                  function, rate);
+        return gantry__train_refuse(
+            NULL, "%s: learning_rate is %g; a number of 0 or more is accepted", function, rate);
     if (optimizer->schedule)
         return gantry__train_fail(GANTRY_FAILED_PRECONDITION,
                                   "%s: optimizer %s has a schedule, which gives its learning rates",

@@ -18,6 +18,8 @@
 #include "train/base/inner_scope.h"
 #include "train/optimizer/optimizer_state.h"
 
+typedef const gantry_tensor_t tensor;
+
 void gantry__train_add_slots(gantry_optimizer_t *optimizer) {
     size_t count = optimizer->rule->slots(&optimizer->settings, optimizer->slots);
     optimizer->rule_slot_count = optimizer->sum_slot = count;
@@ -31,18 +33,17 @@ void gantry__train_add_slots(gantry_optimizer_t *optimizer) {
 
 /* ---- the numbers of a step ---- */
 
-static const gantry_tensor_t *is_multiple(gantry_scope_t *scope, const gantry_tensor_t *number,
-                                          int64_t of) {
+static tensor *is_multiple(gantry_scope_t *scope, tensor *number, int64_t of) {
     return gantry_equal(scope, gantry_floor_mod(scope, number, gantry_scalar_i64(scope, of)),
                         gantry_scalar_i64(scope, 0));
 }
 
 /* `updates` are those before the step, and `count` is one more. */
 static void begin_ema(const gantry__train_settings_t *settings, gantry__train_home_t *home,
-                      const gantry_tensor_t *updates, const gantry_tensor_t *count) {
+                      tensor *updates, tensor *count) {
     const gantry__update_t *update = &home->update;
     gantry_scope_t *scope = update->scope;
-    const gantry_tensor_t *is_first = gantry_equal(scope, updates, gantry_scalar_i64(scope, 0));
+    tensor *is_first = gantry_equal(scope, updates, gantry_scalar_i64(scope, 0));
     home->ema_momentum =
         gantry_select(scope, is_first, gantry__train_number(scope, home->dtype, 0),
                       gantry__train_number(scope, home->dtype, settings->ema_momentum));
@@ -53,11 +54,11 @@ static void begin_ema(const gantry__train_settings_t *settings, gantry__train_ho
 }
 
 void gantry__train_begin_average(const gantry_optimizer_t *optimizer, gantry__train_home_t *home,
-                                 const gantry_tensor_t *iteration) {
+                                 tensor *iteration) {
     const gantry__train_settings_t *settings = &optimizer->settings;
     gantry__update_t *update = &home->update;
     gantry_scope_t *scope = update->scope;
-    const gantry_tensor_t *updates = iteration, *count = home->new_iteration;
+    tensor *updates = iteration, *count = home->new_iteration;
     home->is_update = home->is_overwrite = home->steps = NULL;
     if (gantry__train_accumulates(optimizer)) {
         const int64_t steps = settings->accumulation_steps;
@@ -72,18 +73,15 @@ void gantry__train_begin_average(const gantry_optimizer_t *optimizer, gantry__tr
 
 /* ---- groups ---- */
 
-const gantry_tensor_t *gantry__train_part_of(gantry_scope_t *scope,
-                                             const gantry__train_group_t *group,
-                                             const gantry__train_member_t *member,
-                                             const gantry_tensor_t *vector) {
+tensor *gantry__train_part_of(gantry_scope_t *scope, const gantry__train_group_t *group,
+                              const gantry__train_member_t *member, tensor *vector) {
     if (!gantry__train_is_joined(group)) return vector;
     return gantry_reshape(scope, gantry_slice(scope, vector, &member->first, &member->elements),
                           *gantry_variable_shape(member->variable));
 }
 
-const gantry_tensor_t *gantry__train_mask_of(gantry_scope_t *scope,
-                                             const gantry_optimizer_t *optimizer,
-                                             gantry__train_member_t *member) {
+tensor *gantry__train_mask_of(gantry_scope_t *scope, const gantry_optimizer_t *optimizer,
+                              gantry__train_member_t *member) {
     (void)optimizer;
     const bool yes = true;
     if (!gantry__train_has_gradient(member)) return NULL;
@@ -100,17 +98,15 @@ bool gantry__train_misses_gradients(const gantry_optimizer_t *optimizer,
 }
 
 /* Members without a gradient have none in a norm of all, whatever was accumulated before. */
-const gantry_tensor_t *gantry__train_accumulate(const gantry_optimizer_t *optimizer,
-                                                gantry__train_group_t *group,
-                                                const gantry_tensor_t *gradient) {
+tensor *gantry__train_accumulate(const gantry_optimizer_t *optimizer, gantry__train_group_t *group,
+                                 tensor *gradient) {
     const gantry__train_home_t *home = &optimizer->homes[group->home];
     gantry_scope_t *scope = home->update.scope;
     group->sum =
         gantry_add(scope, gradient, gantry_variable_read(scope, group->slots[optimizer->sum_slot]));
-    const gantry_tensor_t *mean = gantry_div(scope, group->sum, home->steps);
+    tensor *mean = gantry_div(scope, group->sum, home->steps);
     if (!gantry__train_misses_gradients(optimizer, group)) return mean;
-    const gantry_tensor_t *mask =
-        gantry__train_join(scope, optimizer, group, GANTRY_BOOL, gantry__train_mask_of);
+    tensor *mask = gantry__train_join(scope, optimizer, group, GANTRY_BOOL, gantry__train_mask_of);
     return gantry_select(scope, mask, mean, gantry__train_number(scope, home->dtype, 0));
 }
 
@@ -136,7 +132,7 @@ void gantry__train_average(gantry_scope_t *scope, const gantry_optimizer_t *opti
     if (gantry__train_accumulates(optimizer))
         keep_before_update(scope, optimizer, group, now, made);
     if (!optimizer->settings.use_ema) return;
-    const gantry_tensor_t *average = gantry_add(
+    tensor *average = gantry_add(
         scope, gantry_mul(scope, home->ema_momentum, now->slots[optimizer->average_slot]),
         gantry_mul(scope, home->ema_rest, made->weights));
     made->slots[optimizer->average_slot] = average;
@@ -148,14 +144,13 @@ void gantry__train_average(gantry_scope_t *scope, const gantry_optimizer_t *opti
 
 static void finalize_group(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
                            gantry_scope_t *scope) {
-    const gantry_tensor_t *average =
-        gantry_variable_read(scope, group->slots[optimizer->average_slot]);
-    const gantry_tensor_t *has_iterated =
+    tensor *average = gantry_variable_read(scope, group->slots[optimizer->average_slot]);
+    tensor *has_iterated =
         gantry_greater(scope, gantry_variable_read(scope, optimizer->homes[group->home].iteration),
                        gantry_scalar_i64(scope, 0));
     for (uint32_t i = 0; i < group->member_count; ++i) {
         const gantry__train_member_t *member = &optimizer->members[group->first_member + i];
-        const gantry_tensor_t *value =
+        tensor *value =
             gantry_select(scope, has_iterated, gantry__train_part_of(scope, group, member, average),
                           gantry_variable_read(scope, member->variable));
         if (value) (void)gantry_variable_assign(scope, member->variable, value);
@@ -165,8 +160,8 @@ static void finalize_group(const gantry_optimizer_t *optimizer, const gantry__tr
 static void swap_group(const gantry_optimizer_t *optimizer, const gantry__train_group_t *group,
                        gantry_scope_t *scope) {
     gantry_variable_t *slot = group->slots[optimizer->average_slot];
-    const gantry_tensor_t *average = gantry_variable_read(scope, slot),
-                          *weights = gantry__train_read_weights(scope, optimizer, group);
+    tensor *average = gantry_variable_read(scope, slot),
+           *weights = gantry__train_read_weights(scope, optimizer, group);
     if (gantry_scope_status(scope) != GANTRY_OK) return;
     for (uint32_t i = 0; i < group->member_count; ++i) {
         const gantry__train_member_t *member = &optimizer->members[group->first_member + i];

@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/thread.h"
 #include "train/base/fail.h"
 #include "train/base/memory.h"
-#include "shared/thread.h"
 #include "train/tape/origin.h"
 #include "train/tape/signature.h"
 #include "train/tape/tape_state.h"

@@ -10,9 +10,9 @@
 
 #include <gantry/function.h>
 
-#include "shared/thread.h"
 #include "device/keeper.h"
 #include "function/frame/frame.h"
+#include "shared/thread.h"
 
 typedef struct gantry__specialization_t {
     struct gantry__specialization_t *next; /* newest use first */

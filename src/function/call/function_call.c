@@ -4,36 +4,35 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/event_clock.h"
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "device/fault.h"
 #include "function/call/function.h"
 #include "function/trace/control.h"
 #include "run/observe.h"
 #include "run/trace_hooks.h"
-#include "base/event_clock.h"
+#include "shared/struct_size.h"
+
+typedef const gantry_tensor_t tensor;
 
 /* ---- the body ---- */
 
 static gantry_status_t check_body_output(const gantry_function_t *function,
-                                         const gantry_scope_t *scope, const gantry_tensor_t *output,
-                                         uint32_t i, uint32_t failures) {
+                                         const gantry_scope_t *scope, tensor *output, uint32_t i,
+                                         uint32_t failures) {
     if (!output) return gantry__body_lacks_output(scope, "the body", i, failures);
     if (output->runtime != function->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the body sets output %u to a tensor of another runtime", i);
+        return gantry__refuse("the body sets output %u to a tensor of another runtime", i);
     if (!output->is_symbolic ||
         gantry__trace_check_input(scope, output, function->name, i) == GANTRY_OK)
         return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT,
+    return gantry__refuse(
         "the body sets output %u to the symbolic tensor %s of another function; an input, or a tensor that the body makes, is accepted",
         i, (const char *)output->inline_data);
 }
 
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
-                                          const gantry_tensor_t *const *inputs,
-                                          const gantry_tensor_t **outputs) {
+                                          tensor *const *inputs, tensor **outputs) {
     const uint32_t failures = gantry__failures();
     GANTRY__TRY(gantry__body_call(function->body, function->user, scope, inputs, outputs,
                                   function->output_count));
@@ -41,20 +40,18 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
         GANTRY__TRY(check_body_output(function, scope, outputs[i], i, failures));
     return GANTRY_OK;
 }
+
 /* ---- calling ---- */
 
 static gantry_status_t check_argument(const gantry_function_t *function,
-                                      const gantry_scope_t *scope, const gantry_tensor_t *argument,
-                                      uint32_t i) {
+                                      const gantry_scope_t *scope, tensor *argument, uint32_t i) {
     const gantry_input_spec_t *input = &function->inputs[i];
     if (!argument || argument->runtime != function->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "function %s: input %u is %s; a tensor of its runtime is accepted",
-                            function->name, i, argument ? "of another runtime" : "NULL");
+        return gantry__refuse("function %s: input %u is %s; a tensor of its runtime is accepted",
+                              function->name, i, argument ? "of another runtime" : "NULL");
     if (argument->is_symbolic &&
         gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
             function->name, i, (const char *)argument->inline_data);
     bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
@@ -66,44 +63,37 @@ static gantry_status_t check_argument(const gantry_function_t *function,
     for (int32_t k = 0; k < any.rank; ++k) any.dims[k] = any.dims[k] < 0 ? -1 : any.dims[k];
     (void)gantry_shape_format(&argument->shape, given, sizeof given);
     (void)gantry_shape_format(&any, accepted, sizeof accepted);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "function %s: input %u is %s%s; its signature accepts %s%s", function->name,
-                        i, gantry_dtype_name(argument->dtype), given,
-                        gantry_dtype_name(input->dtype), accepted);
+    return gantry__refuse("function %s: input %u is %s%s; its signature accepts %s%s",
+                          function->name, i, gantry_dtype_name(argument->dtype), given,
+                          gantry_dtype_name(input->dtype), accepted);
 }
 
 static gantry_status_t function_check_call(const gantry_scope_t *scope,
-                                           const gantry_function_t *function,
-                                           const gantry_tensor_t *const *inputs, size_t input_count,
-                                           const gantry_tensor_t *const *outputs,
+                                           const gantry_function_t *function, tensor *const *inputs,
+                                           size_t input_count, tensor *const *outputs,
                                            size_t output_count) {
     if (!function)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_function_call: the function is NULL; one from gantry_function_trace is accepted");
     if (function->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "function %s belongs to another runtime than the scope",
-                            function->name);
+        return gantry__refuse("function %s belongs to another runtime than the scope",
+                              function->name);
     if (input_count != function->input_count || output_count != function->output_count)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "function %s is called with %zu inputs and %zu outputs; %u and %u are accepted",
             function->name, input_count, output_count, function->input_count,
             function->output_count);
     if ((!inputs && input_count > 0) || (!outputs && output_count > 0))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "function %s: the array of %s is NULL; an array of %zu is accepted",
-                            function->name, inputs ? "outputs" : "inputs",
-                            inputs ? output_count : input_count);
+        return gantry__refuse("function %s: the array of %s is NULL; an array of %zu is accepted",
+                              function->name, inputs ? "outputs" : "inputs",
+                              inputs ? output_count : input_count);
     for (uint32_t i = 0; i < function->input_count; ++i)
         GANTRY__TRY(check_argument(function, scope, inputs[i], i));
     return GANTRY_OK;
 }
 
 /* An object of the scope's own over the result's memory: the body may return an input. */
-static gantry_status_t adopt_result(gantry_scope_t *scope, const gantry_tensor_t *result,
-                                    const gantry_tensor_t **out_tensor) {
+static gantry_status_t adopt_result(gantry_scope_t *scope, tensor *result, tensor **out_tensor) {
     gantry_tensor_t *own;
     GANTRY__TRY(gantry__tensor_alias(NULL, result, &result->shape, &own));
     gantry__scope_adopt(scope, own);
@@ -130,8 +120,7 @@ static void print_inline_place(const gantry__fault_place_t *place, char *out) {
 /* Runs the body in a scope inside the caller's: eagerly, or as a part of the trace there. results:
  * room for the body's outputs, because outputs may be inputs. */
 static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t *function,
-                                 const gantry_tensor_t *const *inputs,
-                                 const gantry_tensor_t **results, const gantry_tensor_t **outputs) {
+                                 tensor *const *inputs, tensor **results, tensor **outputs) {
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
     const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
@@ -145,11 +134,10 @@ static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t 
 
 /* Functions call each other: not on the stack. */
 static gantry_status_t call_inline(gantry_scope_t *scope, const gantry_function_t *function,
-                                   const gantry_tensor_t *const *inputs,
-                                   const gantry_tensor_t **outputs) {
+                                   tensor *const *inputs, tensor **outputs) {
     const gantry__heap_t *heap = &function->runtime->heap;
     const size_t bytes = ((size_t)function->output_count + 1) * sizeof *outputs;
-    const gantry_tensor_t **results = gantry__heap_zalloc(heap, bytes);
+    tensor **results = gantry__heap_zalloc(heap, bytes);
     if (!results) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = call_with(scope, function, inputs, results, outputs);
     gantry__heap_free(heap, (void *)results, bytes);
@@ -176,8 +164,7 @@ static void return_frame(gantry_function_t *function, gantry__specialization_t *
 }
 
 static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_function_t *function,
-                                           const gantry_tensor_t *const *inputs,
-                                           const gantry_tensor_t **outputs) {
+                                           tensor *const *inputs, tensor **outputs) {
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__specialization_t *specialization;
     gantry__frame_t *frame;
@@ -224,8 +211,7 @@ static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_functio
 
 /* The body may know the scope of the call by other ways, and may not end it either. */
 static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *function,
-                                 const gantry_tensor_t *const *inputs,
-                                 const gantry_tensor_t **outputs) {
+                                 tensor *const *inputs, tensor **outputs) {
     ++scope->loans;
     gantry_status_t status = scope->trace || function->runs_eagerly
                                  ? call_inline(scope, function, inputs, outputs)
@@ -237,8 +223,8 @@ static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *funct
 }
 
 gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *function,
-                                     const gantry_tensor_t *const *inputs, size_t input_count,
-                                     const gantry_tensor_t **outputs, size_t output_count) {
+                                     tensor *const *inputs, size_t input_count, tensor **outputs,
+                                     size_t output_count) {
     GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status == GANTRY_OK)

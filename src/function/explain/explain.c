@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "device/logical_device.h"
+#include "shared/struct_size.h"
 
 /* ---- nodes ---- */
 
@@ -275,9 +275,8 @@ void gantry__explained_refusal(const gantry__plan_t *plan, uint32_t i, gantry__t
 static gantry_status_t take_newest(gantry_function_t *function, const char *call,
                                    gantry__specialization_t **out_specialization) {
     if (!function)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: the function is NULL; one from gantry_function_trace is accepted",
-                            call);
+        return gantry__refuse(
+            "%s: the function is NULL; one from gantry_function_trace is accepted", call);
     GANTRY__TRY(gantry__runtime_check_well(function->runtime));
     GANTRY__TRY(gantry__function_newest(function, out_specialization));
     if (*out_specialization) return GANTRY_OK;
@@ -328,14 +327,12 @@ gantry_status_t gantry_function_explain(gantry_function_t *function, gantry_expl
     if (out_needed) *out_needed = 0;
     if (form != GANTRY_EXPLAIN_TEXT && form != GANTRY_EXPLAIN_JSON &&
         form != GANTRY_EXPLAIN_GRAPHVIZ)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
+        return gantry__refuse(
             "gantry_function_explain: form is %d; GANTRY_EXPLAIN_TEXT, GANTRY_EXPLAIN_JSON and GANTRY_EXPLAIN_GRAPHVIZ are accepted",
             (int)form);
     if (!out && out_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_function_explain: out is NULL, but out_bytes is %zu",
-                            out_bytes);
+        return gantry__refuse("gantry_function_explain: out is NULL, but out_bytes is %zu",
+                              out_bytes);
     GANTRY__TRY(explain_call(function, "gantry_function_explain", &specialization, &explained));
     gantry_status_t status = write_explanation(&explained, form, out, out_bytes, out_needed);
     gantry__explained_deinit(&explained);
@@ -360,9 +357,7 @@ gantry_status_t gantry_function_get_memory(gantry_function_t *function, size_t c
     gantry__explained_t explained;
     gantry__specialization_t *specialization;
     uint32_t struct_size = sizeof *out_memory;
-    if (!out_count)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_function_get_memory: out_count is NULL");
+    if (!out_count) return gantry__refuse("gantry_function_get_memory: out_count is NULL");
     if (capacity > 0)
         GANTRY__TRY(gantry__struct_check(out_memory, sizeof *out_memory,
                                          "gantry_function_get_memory: out_memory", &struct_size));

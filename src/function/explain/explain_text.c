@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shared/c_locale.h"
 #include "device/logical_device.h"
 #include "function/explain/explain.h"
+#include "shared/c_locale.h"
 
 typedef gantry__explained_t explained_t;
 

@@ -100,7 +100,7 @@ gantry_status_t gantry__fused_find_device(gantry_runtime_t *runtime, const gantr
         gantry__dispatch_request(runtime, node->op, node->attrs, node->wish, NULL);
     gantry__kept_plan_t *kept;
     *out_device = NULL;
-    gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
+    gantry_status_t status = gantry__plan_cache_place(&runtime->plans, &request, &kept);
     if (status == GANTRY_OK) *out_device = kept->plan.device;
     if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     gantry__forget_since(before); /* the node fails when it is placed */
@@ -355,7 +355,7 @@ static gantry_status_t ask_kernels(gantry_runtime_t *runtime, gantry__fused_call
     const gantry__place_request_t request =
         gantry__dispatch_request(runtime, call->infer.op, call->infer.attrs, wish, NULL);
     gantry__kept_plan_t *kept;
-    GANTRY__TRY(gantry__dispatch_plan(runtime, &request, &kept));
+    GANTRY__TRY(gantry__plan_cache_place(&runtime->plans, &request, &kept));
     if (kept->plan.device != device) return GANTRY_OK;
     GANTRY__TRY(gantry__logical_device_open(kept->plan.device));
     fuse_describe(call, kept->plan.device);

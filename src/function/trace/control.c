@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "shared/struct_size.h"
 #include "run/observe.h"
 #include "run/trace_hooks.h"
+#include "shared/struct_size.h"
+
+typedef const gantry_tensor_t tensor;
 
 #define MOST_BODIES 64
 
@@ -27,8 +29,7 @@ gantry__body_name_t gantry__body_name(const gantry__op_def_t *op, uint32_t body)
 }
 
 gantry_status_t gantry__body_call(gantry_function_body_fn body, void *user, gantry_scope_t *scope,
-                                  const gantry_tensor_t *const *inputs,
-                                  const gantry_tensor_t **outputs, uint32_t output_count) {
+                                  tensor *const *inputs, tensor **outputs, uint32_t output_count) {
     for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
     GANTRY__TRY(gantry__scope_lend(scope));
     {
@@ -47,14 +48,13 @@ gantry_status_t gantry__body_lacks_output(const gantry_scope_t *scope, const cha
     char cause[GANTRY__MESSAGE_BYTES] = "";
     if (gantry__failures() != failures)
         (void)snprintf(cause, sizeof cause, "; a call in it failed: %s", gantry__message());
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s does not set output %u; a tensor of its scope is accepted%s", body,
-                        output, cause);
+    return gantry__refuse("%s does not set output %u; a tensor of its scope is accepted%s", body,
+                          output, cause);
 }
 
 gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_t body,
-                                       gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                                       const gantry_tensor_t **outputs, uint32_t output_count) {
+                                       gantry_scope_t *scope, tensor *const *inputs,
+                                       tensor **outputs, uint32_t output_count) {
     const uint32_t failures = gantry__failures();
     GANTRY__TRY(
         gantry__body_call(call->bodies[body], call->user, scope, inputs, outputs, output_count));
@@ -63,8 +63,7 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
             return gantry__body_lacks_output(scope, gantry__body_name(call->op, body).text, i,
                                              failures);
         if (outputs[i]->runtime != scope->runtime)
-            return gantry__fail(
-                GANTRY_INVALID_ARGUMENT,
+            return gantry__refuse(
                 "%s sets output %u to a tensor of another runtime; a tensor of its scope is accepted",
                 gantry__body_name(call->op, body).text, i);
         if (outputs[i]->is_symbolic)
@@ -73,24 +72,23 @@ gantry_status_t gantry__block_run_body(const gantry__block_call_t *call, uint32_
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__block_check_condition(const gantry_tensor_t *output) {
+gantry_status_t gantry__block_check_condition(tensor *output) {
     if (output->dtype == GANTRY_BOOL && output->elements == 1) return GANTRY_OK;
     char shape[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&output->shape, shape, sizeof shape);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "the condition is %s%s; a bool of one element is accepted",
-                        gantry_dtype_name(output->dtype), shape);
+    return gantry__refuse("the condition is %s%s; a bool of one element is accepted",
+                          gantry_dtype_name(output->dtype), shape);
 }
 
 gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uint32_t body,
-                                           uint32_t output, const gantry_tensor_t *given,
-                                           gantry_dtype_t dtype, const gantry_shape_t *shape) {
+                                           uint32_t output, tensor *given, gantry_dtype_t dtype,
+                                           const gantry_shape_t *shape) {
     if (given->dtype == dtype && gantry_shape_equal(&given->shape, shape)) return GANTRY_OK;
     char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&given->shape, got, sizeof got);
     (void)gantry_shape_format(shape, accepted, sizeof accepted);
-    return gantry__fail(
-        GANTRY_INVALID_ARGUMENT, "%s sets output %u to %s%s; %s%s is accepted, as %s%s",
+    return gantry__refuse(
+        "%s sets output %u to %s%s; %s%s is accepted, as %s%s",
         gantry__body_name(call->op, body).text, output, gantry_dtype_name(given->dtype), got,
         gantry_dtype_name(dtype), accepted,
         call->selector ? gantry__body_name(call->op, 0).text : "the loop's variable",
@@ -99,40 +97,35 @@ gantry_status_t gantry__block_check_output(const gantry__block_call_t *call, uin
 
 static gantry_status_t check_selector(const gantry_scope_t *scope, const gantry__block_call_t *call,
                                       gantry_dtype_t dtype) {
-    const gantry_tensor_t *given = call->selector;
+    tensor *given = call->selector;
     if (!given || given->runtime != scope->runtime)
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT, "the %s is %s; a tensor of the scope's runtime is accepted",
-            dtype == GANTRY_BOOL ? "predicate" : "index", given ? "of another runtime" : "NULL");
+        return gantry__refuse("the %s is %s; a tensor of the scope's runtime is accepted",
+                              dtype == GANTRY_BOOL ? "predicate" : "index",
+                              given ? "of another runtime" : "NULL");
     if (given->is_symbolic) GANTRY__TRY(gantry__trace_check_input(scope, given, call->op->name, 0));
     if (given->dtype == dtype && given->elements == 1) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "the %s has type %s and %lld elements; a %s of one element is accepted",
-                        dtype == GANTRY_BOOL ? "predicate" : "index",
-                        gantry_dtype_name(given->dtype), (long long)given->elements,
-                        gantry_dtype_name(dtype));
+    return gantry__refuse("the %s has type %s and %lld elements; a %s of one element is accepted",
+                          dtype == GANTRY_BOOL ? "predicate" : "index",
+                          gantry_dtype_name(given->dtype), (long long)given->elements,
+                          gantry_dtype_name(dtype));
 }
 
 static gantry_status_t check_lists(const gantry__block_call_t *call) {
     if (call->input_count > GANTRY_MAX_FUNCTION_VALUES ||
         call->output_count > GANTRY_MAX_FUNCTION_VALUES)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%u inputs and %u outputs; at most %d of each are accepted",
-                            call->input_count, call->output_count, GANTRY_MAX_FUNCTION_VALUES);
+        return gantry__refuse("%u inputs and %u outputs; at most %d of each are accepted",
+                              call->input_count, call->output_count, GANTRY_MAX_FUNCTION_VALUES);
     if ((!call->inputs && call->input_count > 0) || (!call->outputs && call->output_count > 0))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the array of %s is NULL",
-                            call->inputs ? "outputs" : "inputs");
+        return gantry__refuse("the array of %s is NULL", call->inputs ? "outputs" : "inputs");
     if (!call->bodies)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the array of bodies is NULL; 1 to %d functions are accepted",
-                            MOST_BODIES);
+        return gantry__refuse("the array of bodies is NULL; 1 to %d functions are accepted",
+                              MOST_BODIES);
     if (call->body_count == 0 || call->body_count > MOST_BODIES)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%u bodies; 1 to %d are accepted",
-                            call->body_count, MOST_BODIES);
+        return gantry__refuse("%u bodies; 1 to %d are accepted", call->body_count, MOST_BODIES);
     for (uint32_t i = 0; i < call->body_count; ++i) {
         if (!call->bodies[i])
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; a function is accepted",
-                                gantry__body_name(call->op, i).text);
+            return gantry__refuse("%s is NULL; a function is accepted",
+                                  gantry__body_name(call->op, i).text);
     }
     return GANTRY_OK;
 }
@@ -140,11 +133,10 @@ static gantry_status_t check_lists(const gantry__block_call_t *call) {
 static gantry_status_t control_check_inputs(const gantry_scope_t *scope,
                                             const gantry__block_call_t *call) {
     for (uint32_t i = 0; i < call->input_count; ++i) {
-        const gantry_tensor_t *input = call->inputs[i];
+        tensor *input = call->inputs[i];
         if (!input || input->runtime != scope->runtime)
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "input %u is %s; a tensor of the scope's runtime is accepted", i,
-                                input ? "of another runtime" : "NULL");
+            return gantry__refuse("input %u is %s; a tensor of the scope's runtime is accepted", i,
+                                  input ? "of another runtime" : "NULL");
         if (input->is_symbolic)
             GANTRY__TRY(gantry__trace_check_input(scope, input, call->op->name, i));
     }
@@ -154,8 +146,7 @@ static gantry_status_t control_check_inputs(const gantry_scope_t *scope,
 /* ---- running at once ---- */
 
 /* A reference of the caller's own to each. */
-static void keep_all(const gantry_tensor_t *const *tensors, uint32_t count,
-                     gantry_tensor_t **out_kept) {
+static void keep_all(tensor *const *tensors, uint32_t count, gantry_tensor_t **out_kept) {
     for (uint32_t i = 0; i < count; ++i) out_kept[i] = gantry_tensor_retain(tensors[i]);
 }
 
@@ -174,9 +165,9 @@ static void free_list(const gantry_scope_t *scope, void *list, size_t count) {
 
 /* Runs a body in a scope of its own. The caller owns the references in out_results. */
 static gantry_status_t run_body_apart(gantry_scope_t *scope, const gantry__block_call_t *call,
-                                      uint32_t body, const gantry_tensor_t *const *inputs,
-                                      uint32_t output_count, gantry_tensor_t **out_results) {
-    const gantry_tensor_t **results = (const gantry_tensor_t **)out_results;
+                                      uint32_t body, tensor *const *inputs, uint32_t output_count,
+                                      gantry_tensor_t **out_results) {
+    tensor **results = (tensor **)out_results;
     gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL);
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status =
@@ -233,7 +224,7 @@ static gantry_status_t control_ask_condition(gantry_scope_t *scope,
                                              gantry_tensor_t *const *values,
                                              unsigned char *out_goes_on) {
     gantry_tensor_t *answer;
-    GANTRY__TRY(run_body_apart(scope, call, 0, (const gantry_tensor_t *const *)values, 1, &answer));
+    GANTRY__TRY(run_body_apart(scope, call, 0, (tensor *const *)values, 1, &answer));
     gantry_status_t status = gantry__block_check_condition(answer);
     if (status == GANTRY_OK) status = gantry_tensor_read(answer, out_goes_on, 1);
     gantry_tensor_release(answer);
@@ -244,8 +235,7 @@ static gantry_status_t control_ask_condition(gantry_scope_t *scope,
 static gantry_status_t control_run_step(gantry_scope_t *scope, const gantry__block_call_t *call,
                                         gantry_tensor_t **values, gantry_tensor_t **next) {
     const uint32_t count = call->input_count;
-    GANTRY__TRY(
-        run_body_apart(scope, call, 1, (const gantry_tensor_t *const *)values, count, next));
+    GANTRY__TRY(run_body_apart(scope, call, 1, (tensor *const *)values, count, next));
     gantry_status_t status = GANTRY_OK;
     for (uint32_t i = 0; i < count && status == GANTRY_OK; ++i)
         status =
@@ -294,8 +284,7 @@ static gantry_status_t control_run_loop(gantry_scope_t *scope, const gantry__blo
 /* Reports the block to observers; inputs: with the selector of a branch. */
 static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
                                                   const gantry__block_call_t *call,
-                                                  const gantry_tensor_t *const *inputs,
-                                                  size_t count) {
+                                                  tensor *const *inputs, size_t count) {
     const gantry__graph_t *graph = scope->trace->graph; /* the block is its last node */
     return gantry__observe(
         scope, &(gantry_observation_t){
@@ -315,7 +304,7 @@ static GANTRY__COLD gantry_status_t observe_block(gantry_scope_t *scope,
 /* Outputs may be written over the inputs, which observers still see. */
 static GANTRY__COLD gantry_status_t record_observed(gantry_scope_t *scope,
                                                     const gantry__block_call_t *call) {
-    const gantry_tensor_t **inputs = make_list(scope, (size_t)call->input_count + 1);
+    tensor **inputs = make_list(scope, (size_t)call->input_count + 1);
     size_t count = 0;
     if (!inputs) return GANTRY_RESOURCE_EXHAUSTED;
     if (call->selector) inputs[count++] = call->selector;
@@ -337,8 +326,8 @@ static gantry_status_t block_do(gantry_scope_t *scope, const gantry__block_call_
 }
 
 /* A program may go on with the outputs: they are NULL. */
-static gantry_status_t block_fail(gantry_scope_t *scope, const gantry_tensor_t **outputs,
-                                  size_t count, gantry_status_t status) {
+static gantry_status_t block_fail(gantry_scope_t *scope, tensor **outputs, size_t count,
+                                  gantry_status_t status) {
     for (size_t i = 0; outputs && i < count; ++i) outputs[i] = NULL;
     return scope ? gantry__scope_fail(scope, status) : status;
 }
@@ -363,10 +352,10 @@ static gantry_status_t block_call(gantry_scope_t *scope, const gantry__block_cal
 
 static uint32_t as_count(size_t count) { return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX; }
 
-gantry_status_t gantry_cond(gantry_scope_t *scope, const gantry_tensor_t *predicate,
+gantry_status_t gantry_cond(gantry_scope_t *scope, tensor *predicate,
                             gantry_function_body_fn then_body, gantry_function_body_fn else_body,
-                            void *user, const gantry_tensor_t *const *inputs, size_t input_count,
-                            const gantry_tensor_t **outputs, size_t output_count) {
+                            void *user, tensor *const *inputs, size_t input_count, tensor **outputs,
+                            size_t output_count) {
     GANTRY__OWN_FP_MODE(fp);
     const gantry_function_body_fn bodies[] = {then_body, else_body};
     const gantry__block_call_t call = {.op = &gantry__op_if,
@@ -381,10 +370,10 @@ gantry_status_t gantry_cond(gantry_scope_t *scope, const gantry_tensor_t *predic
     return block_call(scope, &call, GANTRY_BOOL);
 }
 
-gantry_status_t gantry_case(gantry_scope_t *scope, const gantry_tensor_t *index,
+gantry_status_t gantry_case(gantry_scope_t *scope, tensor *index,
                             const gantry_function_body_fn *bodies, size_t body_count, void *user,
-                            const gantry_tensor_t *const *inputs, size_t input_count,
-                            const gantry_tensor_t **outputs, size_t output_count) {
+                            tensor *const *inputs, size_t input_count, tensor **outputs,
+                            size_t output_count) {
     GANTRY__OWN_FP_MODE(fp);
     const gantry__block_call_t call = {.op = &gantry__op_case,
                                        .bodies = bodies,
@@ -399,10 +388,9 @@ gantry_status_t gantry_case(gantry_scope_t *scope, const gantry_tensor_t *index,
 }
 
 gantry_status_t gantry_while(gantry_scope_t *scope, gantry_function_body_fn condition,
-                             gantry_function_body_fn body, void *user,
-                             const gantry_tensor_t *const *values, size_t count,
-                             const gantry_while_options_t *options,
-                             const gantry_tensor_t **outputs) {
+                             gantry_function_body_fn body, void *user, tensor *const *values,
+                             size_t count, const gantry_while_options_t *options,
+                             tensor **outputs) {
     GANTRY__OWN_FP_MODE(fp);
     const gantry_function_body_fn bodies[] = {condition, body};
     gantry_while_options_t chosen;

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Each math function that the expression of an op calls has a row in ops/functions.def.
  * Promise: A row of ops/functions.def names an op whose expression calls the function. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -37,8 +33,7 @@ static bool has_row(const char *name) {
 }
 
 /* Those of math_rounding.cl are exact, and have no row. */
-static void functions_of_expressions_have_rows(void **state) {
-    (void)state;
+TEST(functions_of_expressions_have_rows) {
     char name[32];
     size_t found = 0;
     for (size_t i = 0; i < COUNT(ops); ++i) {
@@ -62,8 +57,7 @@ static bool calls(const char *op, const char *name) {
 
 /* Pow calls its function by the word GANTRY_POWER, because integers have it, too. A variant is the
  * row of its op with another name. */
-static void rows_name_ops_that_call_them(void **state) {
-    (void)state;
+TEST(rows_name_ops_that_call_them) {
     for (size_t i = 0; i < COUNT(functions); ++i) {
         if (strcmp(functions[i].form, "OP") != 0 || strcmp(functions[i].name, "pow") == 0) continue;
         if (!calls(functions[i].op, functions[i].name))
@@ -71,8 +65,4 @@ static void rows_name_ops_that_call_them(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_of_expressions_have_rows),
-                                       cmocka_unit_test(rows_name_ops_that_call_them)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main(); }

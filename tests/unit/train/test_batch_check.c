@@ -5,6 +5,7 @@
  * measurement, on one device, on two, and in one of several processes, built or not. */
 #define _XOPEN_SOURCE 700
 
+#include "test.h"
 #include "train_batch_count.h"
 #include "train_case.h"
 #include "train_heap.h"
@@ -184,8 +185,7 @@ static const call_fn calls[CALLS] = {train, test, predict, measure};
 
 /* ---- tests ---- */
 
-static void each_batch_is_checked_once(void **state) {
-    (void)state;
+TEST(each_batch_is_checked_once) {
     for (int place = 0; place < PLACES; ++place) {
         bad_t good = {.batches = 3};
         gantry_strategy_t *strategy = strategy_at(place);
@@ -232,8 +232,7 @@ static void expect_errors(place_t place, const bad_t *bad, bool is_built) {
     }
 }
 
-static void bad_batch_has_one_error_everywhere(void **state) {
-    (void)state;
+TEST(bad_batch_has_one_error_everywhere) {
     for (size_t b = 0; b < sizeof bads / sizeof bads[0]; ++b) {
         for (int place = 0; place < PLACES; ++place) {
             expect_errors(place, &bads[b], true);
@@ -242,12 +241,4 @@ static void bad_batch_has_one_error_everywhere(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(each_batch_is_checked_once),
-        TEST(bad_batch_has_one_error_everywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_main_each(set_up, tear_down); }

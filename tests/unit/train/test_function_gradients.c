@@ -4,17 +4,12 @@
  * Promise: The backward function of a function is traced once, has gradients for inputs, captured
  * tensors and variables, and serves several threads. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "control_program.h"
+#include "test.h"
 #include "train_heap.h"
 
 typedef control_tensor_t tensor;
@@ -92,8 +87,7 @@ static gantry_tape_t *begin_tape(const gantry_source_t *sources, size_t count) {
 
 /* ---- values ---- */
 
-static void inputs_captures_and_variables_have_gradients(void **state) {
-    (void)state;
+TEST(inputs_captures_and_variables_have_gradients) {
     tensor *x = pair(2, 3), *z = pair(5, 7), *c = pair(10, 20), *out[2], *g[4];
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), c, 0};
     gantry_function_t *f = trace(square_times_w, &body, 2);
@@ -119,8 +113,7 @@ static void inputs_captures_and_variables_have_gradients(void **state) {
 
 /* The first call under a tape traces what the function uses, the first gradient its backward
  * function, after a trace that asks which sources have one. */
-static void backward_function_is_traced_once(void **state) {
-    (void)state;
+TEST(backward_function_is_traced_once) {
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), pair(1, 1), 0};
     gantry_function_t *f = trace(square_times_w, &body, 2);
     assert_int_equal(body.runs, 1);
@@ -149,8 +142,7 @@ static void backward_function_is_traced_once(void **state) {
 }
 
 /* No tape: the body does not run again. No source: no gradient. */
-static void function_without_sources_is_not_recorded(void **state) {
-    (void)state;
+TEST(function_without_sources_is_not_recorded) {
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), pair(1, 1), 0};
     gantry_function_t *f = trace(square_times_w, &body, 2);
     tensor *x = pair(2, 3), *apart = pair(1, 1), *out[2], *g[2];
@@ -172,8 +164,7 @@ static void function_without_sources_is_not_recorded(void **state) {
 /* ---- higher order, other functions ---- */
 
 /* y = x x w + c x: the gradient of sum of (2 x w + c)^2 */
-static void second_order(void **state) {
-    (void)state;
+TEST(second_order) {
     tensor *x = pair(2, 3), *c = pair(10, 20), *out[2], *first, *g[3];
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), c, 0};
     gantry_function_t *f = trace(square_times_w, &body, 2);
@@ -202,8 +193,7 @@ static void call_another(gantry_scope_t *s, tensor *const *in, tensor **out, voi
 }
 
 /* d (x x w + c x) z z, with x = z */
-static void function_that_calls_another(void **state) {
-    (void)state;
+TEST(function_that_calls_another) {
     tensor *x = pair(2, 3), *y, *g[2];
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), pair(10, 20), 0};
     gantry_function_t *f = trace(square_times_w, &body, 2), *outer = trace(call_another, f, 1);
@@ -269,12 +259,11 @@ static void check_program(size_t number) {
     gantry_variable_release(program.env.u);
 }
 
-static void branches_and_loops_in_a_function(void **state) {
-    (void)state;
+TEST(branches_and_loops_in_a_function) {
     for (size_t i = 0; i < sizeof control_cases / sizeof control_cases[0]; ++i) check_program(i);
 }
 
-static void branches_and_loops_on_opencl(void **state) {
+TEST(branches_and_loops_on_opencl) {
     gantry_scope_t *const outer = scope;
     runtime = train_open_gpu();
     scope = gantry_scope_begin(runtime, NULL);
@@ -306,8 +295,7 @@ static void *differentiate(void *user) {
     return gantry_scope_end(own) == GANTRY_OK && right == 20 ? f : NULL;
 }
 
-static void threads_share_the_backward_function(void **state) {
-    (void)state;
+TEST(threads_share_the_backward_function) {
     pthread_t threads[3];
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), pair(10, 20), 0};
     gantry_function_t *f = trace(square_times_w, &body, 2);
@@ -353,8 +341,7 @@ static void take_remainder(gantry_scope_t *s, tensor *const *in, tensor **out, v
     out[0] = gantry_truncate_mod(s, in[0], in[0]);
 }
 
-static void what_must_run_once_is_refused(void **state) {
-    (void)state;
+TEST(what_must_run_once_is_refused) {
     gantry_variable_t *v = gantry_variable_create(scope, pair(0, 0), "calls");
     expect_refused(
         add_noise, NULL, GANTRY_UNIMPLEMENTED,
@@ -366,8 +353,7 @@ static void what_must_run_once_is_refused(void **state) {
 }
 
 /* The body would read another value than it did. */
-static void assigned_variable_is_refused(void **state) {
-    (void)state;
+TEST(assigned_variable_is_refused) {
     tensor *x = pair(2, 3), *out[2], *g;
     body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), pair(10, 20), 0};
     gantry_function_t *f = trace(square_times_w, &body, 2);
@@ -426,8 +412,7 @@ static void differentiate_many(gantry_scope_t *s, tensor *const *inputs, tensor 
     outputs[0] = y;
 }
 
-static void too_many_gradients_are_refused(void **state) {
-    (void)state;
+TEST(too_many_gradients_are_refused) {
     many_t many = {{NULL}, false};
     gantry_function_t *function;
     const gantry_input_spec_t spec = {NULL, GANTRY_FLOAT64, {.rank = 0}};
@@ -467,8 +452,7 @@ static gantry_status_t compute_once(gantry_variable_t *w, tensor *c) {
     return status;
 }
 
-static void failing_allocations_leak_nothing(void **state) {
-    (void)state;
+TEST(failing_allocations_leak_nothing) {
     tensor *c = pair(10, 20);
     gantry_variable_t *w = gantry_variable_create(scope, pair(0.5, -1), "w");
     assert_int_equal(compute_once(w, c), GANTRY_OK);
@@ -485,22 +469,4 @@ static void failing_allocations_leak_nothing(void **state) {
     gantry_variable_release(w);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(inputs_captures_and_variables_have_gradients, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(backward_function_is_traced_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(function_without_sources_is_not_recorded, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(second_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(function_that_calls_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(branches_and_loops_in_a_function, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(branches_and_loops_on_opencl, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(threads_share_the_backward_function, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_must_run_once_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(assigned_variable_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_many_gradients_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(failing_allocations_leak_nothing, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, control_load, control_free);
-}
+int main(void) { return test_main_with(control_load, control_free, set_up, tear_down); }
