@@ -18,21 +18,22 @@
 
 /** Element types, numbered as TensorFlow's DataType, so that files and bindings need no table. */
 typedef enum gantry_dtype_t {
-    GANTRY_DTYPE_NONE = 0, /**< No type. */
-    GANTRY_FLOAT32 = 1,    /**< IEEE binary32. */
-    GANTRY_FLOAT64 = 2,    /**< IEEE binary64. */
-    GANTRY_INT32 = 3,      /**< Signed, 32 bits. */
-    GANTRY_UINT8 = 4,      /**< Unsigned, 8 bits. */
-    GANTRY_INT16 = 5,      /**< Signed, 16 bits. */
-    GANTRY_INT8 = 6,       /**< Signed, 8 bits. */
-    GANTRY_COMPLEX64 = 8,  /**< Two float32. Ops move it, and none computes with it. */
-    GANTRY_INT64 = 9,      /**< Signed, 64 bits. */
-    GANTRY_BOOL = 10,      /**< One byte, 0 or 1. */
-    GANTRY_BFLOAT16 = 14,  /**< The upper half of a float32; computed with as float32. */
-    GANTRY_UINT16 = 17,    /**< Unsigned, 16 bits. */
-    GANTRY_FLOAT16 = 19,   /**< IEEE binary16; computed with as float32. */
-    GANTRY_UINT32 = 22,    /**< Unsigned, 32 bits. */
-    GANTRY_UINT64 = 23,    /**< Unsigned, 64 bits. */
+    GANTRY_DTYPE_NONE = 0,  /**< No type. */
+    GANTRY_FLOAT32 = 1,     /**< IEEE binary32. */
+    GANTRY_FLOAT64 = 2,     /**< IEEE binary64. */
+    GANTRY_INT32 = 3,       /**< Signed, 32 bits. */
+    GANTRY_UINT8 = 4,       /**< Unsigned, 8 bits. */
+    GANTRY_INT16 = 5,       /**< Signed, 16 bits. */
+    GANTRY_INT8 = 6,        /**< Signed, 8 bits. */
+    GANTRY_COMPLEX64 = 8,   /**< Two float32. Ops move it, and none computes with it. */
+    GANTRY_INT64 = 9,       /**< Signed, 64 bits. */
+    GANTRY_BOOL = 10,       /**< One byte, 0 or 1. */
+    GANTRY_BFLOAT16 = 14,   /**< The upper half of a float32; computed with as float32. */
+    GANTRY_UINT16 = 17,     /**< Unsigned, 16 bits. */
+    GANTRY_COMPLEX128 = 18, /**< Two float64. Ops move it, and none computes with it. */
+    GANTRY_FLOAT16 = 19,    /**< IEEE binary16; computed with as float32. */
+    GANTRY_UINT32 = 22,     /**< Unsigned, 32 bits. */
+    GANTRY_UINT64 = 23,     /**< Unsigned, 64 bits. */
     /** 5 bits of exponent, 2 of fraction, infinities. Ops move and convert it; none computes. */
     GANTRY_FLOAT8_E5M2 = 24,
     /** 4 bits of exponent, 3 of fraction, one NaN, no infinity; else as GANTRY_FLOAT8_E5M2. */
@@ -74,9 +75,12 @@ typedef enum gantry_dtype_t {
 /** float8_e5m2 and float8_e4m3fn: stored in 8 bits, only moved and converted. */
 #define GANTRY_DTYPES_QUARTERS \
     (GANTRY_DTYPE_BIT(GANTRY_FLOAT8_E5M2) | GANTRY_DTYPE_BIT(GANTRY_FLOAT8_E4M3FN))
+/** complex64 and complex128: only moved. */
+#define GANTRY_DTYPES_COMPLEXES \
+    (GANTRY_DTYPE_BIT(GANTRY_COMPLEX64) | GANTRY_DTYPE_BIT(GANTRY_COMPLEX128))
 /** All types. Ops take them that move elements and never compute with them. */
 #define GANTRY_DTYPES_ANY \
-    (GANTRY_DTYPES_NUMERIC_BOOL | GANTRY_DTYPES_QUARTERS | GANTRY_DTYPE_BIT(GANTRY_COMPLEX64))
+    (GANTRY_DTYPES_NUMERIC_BOOL | GANTRY_DTYPES_QUARTERS | GANTRY_DTYPES_COMPLEXES)
 
 /** Types of MatMul. */
 #define GANTRY_DTYPES_MULTIPLIED (GANTRY_DTYPES_NUMBERS | GANTRY_DTYPES_HALVES)

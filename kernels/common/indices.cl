@@ -20,6 +20,7 @@
 /* The key of an element, whose type is chosen by its size (sort.cl). GANTRY_KEY_OF_T: of a T. */
 typedef uint gantry__key_i32;
 typedef ulong gantry__key_i64;
+typedef ulong gantry__key_c128; /* nothing sorts them */
 typedef uint gantry__key_b8;
 typedef uint gantry__key_u16;
 #define GANTRY_KEY_OF_T GANTRY_PASTE(gantry__key_, GANTRY_T)

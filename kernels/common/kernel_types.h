@@ -22,17 +22,19 @@
 #define GANTRY_NO_TYPES(ROW)
 /* One type of each size, which represents all types of that size where bits are moved
  * (gantry__k_twin). */
-#define GANTRY_BY_SIZE(ROW) ROW(b8) ROW(u16) ROW(i32) ROW(i64)
+#define GANTRY_BY_SIZE(ROW) GANTRY_NUMBERS_BY_SIZE(ROW) ROW(c128)
+/* The same where elements are numbers, which have 8 bytes at most. */
+#define GANTRY_NUMBERS_BY_SIZE(ROW) ROW(b8) ROW(u16) ROW(i32) ROW(i64)
 /* Floating types, and one integer type of each size, because sums of signed and unsigned integers
  * wrap alike. */
 #define GANTRY_WRAPPING(ROW) GANTRY_FLOATING(ROW) ROW(u8) ROW(u16) ROW(i32) ROW(i64)
 
-/* The type's short name; "none" for a type that no kernel computes with. */
+/* The type's short name; "none" for a type that kernels move as another one. */
 static inline const char *gantry__k_short_name(int32_t dtype) {
     switch (dtype) {
 #define GANTRY_NAME_CASE(name) \
     case GANTRY_ID_##name: return #name;
-        GANTRY_COMPUTED(GANTRY_NAME_CASE)
+        GANTRY_STORED(GANTRY_NAME_CASE)
 #undef GANTRY_NAME_CASE
         default: return "none";
     }
@@ -46,12 +48,20 @@ static inline uint32_t gantry__k_size(int32_t dtype) {
     return bytes > 0 ? bytes : 1;
 }
 
-/* The row of a table of loops for elements of 1, 2, 4 and 8 bytes: 0 to 3. */
-static inline uint32_t gantry__k_size_row(uint32_t bytes) { return bytes == 8 ? 3 : bytes / 2; }
+/* The row of a table of loops for elements of 1, 2, 4, 8 and 16 bytes: 0 to 4. */
+static inline uint32_t gantry__k_size_row(uint32_t bytes) {
+    return bytes >= 8 ? 2 + bytes / 8 : bytes / 2;
+}
+
+/* An element of 16 bytes, in loops that only move bits. */
+typedef struct gantry__k_pair_t {
+    uint64_t low, high;
+} gantry__k_pair_t;
 
 /* The type that represents all types of this size in programs that only move bits. */
 static inline int32_t gantry__k_twin_of(uint32_t bytes) {
-    static const int32_t twins[] = {GANTRY_BOOL, GANTRY_UINT16, GANTRY_INT32, GANTRY_INT64};
+    static const int32_t twins[] = {GANTRY_BOOL, GANTRY_UINT16, GANTRY_INT32, GANTRY_INT64,
+                                    GANTRY_COMPLEX128};
 
     return twins[gantry__k_size_row(bytes)];
 }
@@ -88,13 +98,19 @@ static inline const char *gantry__k_attr_text(const gantry_op_call_t *call, cons
     return attr && attr->s ? attr->s : fallback;
 }
 
-/* The bits of a scalar in host memory. */
+/* The bits of a scalar of 8 bytes at most in host memory. */
 static inline uint64_t gantry__k_host_bits(const gantry_arg_t *arg) {
     uint64_t bits = 0;
 
     /* little-endian, as every machine that Gantry runs on */
     memcpy(&bits, arg->data, gantry__k_size(arg->dtype));
     return bits;
+}
+
+/* The bits of a scalar of any type in host memory. */
+static inline void gantry__k_host_two(const gantry_arg_t *arg, uint64_t out[2]) {
+    memset(out, 0, 2 * sizeof out[0]);
+    memcpy(out, arg->data, gantry__k_size(arg->dtype));
 }
 
 /* Element `index` of a tensor of integers of 8, 32 or 64 bits in host memory; a uint64 gives the

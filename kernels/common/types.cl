@@ -12,7 +12,7 @@
  *       back
  *
  * bool is a uchar that holds 0 or 1; a half is a ushort with its bits. Where bits are only moved,
- * bool, uint16, int32 and int64 represent all types of their size.
+ * bool, uint16, int32, int64 and complex128 represent all types of their size.
  *
  *     #if GANTRY_T_IS(f64)        one type; only in #if
  *     GANTRY_T_IS_HALF, ...       a class of types; 0 or 1, in #if and in expressions */
@@ -44,8 +44,23 @@
 #define S GANTRY_PASTE(gantry__type_, GANTRY_S)
 #define I GANTRY_PASTE(gantry__type_, GANTRY_I)
 
-/* The T whose bits are the lowest of a ulong. */
+/* An element of 16 bytes, which is only moved. It needs only the alignment of its halves. */
+typedef struct gantry__pair_t {
+    ulong low, high;
+} gantry__pair_t;
+
+GANTRY_FN gantry__pair_t gantry__pair_of(const ulong low, const ulong high) {
+    gantry__pair_t pair;
+
+    pair.low = low;
+    pair.high = high;
+    return pair;
+}
+
+/* The T whose bits are the lowest of a ulong, and of an array of two; a T that is 0. */
 #define GANTRY_T_OF_BITS(bits) GANTRY_PASTE(gantry__of_bits_, GANTRY_T)(bits)
+#define GANTRY_T_OF_TWO(bits) GANTRY_PASTE(gantry__of_two_, GANTRY_T)(bits)
+#define GANTRY_T_ZERO GANTRY_T_OF_BITS(0)
 #define gantry__of_bits_f32(bits) GANTRY_AS_FLOAT((uint)(bits))
 #define gantry__of_bits_f64(bits) GANTRY_AS_DOUBLE(bits)
 

@@ -222,6 +222,7 @@ GATHER(uint8_t)
 GATHER(uint16_t)
 GATHER(uint32_t)
 GATHER(uint64_t)
+GATHER(gantry__k_pair_t)
 
 void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *source, uint32_t bytes,
                         int64_t begin, int64_t count, char *target) {
@@ -233,8 +234,10 @@ void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *sou
         gather_uint16_t(plan, k, (const void *)source, begin, count, (void *)target);
     } else if (bytes == 4) {
         gather_uint32_t(plan, k, (const void *)source, begin, count, (void *)target);
-    } else {
+    } else if (bytes == 8) {
         gather_uint64_t(plan, k, (const void *)source, begin, count, (void *)target);
+    } else {
+        gather_gantry__k_pair_t(plan, k, (const void *)source, begin, count, (void *)target);
     }
 }
 

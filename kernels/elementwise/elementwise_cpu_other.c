@@ -112,8 +112,9 @@ static void select_part(void *context, int64_t begin, int64_t end) {
     const select_t *select = context;
     _Alignas(64) char conditions[BLOCK_ELEMENTS], blocks[2][BLOCK_ELEMENTS * 8];
 
+    const int64_t most = select->bytes > 8 ? BLOCK_ELEMENTS / 2 : BLOCK_ELEMENTS;
     while (begin < end) {
-        const int64_t count = end - begin < BLOCK_ELEMENTS ? end - begin : BLOCK_ELEMENTS;
+        const int64_t count = end - begin < most ? end - begin : most;
         const char *condition = select_operand(select, 0, begin, count, conditions);
         const char *x = select_operand(select, 1, begin, count, blocks[0]);
         const char *y = select_operand(select, 2, begin, count, blocks[1]);
@@ -173,15 +174,15 @@ static int32_t cpu_compute_fill(gantry_op_call_t *call) {
 }
 
 static int32_t cpu_compute_zeros_like(gantry_op_call_t *call) {
-    static const uint64_t zero = 0;
+    static const uint64_t zero[2] = {0};
 
-    return fill_output(call, &zero);
+    return fill_output(call, zero);
 }
 
 static int32_t cpu_compute_ones_like(gantry_op_call_t *call) {
-    const uint64_t one = gantry__type_one(call->outputs[0]->dtype);
+    const uint64_t one[2] = {gantry__type_one(call->outputs[0]->dtype)};
 
-    return fill_output(call, &one);
+    return fill_output(call, one);
 }
 
 /* ---- Range ---- */

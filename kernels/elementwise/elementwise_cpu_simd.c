@@ -64,6 +64,7 @@ SELECT(uint8_t)
 SELECT(uint16_t)
 SELECT(uint32_t)
 SELECT(uint64_t)
+SELECT(gantry__k_pair_t)
 
 void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, const void *x,
                                   const void *y, void *out, int64_t count) {
@@ -73,8 +74,10 @@ void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, cons
         select_uint16_t(condition, x, y, out, count);
     } else if (bytes == 4) {
         select_uint32_t(condition, x, y, out, count);
-    } else {
+    } else if (bytes == 8) {
         select_uint64_t(condition, x, y, out, count);
+    } else {
+        select_gantry__k_pair_t(condition, x, y, out, count);
     }
 }
 
@@ -142,6 +145,7 @@ FILL(uint8_t)
 FILL(uint16_t)
 FILL(uint32_t)
 FILL(uint64_t)
+FILL(gantry__k_pair_t)
 
 static void fill_cached(uint32_t bytes, const void *value, char *out, int64_t count) {
     if (bytes == 1) {
@@ -150,8 +154,10 @@ static void fill_cached(uint32_t bytes, const void *value, char *out, int64_t co
         fill_uint16_t(value, out, count);
     } else if (bytes == 4) {
         fill_uint32_t(value, out, count);
-    } else {
+    } else if (bytes == 8) {
         fill_uint64_t(value, out, count);
+    } else {
+        fill_gantry__k_pair_t(value, out, count);
     }
 }
 

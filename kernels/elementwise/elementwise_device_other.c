@@ -121,7 +121,7 @@ static int32_t device_compute_fill(gantry_op_call_t *call) {
 /* Must have the same fields as gantry__fill_t of fill.cl. */
 typedef struct fill_scalars_t {
     gantry__k_work_t work;
-    uint64_t bits;
+    uint64_t bits[2];
 } fill_scalars_t;
 
 /* below this, a runtime's own fill costs less than a launch on more than one core */
@@ -130,11 +130,12 @@ typedef struct fill_scalars_t {
 static int32_t elementwise_device_other_fill_with(gantry_op_call_t *call, uint64_t bits) {
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry__k_size(out->dtype);
-    const fill_scalars_t scalars = {.work = fill_work(call), .bits = bits};
+    const fill_scalars_t scalars = {.work = fill_work(call), .bits = {bits}};
     const gantry_launch_arg_t args[] = {gantry__k_span(out),
                                         gantry__k_scalar(&scalars, sizeof scalars)};
 
-    if (!gantry__k_is_serial(call) || out->element_count < FILL_BYTES / bytes) {
+    if (bytes <= sizeof bits &&
+        (!gantry__k_is_serial(call) || out->element_count < FILL_BYTES / bytes)) {
         return call->services->fill(call, &out->span, &bits, bytes);
     }
     return elementwise_device_other_launch(call, &fill_source, gantry__k_twin(out->dtype),

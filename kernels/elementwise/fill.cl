@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fill: one element of T's size everywhere (uchar, ushort, int or long represent all types). It
- * must come after dialect, launch, types and work. */
+/* Fill: one element of T's size everywhere. It must come after dialect, launch, types and work. */
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))
@@ -29,20 +28,17 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry__wo
 #endif
 }
 
-#if GANTRY_SERIAL
-
-/* The same with a value from the host, on processors, because a driver's own fill uses only one
- * core, and no streaming stores. */
+/* The same with a value from the host, for processors, where a driver's own fill uses only one
+ * core, and no streaming stores, and for elements of 16 bytes, which drivers do not fill with. */
 typedef struct gantry__fill_t {
     gantry__work_t work;
-    ulong bits;
+    ulong bits[2];
 } gantry__fill_t;
 
-GANTRY_KERNEL fill_bits(GANTRY_SPAN_OUT(out), const gantry__fill_t p) {
+GANTRY_KERNEL fill_bits(GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__fill_t, p)) {
+    GANTRY_TAKE(gantry__fill_t, p)
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
-    const T value = (T)p.bits;
+    const T value = GANTRY_T_OF_TWO(p.bits);
 
     GANTRY_STORE_ALL(T, outs, p.work, , value)
 }
-
-#endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long
- * represent all types). It must come after dialect, launch, types and work. */
+/* Select: condition ? x : y over the bits of elements of T's size. It must come after dialect,
+ * launch, types and work. */
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))

@@ -100,6 +100,14 @@ GANTRY_ITEMS_1_1(scan_spread, GANTRY_LONG, GANTRY_LONG, gantry__scan_t)
 
 /* ---- Where ---- */
 
+/* Bits of which one is set if the element has one in that place, in either half. */
+#undef GANTRY_BITS_OF
+#if GANTRY_T_IS(c128)
+#define GANTRY_BITS_OF(element) ((element).low | (element).high)
+#else
+#define GANTRY_BITS_OF(element) ((ulong)(element))
+#endif
+
 GANTRY_ITEM void GANTRY_ITEM_FN(where_count)(GANTRY_GLOBAL const T *x,
                                              GANTRY_GLOBAL GANTRY_LONG *counts,
                                              GANTRY_PARAMETERS(gantry__where_t) p,
@@ -108,7 +116,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_count)(GANTRY_GLOBAL const T *x,
     GANTRY_LONG count = 0;
 
     for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
-        count += ((ulong)x[e] & p->mask) != 0;
+        count += (GANTRY_BITS_OF(x[e]) & p->mask) != 0;
     }
     counts[i] = count;
 }
@@ -125,7 +133,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
     for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
         GANTRY_LONG rest = e;
 
-        if (((ulong)x[e] & p->mask) != 0) {
+        if ((GANTRY_BITS_OF(x[e]) & p->mask) != 0) {
             for (GANTRY_LONG d = p->rank - 1; d >= 0; --d) {
                 const GANTRY_LONG next = gantry__divide_position(rest, p->dims[d]);
 

@@ -62,9 +62,10 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
 
 /* The bits that make an element true, which are all bits but the signs of zeros. */
 static uint64_t truth_mask(int32_t dtype) {
-    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
-
     if (dtype == GANTRY_COMPLEX64) return UINT64_C(0x7fffffff7fffffff);
+    if (dtype == GANTRY_COMPLEX128) return UINT64_C(0x7fffffffffffffff); /* of each part */
+
+    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
     return gantry__type_exponent_bits(dtype) > 0 ? sign - 1 : sign | (sign - 1);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size: T is uchar, ushort,
- * int or long, and represents all types of that size. Indices have the type I. An index outside [0,
- * limit) gives 0 and is reported by its position in indices (input 1). It must come after dialect,
- * launch, types and work. */
+/* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size: T represents all types
+ * of that size. Indices have the type I. An index outside [0, limit) gives 0 and is reported by its
+ * position in indices (input 1). It must come after dialect, launch, types and work. */
 typedef struct gantry__gather_t {
     gantry__work_t work; /* over the output's elements */
     GANTRY_LONG outer;
@@ -21,7 +20,7 @@ typedef uchar16 gantry__many_t;
 typedef ushort16 gantry__many_t;
 #elif GANTRY_T_IS(i32)
 typedef int16 gantry__many_t;
-#else
+#elif GANTRY_T_IS(i64)
 typedef long16 gantry__many_t;
 #endif
 
@@ -32,14 +31,16 @@ GANTRY_FN void gantry__copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *out
 
     if (!is_there) {
         for (; e < count; ++e) {
-            outs[e] = 0;
+            outs[e] = GANTRY_T_ZERO;
         }
         return;
     }
+#if !GANTRY_T_IS(c128)
     for (; count - e >= 16; e += 16) {
         const gantry__many_t many = vload16(0, ins + e);
         vstore16(many, 0, outs + e);
     }
+#endif
     for (; e < count; ++e) {
         outs[e] = ins[e];
     }
@@ -67,7 +68,7 @@ GANTRY_FN GANTRY_LONG gantry__pick_singles(GANTRY_GLOBAL const T *ins,
             const int is_there = index < (ulong)limit;
             const T value = ins[is_there ? index : 0];
 
-            outs[start + e] = is_there ? value : (T)0;
+            outs[start + e] = is_there ? value : GANTRY_T_ZERO;
             are_bad |= !is_there;
         }
         for (int e = 0; are_bad && bad < 0 && e < some; ++e) {
@@ -140,7 +141,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
         const GANTRY_LONG batch = gantry__divide_position(matrix, p.outer);
         const GANTRY_LONG position = row - (matrix - batch) * p.picks;
         const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
-        T value = 0;
+        T value = GANTRY_T_ZERO;
 
         if (GANTRY_IS_WITHIN(index, p.limit)) {
             value = GANTRY_IN(T, params)[(matrix * p.limit + index) * p.inner + at];

@@ -53,12 +53,12 @@ static void copy_row(char *out, const char *in, size_t bytes) {
  * aligned, because a small loop that begins late in a cache line takes 20 % more time on an AMD
  * EPYC. */
 #define PICKS_AHEAD 64
-#define PICK_SINGLES(bits, index_type)                                                      \
+#define PICK_SINGLES(bits, type, index_type)                                                \
     static __attribute__((aligned(64))) int pick_##bits##_##index_type(                     \
         const void *params, const void *indices, void *out, int64_t count, int64_t limit) { \
-        const uint##bits##_t *from = params;                                                \
+        const type *from = params;                                                          \
         const index_type *index = indices;                                                  \
-        uint##bits##_t *to = out;                                                           \
+        type *to = out;                                                                     \
         int is_bad = 0;                                                                     \
         for (int64_t i = 0; i < count; ++i) {                                               \
             const int64_t ahead = index[i + PICKS_AHEAD < count ? i + PICKS_AHEAD : i];     \
@@ -66,29 +66,31 @@ static void copy_row(char *out, const char *in, size_t bytes) {
                 (const void *)((uintptr_t)params + (uintptr_t)ahead * sizeof *from));       \
             const uint64_t place = (uint64_t)(int64_t)index[i];                             \
             const int is_there = place < (uint64_t)limit;                                   \
-            const uint##bits##_t value = from[is_there ? place : 0];                        \
-            to[i] = is_there ? value : 0;                                                   \
+            const type value = from[is_there ? place : 0];                                  \
+            to[i] = is_there ? value : (type){0};                                           \
             is_bad |= !is_there;                                                            \
         }                                                                                   \
         return is_bad;                                                                      \
     }
 
-PICK_SINGLES(8, int32_t)
-PICK_SINGLES(16, int32_t)
-PICK_SINGLES(32, int32_t)
-PICK_SINGLES(64, int32_t)
-PICK_SINGLES(8, int64_t)
-PICK_SINGLES(16, int64_t)
-PICK_SINGLES(32, int64_t)
-PICK_SINGLES(64, int64_t)
+PICK_SINGLES(8, uint8_t, int32_t)
+PICK_SINGLES(16, uint16_t, int32_t)
+PICK_SINGLES(32, uint32_t, int32_t)
+PICK_SINGLES(64, uint64_t, int32_t)
+PICK_SINGLES(128, gantry__k_pair_t, int32_t)
+PICK_SINGLES(8, uint8_t, int64_t)
+PICK_SINGLES(16, uint16_t, int64_t)
+PICK_SINGLES(32, uint32_t, int64_t)
+PICK_SINGLES(64, uint64_t, int64_t)
+PICK_SINGLES(128, gantry__k_pair_t, int64_t)
 
 /* Copies `run` single elements of one matrix. It searches for a bad index only if the loop has seen
  * one. */
 static void gather_singles(gather_job_t *job, const char *params, int64_t position, int64_t run,
                            char *out) {
-    static int (*const loops[2][4])(const void *, const void *, void *, int64_t, int64_t) = {
-        {pick_8_int32_t, pick_16_int32_t, pick_32_int32_t, pick_64_int32_t},
-        {pick_8_int64_t, pick_16_int64_t, pick_32_int64_t, pick_64_int64_t}};
+    static int (*const loops[2][5])(const void *, const void *, void *, int64_t, int64_t) = {
+        {pick_8_int32_t, pick_16_int32_t, pick_32_int32_t, pick_64_int32_t, pick_128_int32_t},
+        {pick_8_int64_t, pick_16_int64_t, pick_32_int64_t, pick_64_int64_t, pick_128_int64_t}};
     const bool is_long = job->indices->dtype != GANTRY_INT32;
     const char *indices = (const char *)job->indices->data + position * (is_long ? 8 : 4);
     if (loops[is_long][gantry__k_size_row((uint32_t)job->row_bytes)](params, indices, out, run,
@@ -210,10 +212,11 @@ ONE_HOT_LOOP(1, uint8_t)
 ONE_HOT_LOOP(2, uint16_t)
 ONE_HOT_LOOP(4, uint32_t)
 ONE_HOT_LOOP(8, uint64_t)
+ONE_HOT_LOOP(16, gantry__k_pair_t)
 
 static int32_t cpu_compute_one_hot(gantry_op_call_t *call) {
     static const gantry__cpu_range_fn loops[] = {one_hot_rows_1, one_hot_rows_2, one_hot_rows_4,
-                                                 one_hot_rows_8};
+                                                 one_hot_rows_8, one_hot_rows_16};
     one_hot_job_t job = {.indices = call->inputs[0],
                          .on = call->inputs[2]->data,
                          .off = call->inputs[3]->data,

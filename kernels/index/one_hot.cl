@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size: T is uchar, ushort, int or
- * long, and represents all types of that size. Indices have the type I. An index outside [0, depth)
- * gives off everywhere. It must come after dialect, launch, types and work. */
+/* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size: T represents all types of
+ * that size. Indices have the type I. An index outside [0, depth) gives off everywhere. It must
+ * come after dialect, launch, types and work. */
 typedef struct gantry__one_hot_t {
     gantry__work_t work; /* over the output's elements */
     GANTRY_LONG depth;

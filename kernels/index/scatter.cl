@@ -81,7 +81,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params,
     const GANTRY_LONG row = gantry__divide_position(i, p->inner);
     const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, row);
 
-    out[i] = slice < 0 ? (T)0 : params[slice * p->inner + i - row * p->inner];
+    out[i] = slice < 0 ? GANTRY_T_ZERO : params[slice * p->inner + i - row * p->inner];
     if (slice < 0 && !p->ignores_bad) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, row);
     }

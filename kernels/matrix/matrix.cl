@@ -28,7 +28,7 @@ typedef struct gantry__diagonals_t {
     /* 1: diagonals above the main one are at the right, and so is the main one if both are 1. */
     GANTRY_LONG right_above;
     GANTRY_LONG right_below;
-    ulong padding; /* the bits of the value */
+    ulong padding[2]; /* the bits of the value */
 } gantry__diagonals_t;
 #endif
 
@@ -49,7 +49,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(band)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     const GANTRY_LONG most = p->upper < 0 ? p->columns : row + p->upper;
 
     for (GANTRY_LONG column = first; column < end; ++column) {
-        outs[column] = column >= least && column <= most ? ins[column] : (T)0;
+        outs[column] = column >= least && column <= most ? ins[column] : GANTRY_T_ZERO;
     }
 }
 GANTRY_ITEMS_1_1(band, T, T, gantry__band_t)
@@ -91,7 +91,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(diagonals)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     for (GANTRY_LONG column = first; column < end; ++column) {
         const GANTRY_LONG place = GANTRY_ITEM_FN(diagonal_place)(p, batch, row, column);
 
-        outs[column] = place >= 0 ? x[place] : (T)p->padding;
+        outs[column] = place >= 0 ? x[place] : GANTRY_T_OF_TWO(p->padding);
     }
 }
 GANTRY_ITEMS_1_1(diagonals, T, T, gantry__diagonals_t)
@@ -125,7 +125,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(diagonal_part)(GANTRY_GLOBAL const T *x, GANTRY_
     for (GANTRY_LONG column = first; column < end; ++column) {
         const GANTRY_LONG at = column - start;
 
-        outs[column] = at >= 0 && at < length ? x[corner + at * (p->columns + 1)] : (T)p->padding;
+        outs[column] = at >= 0 && at < length ? x[corner + at * (p->columns + 1)]
+                                              : GANTRY_T_OF_TWO(p->padding);
     }
 }
 GANTRY_ITEMS_1_1(diagonal_part, T, T, gantry__diagonals_t)

@@ -38,7 +38,7 @@ static gantry__diagonals_t matrix_begin(const gantry_op_call_t *call, const gant
         diagonals.lower = gantry__k_host_int(call->inputs[k], 0);
         diagonals.upper = gantry__k_host_int(call->inputs[k], call->inputs[k]->element_count - 1);
     }
-    if (padding < call->input_count) diagonals.padding = gantry__k_host_bits(call->inputs[padding]);
+    if (padding < call->input_count) gantry__k_host_two(call->inputs[padding], diagonals.padding);
     return diagonals;
 }
 

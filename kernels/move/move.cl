@@ -149,7 +149,7 @@ typedef uchar4 gantry__four_t;
 typedef ushort4 gantry__four_t;
 #elif GANTRY_T_IS(i32)
 typedef int4 gantry__four_t;
-#else
+#elif GANTRY_T_IS(i64)
 typedef long4 gantry__four_t;
 #endif
 
@@ -164,7 +164,8 @@ typedef long4 gantry__four_t;
         vstore4(column_, 0, pointer); \
     }
 
-/* Transposes squares of 4 x 4 in registers, and the elements at the edges one by one. */
+/* Transposes squares of 4 x 4 in registers, and one by one the elements at the edges and those of
+ * 16 bytes. */
 GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__tiles_t, p)) {
     GANTRY_TAKE(gantry__tiles_t, p)
     const GANTRY_LONG first = GANTRY_GLOBAL_ID(0) * p.run;
@@ -174,6 +175,9 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
         GANTRY_FIND_TILE(p, tile)
         GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at;
         GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + out_at;
+#if GANTRY_T_IS(c128)
+        const GANTRY_LONG whole_rows = 0, whole_columns = 0;
+#else
         const GANTRY_LONG whole_rows = rows / 4 * 4;
         const GANTRY_LONG whole_columns = columns / 4 * 4;
 
@@ -192,6 +196,7 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
                 GANTRY_COLUMN(w, to + 3 * p.column_stride)
             }
         }
+#endif
         for (GANTRY_LONG y = 0; y < columns; ++y) {
             for (GANTRY_LONG x = y < whole_columns ? whole_rows : 0; x < rows; ++x) {
                 outs[y * p.column_stride + x] = ins[x * p.row_stride + y];

@@ -68,6 +68,14 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 1, 3)
 #include "kernels/move/move_cpu_loops.h"
 
+#define ELEMENT gantry__k_pair_t
+#define VECTOR gantry__k_pair_t
+#define LANES 1
+#define LOOP(x) x##_16
+#define ZIP_LOW(a, b) a
+#define ZIP_HIGH(a, b) b
+#include "kernels/move/move_cpu_loops.h"
+
 static void move_cpu_copy_bytes(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
     gantry__cpu_copy((char *)job->out + begin, (const char *)job->in + begin,
@@ -83,7 +91,7 @@ static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t
 
 static void move_cpu_run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
     static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4,
-                                                 move_tiles_8};
+                                                 move_tiles_8, move_tiles_16};
     const gantry__move_tiles_t *tiles = job->tiles;
     /* a matrix may be smaller than a tile */
     int64_t rows = tiles->rows < tiles->tile_rows ? tiles->rows : tiles->tile_rows;
@@ -95,7 +103,7 @@ static void move_cpu_run_tiles(gantry_backend_device_t *device, move_job_t *job,
 static void move_cpu_run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy,
                               const void *in) {
     static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_2, move_range_4,
-                                                 move_range_8};
+                                                 move_range_8, move_range_16};
     const gantry_arg_t *out = call->outputs[0];
     uint32_t size = gantry__k_size(out->dtype);
     gantry__move_tiles_t tiles;

@@ -2,7 +2,7 @@
 /* The loops of the move ops for one element size. move_cpu.c includes this file once for each size,
  * and must define before
  *
- *     ELEMENT    an unsigned integer of that size
+ *     ELEMENT    a type of that size
  *     VECTOR     a vector of LANES of them
  *     ZIP_LOW(a, b), ZIP_HIGH(a, b)   a0 b0 a1 b1 ... of the lower and of the upper halves of two
  *                                     vectors

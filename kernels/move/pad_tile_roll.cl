@@ -16,7 +16,7 @@ typedef struct gantry__remap_t {
     GANTRY_LONG rank;       /* at least 1 */
     gantry__runs_t runs;    /* runs of the output's last dimension */
     GANTRY_LONG edge;       /* mirror: 1 if the outermost element is repeated, else 0 */
-    ulong value;            /* border: the bits of the value */
+    ulong value[2];         /* border: the bits of the value */
     GANTRY_LONG dims[8];    /* the output's */
     GANTRY_LONG sizes[8];   /* the input's */
     GANTRY_LONG strides[8]; /* the input's */
@@ -53,7 +53,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
         is_inside = is_inside && place >= 0 && place < p->sizes[d];
         row += place * p->strides[d];
     })
-    const T value = (T)p->value;
+    const T value = GANTRY_T_OF_TWO(p->value);
     const GANTRY_LONG begin_inside = is_inside ? GANTRY_BETWEEN(-offset, first, end) : end;
     const GANTRY_LONG end_inside =
         is_inside ? GANTRY_BETWEEN(row_size - offset, begin_inside, end) : end;

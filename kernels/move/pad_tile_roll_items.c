@@ -78,7 +78,7 @@ static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
 static int32_t compute_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
     set_paddings(call, &remap);
-    remap.value = call->input_count > 2 ? gantry__k_host_bits(call->inputs[2]) : 0;
+    if (call->input_count > 2) gantry__k_host_two(call->inputs[2], remap.value);
     return pad_tile_roll_run(call, ITEM_border, &remap);
 }
 

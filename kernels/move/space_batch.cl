@@ -62,7 +62,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
     for (GANTRY_LONG e = first; e < end; ++e) {
         const int is_there = is_inside && s >= 0 && s < p->space[last];
 
-        out[line * p->runs.size + e] = is_there ? x[(from + s) * p->inner + c] : (T)0;
+        out[line * p->runs.size + e] = is_there ? x[(from + s) * p->inner + c] : GANTRY_T_ZERO;
         c++;
         if (c == p->inner) {
             c = 0;

@@ -7,7 +7,7 @@
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/sort/radix_cpu_text.h"
 #define GANTRY_ITEM_LIST GANTRY_RADIX_ITEMS
-#define GANTRY_ITEM_TYPES GANTRY_BY_SIZE
+#define GANTRY_ITEM_TYPES GANTRY_NUMBERS_BY_SIZE
 #include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(radix);

@@ -18,7 +18,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL
 
     out[i] = gantry__is_inside(y, p->height) && gantry__is_inside(column, p->width)
                  ? x[((at.image * p->height + y) * p->width + column) * p->channels + in.channel]
-                 : (T)0;
+                 : GANTRY_T_ZERO;
 }
 #else
 /* Writes `count` elements of the output: those of x from `start` on, but 0 before `first` and from
@@ -30,13 +30,13 @@ GANTRY_ITEM GANTRY_GLOBAL T *GANTRY_ITEM_FN(copy_line)(GANTRY_GLOBAL const T *GA
                                                        const GANTRY_LONG end,
                                                        const GANTRY_LONG count) {
     for (GANTRY_LONG k = 0; k < first; ++k) {
-        out[k] = (T)0;
+        out[k] = GANTRY_T_ZERO;
     }
     for (GANTRY_LONG k = first; k < end; ++k) {
         out[k] = x[start + k];
     }
     for (GANTRY_LONG k = first < end ? end : first; k < count; ++k) {
-        out[k] = (T)0;
+        out[k] = GANTRY_T_ZERO;
     }
     return out + count;
 }

@@ -119,15 +119,15 @@ static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_
 
 const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype,
                                     gantry_shape_t shape) {
-    const uint64_t zero = 0;
-    return ops_fill_with(scope, dtype, &shape, &zero);
+    const uint64_t zero[2] = {0};
+    return ops_fill_with(scope, dtype, &shape, zero);
 }
 
 const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
                                    gantry_shape_t shape) {
     /* little-endian; a complex one has the imaginary part 0 */
-    const uint64_t one = gantry__type_one((int32_t)dtype);
-    return ops_fill_with(scope, dtype, &shape, &one);
+    const uint64_t one[2] = {gantry__type_one((int32_t)dtype)};
+    return ops_fill_with(scope, dtype, &shape, one);
 }
 
 const gantry_tensor_t *gantry_zeros_like(gantry_scope_t *scope, const gantry_tensor_t *x) {

@@ -11,9 +11,9 @@
 #include "conformance.h"
 
 static const gantry_dtype_t all_dtypes[] = {
-    GANTRY_FLOAT32, GANTRY_FLOAT64,   GANTRY_INT32,  GANTRY_UINT8, GANTRY_INT16,
-    GANTRY_INT8,    GANTRY_COMPLEX64, GANTRY_INT64,  GANTRY_BOOL,  GANTRY_BFLOAT16,
-    GANTRY_UINT16,  GANTRY_FLOAT16,   GANTRY_UINT32, GANTRY_UINT64};
+    GANTRY_FLOAT32, GANTRY_FLOAT64,   GANTRY_INT32,  GANTRY_UINT8,  GANTRY_INT16,
+    GANTRY_INT8,    GANTRY_COMPLEX64, GANTRY_INT64,  GANTRY_BOOL,   GANTRY_BFLOAT16,
+    GANTRY_UINT16,  GANTRY_FLOAT16,   GANTRY_UINT32, GANTRY_UINT64, GANTRY_COMPLEX128};
 
 /* A byte pattern that differs from place to place; only 0 and 1 for booleans. */
 static unsigned char *make_bytes(gantry_dtype_t dtype, size_t bytes) {

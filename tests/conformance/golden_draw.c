@@ -77,7 +77,7 @@ void golden_to_host_order(unsigned char *data, size_t bytes, size_t element) {
 int golden_draw(uint32_t seed, gantry_dtype_t dtype, void *out, size_t count) {
     twister_t t;
     size_t size = gantry_dtype_size(dtype);
-    if (dtype == GANTRY_COMPLEX64) return -1;
+    if (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_COMPLEXES) return -1;
     seed_words(&t, seed);
     for (size_t i = 0; i < count; ++i) {
         if (golden_is_float(dtype))

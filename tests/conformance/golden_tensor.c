@@ -149,7 +149,7 @@ static int read_bytes(text_t *t, size_t *out_count) {
 }
 
 static int read_plain(text_t *t, size_t *out_count) {
-    if (*t->at != '=' && t->out->dtype == GANTRY_COMPLEX64)
+    if (*t->at != '=' && (GANTRY_DTYPE_BIT(t->out->dtype) & GANTRY_DTYPES_COMPLEXES))
         return refuse(t, "a tensor of complex numbers has no numbers but bytes");
     if (*t->at != '=') return read_numbers(t, out_count);
     t->at++;

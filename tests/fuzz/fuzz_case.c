@@ -109,11 +109,15 @@ static double odd_float(fuzz_random_t *random) {
                                     : -__builtin_inf();
 }
 
+static bool is_complex(gantry_dtype_t dtype) {
+    return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_COMPLEXES) != 0;
+}
+
 static gantry_dtype_t odd_type(fuzz_random_t *random) {
     static const gantry_dtype_t types[] = {
-        GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,  GANTRY_UINT8,    GANTRY_INT16,
-        GANTRY_INT8,    GANTRY_INT64,   GANTRY_BOOL,   GANTRY_BFLOAT16, GANTRY_UINT16,
-        GANTRY_FLOAT16, GANTRY_UINT32,  GANTRY_UINT64, GANTRY_COMPLEX64};
+        GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,  GANTRY_UINT8,     GANTRY_INT16,
+        GANTRY_INT8,    GANTRY_INT64,   GANTRY_BOOL,   GANTRY_BFLOAT16,  GANTRY_UINT16,
+        GANTRY_FLOAT16, GANTRY_UINT32,  GANTRY_UINT64, GANTRY_COMPLEX64, GANTRY_COMPLEX128};
     return types[fuzz_below(random, COUNT(types))];
 }
 
@@ -194,7 +198,7 @@ static void change_rank(fuzz_input_t *input, fuzz_random_t *random) {
 
 static void change_values(fuzz_input_t *input, fuzz_random_t *random) {
     int64_t elements = gantry_shape_elements(&input->shape);
-    if (elements <= 0 || input->dtype == GANTRY_COMPLEX64) return;
+    if (elements <= 0 || is_complex(input->dtype)) return;
     for (uint64_t n = 1 + fuzz_below(random, 3); n > 0; --n)
         store(input, fuzz_below(random, (uint64_t)elements), odd_float(random), odd_int(random));
 }
@@ -339,7 +343,7 @@ static void put_attr(const gantry_attr_value_t *attr, char *out, size_t bytes, s
 
 static void put_values(const fuzz_input_t *input, char *out, size_t bytes, size_t *used) {
     size_t size = gantry_dtype_size(input->dtype), count = size ? input->bytes / size : 0;
-    if (count == 0 || count > 6 || input->dtype == GANTRY_COMPLEX64) return;
+    if (count == 0 || count > 6 || is_complex(input->dtype)) return;
     for (size_t i = 0; i < count; ++i) {
         int64_t value = 0;
         memcpy(&value, input->data + i * size, size);

@@ -102,8 +102,9 @@ def read_ops():
 
 # ---- coverage of a case ----
 
-# Types that kernels move as bits: a case of the twin shows them, too. tests/unit/support/float8_case.h compares both.
-MOVED_AS = {"float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+# Types that kernels move as bits: a case of the twin shows them, too. tests/unit/support/float8_case.h and
+# complex128_case.h, in which the halves of an element are the twin, compare both.
+MOVED_AS = {"float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "complex128": "int64"}
 
 
 def elements(tensor):

@@ -13,11 +13,9 @@ typedef struct type_set_t {
 } type_set_t;
 
 static const type_set_t sets[] = {
-    {"floating", GANTRY_DTYPES_FLOATING},
-    {"float8", GANTRY_DTYPES_QUARTERS},
-    {"integers", GANTRY_DTYPES_INTEGERS},
-    {"bool", GANTRY_DTYPES_BOOLS},
-    {"complex64", GANTRY_DTYPE_BIT(GANTRY_COMPLEX64)},
+    {"floating", GANTRY_DTYPES_FLOATING}, {"float8", GANTRY_DTYPES_QUARTERS},
+    {"integers", GANTRY_DTYPES_INTEGERS}, {"bool", GANTRY_DTYPES_BOOLS},
+    {"complex", GANTRY_DTYPES_COMPLEXES},
 };
 #define SETS (sizeof sets / sizeof sets[0])
 #define PARTS_BYTES 512

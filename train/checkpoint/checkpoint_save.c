@@ -11,6 +11,7 @@
 #include "train/base/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/checkpoint/safetensors.h"
+#include "train/checkpoint/safetensors_types.h"
 #include "train/data/element.h"
 
 typedef struct saving_t {
@@ -83,6 +84,15 @@ static gantry_status_t check_array_data(const gantry_checkpoint_entry_t *entry) 
                                 entry->name);
 }
 
+static gantry_status_t check_saved_type(const gantry_checkpoint_entry_t *entry,
+                                        gantry_dtype_t dtype) {
+    if (gantry__safetensors_type_name(dtype)) return GANTRY_OK;
+    return gantry__train_fail(
+        GANTRY_UNIMPLEMENTED,
+        "gantry_checkpoint_save: entry '%.200s' is %s, which has no name in safetensors; every other type is accepted, and gantry_save_npy takes this one, too",
+        entry->name, gantry_dtype_name(dtype));
+}
+
 /* Sets type and shape of the tensor to be saved, and takes a variable's value. */
 static gantry_status_t checkpoint_save_take_entry(saving_t *saving, size_t index) {
     const gantry_checkpoint_entry_t *entry = &saving->entries[index];
@@ -92,7 +102,7 @@ static gantry_status_t checkpoint_save_take_entry(saving_t *saving, size_t index
         GANTRY__TRY(check_array_data(entry));
         tensor->dtype = entry->array.dtype;
         tensor->shape = entry->array.shape;
-        return GANTRY_OK;
+        return check_saved_type(entry, tensor->dtype);
     }
     const gantry_tensor_t *value =
         entry->variable ? gantry_variable_read(saving->scope, entry->variable) : entry->tensor;
@@ -100,7 +110,7 @@ static gantry_status_t checkpoint_save_take_entry(saving_t *saving, size_t index
     saving->values[index] = value;
     tensor->dtype = gantry_tensor_dtype(value);
     tensor->shape = *gantry_tensor_shape(value);
-    if (gantry_shape_elements(&tensor->shape) >= 0) return GANTRY_OK;
+    if (gantry_shape_elements(&tensor->shape) >= 0) return check_saved_type(entry, tensor->dtype);
     return gantry__train_refuse(
         NULL,
         "gantry_checkpoint_save: entry '%.200s' has a size that depends on data, in a function that is traced; a value is accepted",

@@ -36,6 +36,7 @@ static const struct {
             ROW(GANTRY_BOOL),
             ROW(GANTRY_BFLOAT16),
             ROW(GANTRY_UINT16),
+            ROW(GANTRY_COMPLEX128),
             ROW(GANTRY_FLOAT16),
             ROW(GANTRY_UINT32),
             ROW(GANTRY_UINT64),

@@ -24,6 +24,7 @@ static const struct {
     {GANTRY_BOOL, "bool", NULL, 1, 10},
     {GANTRY_BFLOAT16, "bfloat16", NULL, 2, 14},
     {GANTRY_UINT16, "uint16", NULL, 2, 17},
+    {GANTRY_COMPLEX128, "complex128", NULL, 16, 18},
     {GANTRY_FLOAT16, "float16", "half", 2, 19},
     {GANTRY_UINT32, "uint32", NULL, 4, 22},
     {GANTRY_UINT64, "uint64", NULL, 8, 23},

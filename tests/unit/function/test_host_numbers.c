@@ -100,7 +100,8 @@ static void about_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     tensor *of = made[count - 1];
     (void)gantry_op_call(scope, "Shape", &of, 1, &wide, 1, &outputs[0], &one);
     outputs[1] = gantry_size(scope, of, GANTRY_INT64);
-    if (gantry_tensor_dtype(of) == GANTRY_COMPLEX64) { /* Cast does not take it */
+    if (GANTRY_DTYPE_BIT(gantry_tensor_dtype(of)) &
+        GANTRY_DTYPES_COMPLEXES) { /* Cast does not take it */
         outputs[2] = outputs[1];
     } else {
         tensor *ones = gantry_cast(scope, gantry_ones_like(scope, of), GANTRY_INT64);

@@ -128,7 +128,7 @@ static const header_row_t header_rows[] = {
     {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (3,), }", GANTRY_UNIMPLEMENTED,
      "'<M8[ns]'"},
     {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }", GANTRY_UNIMPLEMENTED, "'<f16'"},
-    {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }", GANTRY_UNIMPLEMENTED, "'<c16'"},
+    {"{'descr': '<c32', 'fortran_order': False, 'shape': (1,), }", GANTRY_UNIMPLEMENTED, "'<c32'"},
     {"{'descr': '|f4', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "'|f4'"},
     {"{'descr': '', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "''"},
     {"{'descr': '<', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "'<'"},
@@ -301,6 +301,7 @@ static const written_row_t written_rows[] = {
      {2, {1234567, 1}},
      "{'descr': '|u1', 'fortran_order': False, 'shape': (1234567, 1), }"},
     {GANTRY_COMPLEX64, {1, {2}}, "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }"},
+    {GANTRY_COMPLEX128, {1, {2}}, "{'descr': '<c16', 'fortran_order': False, 'shape': (2,), }"},
 };
 
 TEST(header_written_is_numpys) {

@@ -4,6 +4,8 @@
  * Promise: gantry_checkpoint_load and gantry_checkpoint_restore bring elements to a device with a
  * few MiB of host memory, whatever the tensor's size.
  * Promise: Float8 tensors have the bytes of Python's safetensors.
+ * Promise: A tensor of a type that safetensors has no name for is refused by both names, and no
+ * file is written.
  * Promise: A Git LFS pointer and an HTML page are named as such in place of a checkpoint.
  * Promise: An error message of a site and a file of another format are named as such in place of a
  * checkpoint. */
@@ -204,6 +206,17 @@ TEST(pointers_and_pages_are_named) {
     expect_named("{\"error\":\"Repository not found\"}", "it is a JSON error message");
     expect_named("\x93NUMPY\1", "it is an .npy file");
     expect_named("\x80\2\x8a", "it is a Python pickle");
+}
+
+TEST(a_type_without_a_name_is_refused) {
+    const double x[] = {1, 2};
+    const gantry_checkpoint_entry_t entries[] = {
+        {.name = "u", .array = {GANTRY_UINT8, GANTRY_SHAPE(1), "\x01"}},
+        {.name = "psi", .array = {GANTRY_COMPLEX128, GANTRY_SHAPE(1), x}}};
+    (void)unlink(path);
+    expect_failure(gantry_checkpoint_save(NULL, path, entries, 2, NULL, 0), GANTRY_UNIMPLEMENTED,
+                   "entry 'psi' is complex128, which has no name in safetensors");
+    assert_int_not_equal(access(path, F_OK), 0);
 }
 
 /* By safetensors.serialize of safetensors 0.8. */
