@@ -58,12 +58,12 @@ static void expect_all_good(thread_workers_t *group) {
 
 static double inputs[ROWS * 3];
 static int32_t labels[ROWS];
-static float float_labels[ROWS]; /* which only the loss's op checks */
-static bool has_float_labels;
+static uint16_t half_labels[ROWS]; /* float16, which only the loss's op checks */
+static bool has_half_labels;
 
 static int make_data(void **state) {
     (void)state;
-    has_float_labels = false;
+    has_half_labels = false;
     train_heap_reset(-1);
     for (int i = 0; i < ROWS * 3; ++i) inputs[i] = (double)((i * 37) % 23) / 11 - 1;
     for (int i = 0; i < ROWS; ++i) labels[i] = (i * 5) % 4;
@@ -73,9 +73,9 @@ static int make_data(void **state) {
 static gantry_dataset_t *make_batches(int64_t rows) {
     gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
                                {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
-    if (has_float_labels) {
-        arrays[1].dtype = GANTRY_FLOAT32;
-        arrays[1].data = float_labels;
+    if (has_half_labels) {
+        arrays[1].dtype = GANTRY_FLOAT16;
+        arrays[1].data = half_labels;
     }
     gantry_dataset_t *data = gantry_dataset_from_arrays(arrays, 2, false);
     return gantry_dataset_batch(gantry_dataset_shuffle(data, ROWS, 7, true), BATCH, false);
@@ -534,8 +534,10 @@ TEST(wrong_label_is_an_error_everywhere) {
 
 /* A label without a class fails the gradients of the process that has its row. */
 TEST(failed_step_is_an_error_everywhere) {
-    for (int i = 0; i < ROWS; ++i) float_labels[i] = i == 3 ? 9 : (float)labels[i];
-    has_float_labels = true;
+    static const uint16_t halves[] = {0, 0x3c00, 0x4000, 0x4200}; /* 0, 1, 2, 3 */
+    for (int i = 0; i < ROWS; ++i) half_labels[i] = halves[labels[i]];
+    half_labels[3] = 0x4880; /* 9 */
+    has_half_labels = true;
     give_jobs(2, &usual);
     run_group(2, -1);
     const size_t owner = strstr(group.workers[0].text, "failed: ") ? 1 : 0;
