@@ -128,8 +128,9 @@ static void store(fuzz_input_t *input, size_t index, double number, int64_t inte
     } else if (golden_is_float(input->dtype)) {
         golden_store_number(input->dtype, input->data, index, number);
     } else {
-        /* the low bytes: little-endian, as golden files are */
-        memcpy(at, &integer, gantry_dtype_size(input->dtype));
+        /* the low bytes: little-endian, as golden files are; complex128 has two words */
+        const int64_t words[2] = {integer, ~integer};
+        memcpy(at, words, gantry_dtype_size(input->dtype));
     }
 }
 
