@@ -33,7 +33,7 @@ static inline double gelu_tanh_reference(double x) {
     return x < 0.0 ? x * (exp(v) / (1.0 + exp(v))) : x / (1.0 + exp(-v));
 }
 
-/* The exact x^2 / 2 is a sum of two doubles; erfc alone would use a rounded x / sqrt(2). */
+/* The exact x^2 / 2 is a sum of two doubles; a plain erfc would use a rounded x / sqrt(2). */
 static inline double gelu_erf_reference(double x) {
     const double root = 0.70710678118654752440;
     const double root_low = -4.8336466567264567e-17;
