@@ -20,7 +20,7 @@
 
 typedef struct gantry__backend_t {
     gantry_backend_state_t state;
-    const gantry_backend_t *table;       /* NULL if it could not be queried */
+    const gantry_backend_t *table;       /* NULL if it was not, or could not be, queried */
     gantry_backend_instance_t *instance; /* NULL unless usable */
     char *name;                          /* the table's, or the file's */
     char *path;                          /* "built in", the file, or "none" */

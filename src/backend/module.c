@@ -36,6 +36,13 @@ static bool is_module_name(const char *name) {
     return false;
 }
 
+bool gantry__module_is_of(const char *file, const char *backend) {
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    const size_t prefix = strlen(MODULE_PREFIX), length = strlen(backend);
+    return is_module_name(name) && strncmp(name + prefix, backend, length) == 0 &&
+           strchr(name + prefix, '.') == name + prefix + length;
+}
+
 gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const char *folder,
                                              gantry__module_visit_fn visit, void *user) {
     if (!folder) return GANTRY_OK;

@@ -34,6 +34,9 @@ gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out
  * (base/trust.h), who may not write the library itself. */
 gantry_status_t gantry__module_check_own_folder(const char *folder);
 
+/* Whether the file's name, without its folder, is the one of a backend's module. */
+bool gantry__module_is_of(const char *file, const char *backend);
+
 /* Opens the file and queries its table. Unavailable carries the loader's own text;
  * FailedPrecondition: of another ABI. */
 gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table);

@@ -8,6 +8,8 @@
  * after the command that the warning and gantry doctor name.
  * Promise: A command or a module next to the library that others may write is neither started nor
  * opened, and a warning names it.
+ * Promise: A backend in the library's own folder that the list of wanted backends leaves out is not
+ * opened, even if its file is damaged or others may write it.
  * Promise: Where drivers are opened without a trial, as without the gantry command next to the
  * library, gantry_backend_status says why, and after a crash a warning does.
  * Promise: Pipes, folders, links and huge files in the place of a note or a record are no crashes,
@@ -199,11 +201,25 @@ TEST(modules_that_others_may_write_are_not_opened) {
     expect_run(0, "unset GANTRY_BACKEND_PATH; " COPY DEVICES);
     expect_in_output("lib/gantry/libgantry_backend_crashing.so");
     expect_run(0, "chmod 1777 lib/gantry; unset GANTRY_BACKEND_PATH; " COPY DEVICES);
-    expect_in_output("The modules beside the library are not opened: others may write '/tmp/");
+    expect_in_output(
+        "The modules in the library's own folder are not opened: others may write '/tmp/");
     if (strstr(output, "libgantry_backend_crashing.so")) fail_msg("opened:\n%s", output);
     /* who may write the library gains nothing */
     expect_run(0, "chmod 666 lib/libgantry.so.0; unset GANTRY_BACKEND_PATH; " COPY DEVICES);
     expect_in_output("lib/gantry/libgantry_backend_crashing.so");
+}
+
+TEST(module_that_is_not_wanted_is_not_opened) {
+    make_copy();
+    expect_run(0,
+               "rm lib/gantry/*.so; echo damaged >lib/gantry/libgantry_backend_opencl.so;"
+               " chmod 1777 lib/gantry");
+    expect_run(0, "unset GANTRY_BACKEND_PATH; " COPY "GANTRY_BACKENDS=cpu " DEVICES);
+    expect_in_output("\"left out: the list of wanted backends is \\\"cpu\\\"\"");
+    if (strstr(output, "own folder")) fail_msg("the folder is checked:\n%s", output);
+    expect_run(0, "chmod 755 lib/gantry; unset GANTRY_BACKEND_PATH; " COPY
+                  "GANTRY_BACKENDS=opencl " DEVICES);
+    expect_in_output("libgantry_backend_opencl.so cannot be opened: ");
 }
 
 TEST(changed_file_is_another_driver) {
