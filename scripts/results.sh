@@ -2,12 +2,13 @@
 # Sourced by scripts/test, after common.sh: counts passed, failed and skipped tests, and prints the counts in the last
 # line, however the script ends. The sourcing script sets IS_COMPLETE=yes at its end, and sets SELECT to a regular
 # expression to run only some tests of ctest.
-PASSED=0 FAILED=0 SKIPPED=0 RUN_FAILED=0 IS_COMPLETE=no BESIDE=
+PASSED=0 FAILED=0 SKIPPED=0 RUN_FAILED=0 IS_COMPLETE=no BESIDE= BUILDING=
 
 finish() {
     code=$?
     trap - EXIT
     [ -z "$BESIDE" ] || kill -- "-$BESIDE" 2>/dev/null || true
+    [ -z "$BUILDING" ] || kill -- "-$BUILDING" 2>/dev/null || true
     if [ "$IS_COMPLETE" = no ]; then
         echo "stopped before the end: the last line counts the tests run so far, and the stop as one failure" >&2
         FAILED=$((FAILED + 1))
@@ -52,8 +53,8 @@ with_progress() {
     done
 }
 
-# ctest_in PRESET [ARGUMENTS]: stores the number of failures in RUN_FAILED. A run without a test counts as failed. One
-# test more than there are cores: many tests wait for a timeout, a disk or one thread, and leave a core idle.
+# ctest_in PRESET [ARGUMENTS]: stores the number of failures in RUN_FAILED. A run without a test counts as failed. Two
+# tests more than there are cores: many tests wait for a timeout, a disk or one thread, and leave a core idle.
 ctest_in() {
     preset=$1 code=0
     shift
@@ -63,7 +64,7 @@ ctest_in() {
     costs=build/$preset/Testing/Temporary/CTestCostData.txt
     [ ! -f "$costs" ] || cp "$costs" "$log.costs" # ctest rewrites its own while it runs
     {
-        ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$((JOBS + 1))" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" ||
+        ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$((JOBS + 2))" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" ||
             echo $? >"$log.code"
     } | with_progress "$log.costs"
     [ ! -f "$log.code" ] || code=$(cat "$log.code")
@@ -132,4 +133,23 @@ count_beside() {
     BESIDE=
     cat "$BESIDE_LOG"
     add_counts "$BESIDE_LOG"
+}
+
+# build_beside ONLY PRESET [CMAKE ARGUMENTS]: begins common.sh's `build` in the background, of the target ONLY or, if it
+# is empty, of all, with the processor time that tests leave. await_build waits for its end.
+build_beside() {
+    BUILD_LOG=build/$2.log
+    mkdir -p build
+    # shellcheck disable=SC2016
+    setsid nice -n 19 sh -c '. scripts/common.sh && BUILD_ONLY=$1 && shift && build "$@"' "$ROOT/scripts/test" "$@" >"$BUILD_LOG" 2>&1 &
+    BUILDING=$!
+}
+
+# await_build: ends the script if the build has failed.
+await_build() {
+    code=0
+    wait "$BUILDING" || code=$?
+    BUILDING=
+    cat "$BUILD_LOG"
+    [ "$code" = 0 ] || exit "$code"
 }

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise: scripts/results.sh adds the results of ctest and programs in the last line, however the script ends; a run
 # without tests is a failure.
+# Promise: A build in the background that fails ends the script with its exit code and its log, and an early end of the
+# script ends the build.
 #
 # results.sh SOURCE_DIR WORK_DIR.
 set -eu
@@ -63,16 +65,34 @@ expect 1 "1 passed, 1 failed, 0 skipped" 'beside log sh -c "kill -9 \$PPID"; sui
 expect 1 "1 passed, 1 failed, 0 skipped" 'suite a true; false; IS_COMPLETE=yes'          # set -e ends it
 expect 3 "1 passed, 1 failed, 0 skipped" 'suite a true; exit 3'                          # as a build that fails does
 expect 130 "0 passed, 1 failed, 0 skipped" 'kill -INT $$; sleep 1; IS_COMPLETE=yes'
-# An early end kills the command in the background, and what that has started.
-expect 3 "0 passed, 1 failed, 0 skipped" 'beside log sh -c "sleep 60 & echo \$! >child; wait"; while [ ! -s child ]; do sleep 0.01; done; exit 3'
-child=$(cat "$work/child")
-# A zombie is dead: its next parent may be slow to reap it.
-for pause in 0 0.1 0.4 1.5 8; do
-    sleep $pause
-    state=$(sed -n 's/^State:[^A-Z]*\([A-Z]\).*/\1/p' "/proc/$child/status" 2>/dev/null || true)
-    case $state in Z | "") break ;; esac
+# A build in the background.
+mkdir "$work/scripts"
+cat >"$work/scripts/common.sh" <<'END'
+build() {
+    echo "built $*${BUILD_ONLY:+, only $BUILD_ONLY}"
+    case $1 in
+        bad) exit 3 ;;
+        slow) sleep 60 & echo $! >child; wait ;;
+    esac
+}
+END
+expect 0 "1 passed, 0 failed, 0 skipped" 'build_beside "" some -DA=1; suite a true; await_build; IS_COMPLETE=yes'
+grep -qx 'built some -DA=1' "$work/output" || { cat "$work/output"; echo "the log of a build is not shown"; exit 1; }
+expect 3 "1 passed, 1 failed, 0 skipped" 'build_beside part bad; suite a true; await_build; IS_COMPLETE=yes'
+grep -qx 'built bad, only part' "$work/output" || { cat "$work/output"; echo "the log of a build that failed is not shown"; exit 1; }
+# An early end kills a command in the background, and what that has started.
+for begins in 'beside log sh -c "sleep 60 & echo \$! >child; wait"' 'build_beside "" slow'; do
+    rm -f "$work/child"
+    expect 3 "0 passed, 1 failed, 0 skipped" "$begins; while [ ! -s child ]; do sleep 0.01; done; exit 3"
+    child=$(cat "$work/child")
+    # A zombie is dead: its next parent may be slow to reap it.
+    for pause in 0 0.1 0.4 1.5 8; do
+        sleep $pause
+        state=$(sed -n 's/^State:[^A-Z]*\([A-Z]\).*/\1/p' "/proc/$child/status" 2>/dev/null || true)
+        case $state in Z | "") break ;; esac
+    done
+    case $state in Z | "") ;; *) echo "process $child, of a command in the background, outlived the script"; exit 1 ;; esac
 done
-case $state in Z | "") ;; *) echo "process $child, of a command in the background, outlived the script"; exit 1 ;; esac
 # A script that reads results.sh keeps functions of its own.
 for name in $(sed -n 's/^\([a-z_]*\)() {.*/\1/p' "$source/scripts/results.sh"); do
     for script in "$source/scripts/test" "$source/scripts/test-tensorflow"; do
