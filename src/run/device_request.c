@@ -114,7 +114,6 @@ static gantry_status_t device_request_fail_open(const gantry_scope_t *scope) {
 }
 
 void gantry__scope_end_blocks(gantry_scope_t *scope) {
-    if (scope->blocks.depth == 0) return;
     (void)gantry__scope_fail(scope, device_request_fail_open(scope));
     while (scope->blocks.depth > 0) device_request_close(scope);
 }

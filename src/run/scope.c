@@ -218,7 +218,7 @@ static void unlink_scope(gantry_scope_t *scope) {
 
 static void destroy_scope(gantry_scope_t *scope) {
     if (scope->observer) gantry__observe_end(scope);
-    gantry__scope_end_blocks(scope);
+    if (scope->blocks.depth > 0) gantry__scope_end_blocks(scope);
     gantry__scope_release_tensors(scope);
     unlink_scope(scope);
     gantry_runtime_t *runtime = scope->runtime;
@@ -256,7 +256,7 @@ static gantry_status_t end_scope(gantry_scope_t *scope) {
                 "Exiting device scope without proper scope nesting: an inner scope is still open; it is ended too"));
         destroy_children(scope);
     }
-    gantry__scope_end_blocks(scope);
+    if (scope->blocks.depth > 0) gantry__scope_end_blocks(scope);
     flush_devices(scope->runtime);
     gantry_status_t status = scope->status;
     if (status != GANTRY_OK) {
