@@ -315,13 +315,12 @@ static void square_sums(gantry_scope_t *scope, const gantry_tensor_t *const *inp
  * tf.config.threading.set_inter_op_parallelism_threads(between) */
 static void use_threads(int32_t inside, int32_t between) {
     const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(1 << 20)};
-    const gantry_function_options_t options = {.struct_size = sizeof options,
-                                               .inter_op_threads = between};
     gantry_runtime_t *runtime = open_runtime(0);
     example_check(gantry_set_intra_op_parallelism_threads(runtime, inside),
                   "gantry_set_intra_op_parallelism_threads");
-    gantry_function_t *function =
-        trace_with(runtime, "square_sums", square_sums, NULL, &input, 1, &options);
+    example_check(gantry_set_inter_op_parallelism_threads(runtime, between),
+                  "gantry_set_inter_op_parallelism_threads");
+    gantry_function_t *function = trace(runtime, "square_sums", square_sums, NULL, &input, 1);
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/CPU:0");
     const gantry_tensor_t *zero = gantry_scalar_f32(scope, 0), *one = gantry_scalar_f32(scope, 1);
     const gantry_tensor_t *x = gantry_lin_space(scope, zero, one, 1 << 20), *result;

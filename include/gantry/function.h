@@ -82,10 +82,10 @@ typedef struct gantry_function_options_t {
     uint32_t most_traces;
     /** Runs the body op by op in each call, without a trace: to look at its values. */
     bool runs_eagerly;
-    /** The most threads that run parts of one call at the same time, as TensorFlow's
-     * inter_op_parallelism_threads. 0: one for each CPU device that has enough to do; negative:
-     * only the caller's thread. The caller's thread counts. Devices with a queue of their own work
-     * at the same time anyway. */
+    /** The most threads that run parts of one call at the same time, the caller's included;
+     * negative: only the caller's thread. 0: those of the runtime,
+     * gantry_set_inter_op_parallelism_threads. Devices with a queue of their own work at the same
+     * time anyway. */
     int32_t inter_op_threads;
     /** The most bytes that a call may take on any device, results included, as
      * gantry_function_get_memory counts them; 0: no limit. If the body's order takes more, nodes

@@ -167,6 +167,10 @@ typedef struct gantry_runtime_options_t {
     const char *trace;
     /** How threads wait for every device; default auto (GANTRY_WAIT_POLICY, also per device). */
     gantry_wait_policy_t wait_policy;
+    /** The most threads that run parts of one call of a function at the same time, as
+     * gantry_set_inter_op_parallelism_threads: negative: only the caller's; 0: not set
+     * (GANTRY_INTER_OP_THREADS). */
+    int32_t inter_op_threads;
 } gantry_runtime_options_t;
 
 /** Creates a runtime. options may be NULL. *out_runtime is NULL after a failure. A machine
@@ -316,6 +320,17 @@ GANTRY_API gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtim
                                                                    int32_t threads);
 /** The threads of the CPU backend; 0 for the default. */
 GANTRY_API int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime);
+
+/** Chooses the most threads that run parts of one call of a function at the same time, the calling
+ * one included: at most 1024, of which a call uses 16. 0, the default: one for each CPU device that
+ * has enough to do; negative: only the caller's thread. A function whose own option
+ * inter_op_threads is not 0 uses that one. This overrides option and environment, and the last
+ * call before initialisation counts. Afterwards an equal number is accepted, and another one is
+ * FailedPrecondition. */
+GANTRY_API gantry_status_t gantry_set_inter_op_parallelism_threads(gantry_runtime_t *runtime,
+                                                                   int32_t threads);
+/** The most threads that run parts of one call of a function; 0 for the default. */
+GANTRY_API int32_t gantry_get_inter_op_parallelism_threads(const gantry_runtime_t *runtime);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,21 @@ GANTRY_API gantry_scope_t *gantry_scope_begin_on(gantry_runtime_t *runtime,
  * parent's one by one (a new type clears the index); NULL inherits; GANTRY_DEVICE_NONE cancels
  * the parent's request. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device);
+/** Begins a device request inside a scope, as `with tf.device(device):`: until gantry_device_end,
+ * the scope's ops, constants, new variables, calls of functions and new inner scopes request
+ * device. Its fields replace those of the request so far one by one (a new type clears the index, a
+ * wildcard clears nothing). "" and GANTRY_DEVICE_NONE cancel the request so far, and device
+ * functions. The scope owns what the ops make, as before. Requests nest. A scope that begins inside
+ * keeps the request to its own end, and its own device goes before.
+ *
+ * Each call needs its gantry_device_end, also one that fails. Without it, the scope ends with
+ * FailedPrecondition; so does a body or a callback that returns without it. A bad text, and NULL,
+ * are InvalidArgument. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_device_begin(gantry_scope_t *scope, const char *device);
+/** Ends the innermost gantry_device_begin of the scope, also in a scope that has failed: the
+ * request is what it was. FailedPrecondition without one, and in a body that did not begin it.
+ * Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_device_end(gantry_scope_t *scope);
 /** An op that a device function chooses a device for. The library makes it; it may grow. */
 typedef struct gantry_device_choice_t {
     const char *op;       /**< The op: "MatMul", "VarHandleOp" for a new variable. */

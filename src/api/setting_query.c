@@ -109,6 +109,10 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
             (void)snprintf(out->value, sizeof out->value, "%" PRId32,
                            gantry_get_intra_op_parallelism_threads(runtime));
             break;
+        case GANTRY__SETTING_INTER_OP_THREADS:
+            (void)snprintf(out->value, sizeof out->value, "%" PRId32,
+                           gantry_get_inter_op_parallelism_threads(runtime));
+            break;
         case GANTRY__SETTING_PROFILE:
             text = profiles[gantry__device_profile_mode(&runtime->devices)];
             break;

@@ -120,23 +120,37 @@ gantry_placement_mode_t gantry_get_placement_mode(const gantry_runtime_t *runtim
                    : GANTRY_PLACEMENT_DEFAULT;
 }
 
-/* Takes the device table's lock, as freezing does: the CPU's device opens with every accepted
- * number. */
-static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads) {
+/* A number of threads, which initialisation freezes. */
+typedef struct thread_setting_t {
+    atomic_int *value;
+    const char *frozen, *zero, *variable, *call;
+} thread_setting_t;
+
+static gantry_status_t change_threads(gantry_runtime_t *runtime, const thread_setting_t *setting,
+                                      int32_t threads) {
     char text[16];
-    const int present = atomic_load(&runtime->cpu_threads);
+    const int present = atomic_load(setting->value);
     if (threads == present) return GANTRY_OK;
     if (gantry__device_table_is_frozen(&runtime->devices)) {
         return gantry__fail(
-            GANTRY_FAILED_PRECONDITION,
-            "Intra op parallelism cannot be modified after initialization (initialized by %s): it is %d (0: all cores), %d is given",
-            runtime->devices.frozen_by, present, threads);
+            GANTRY_FAILED_PRECONDITION, "%s (initialized by %s): it is %d (0: %s), %d is given",
+            setting->frozen, runtime->devices.frozen_by, present, setting->zero, threads);
     }
     (void)snprintf(text, sizeof text, "%d", threads);
-    GANTRY__TRY(gantry__settings_put_call(&runtime->settings, "GANTRY_CPU_THREADS", text,
-                                          "gantry_set_intra_op_parallelism_threads"));
-    atomic_store(&runtime->cpu_threads, threads);
+    GANTRY__TRY(
+        gantry__settings_put_call(&runtime->settings, setting->variable, text, setting->call));
+    atomic_store(setting->value, threads);
     return GANTRY_OK;
+}
+
+/* Takes the device table's lock, as freezing does: the CPU's device opens with every accepted
+ * number. */
+static gantry_status_t set_threads(gantry_runtime_t *runtime, const thread_setting_t *setting,
+                                   int32_t threads) {
+    gantry__mutex_lock(&runtime->devices.lock);
+    gantry_status_t status = change_threads(runtime, setting, threads);
+    gantry__mutex_unlock(&runtime->devices.lock);
+    return status;
 }
 
 gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtime,
@@ -146,14 +160,38 @@ gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtim
         return gantry__refuse("intra op threads is %d; 0 (all cores) to %d is accepted", threads,
                               GANTRY__MOST_THREADS);
     }
-    gantry__mutex_lock(&runtime->devices.lock);
-    gantry_status_t status = change_threads(runtime, threads);
-    gantry__mutex_unlock(&runtime->devices.lock);
-    return status;
+    const thread_setting_t setting = {
+        .value = &runtime->threads.in_ops,
+        .frozen = "Intra op parallelism cannot be modified after initialization",
+        .zero = "all cores",
+        .variable = "GANTRY_CPU_THREADS",
+        .call = "gantry_set_intra_op_parallelism_threads"};
+    return set_threads(runtime, &setting, threads);
 }
 
 int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime) {
-    return runtime ? atomic_load(&runtime->cpu_threads) : 0;
+    return runtime ? atomic_load(&runtime->threads.in_ops) : 0;
+}
+
+gantry_status_t gantry_set_inter_op_parallelism_threads(gantry_runtime_t *runtime,
+                                                        int32_t threads) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    if (threads > GANTRY__MOST_THREADS) {
+        return gantry__refuse(
+            "inter op threads is %d; a negative number (only the caller's thread), or 0 (one for each CPU device that has enough to do) to %d, is accepted",
+            threads, GANTRY__MOST_THREADS);
+    }
+    const thread_setting_t setting = {
+        .value = &runtime->threads.between_ops,
+        .frozen = "Inter op parallelism cannot be modified after initialization",
+        .zero = "one for each CPU device that has enough to do",
+        .variable = "GANTRY_INTER_OP_THREADS",
+        .call = "gantry_set_inter_op_parallelism_threads"};
+    return set_threads(runtime, &setting, threads);
+}
+
+int32_t gantry_get_inter_op_parallelism_threads(const gantry_runtime_t *runtime) {
+    return runtime ? atomic_load(&runtime->threads.between_ops) : 0;
 }
 
 /* ---- placements ---- */

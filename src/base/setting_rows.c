@@ -106,6 +106,13 @@ static gantry_status_t put_fraction(gantry__settings_t *settings, double fractio
     return setting_rows_put(settings, GANTRY__SETTING_MEMORY_FRACTION, text);
 }
 
+/* The reader of the setting checks the number. */
+static gantry_status_t put_inter_op_threads(gantry__settings_t *settings, int32_t threads) {
+    char text[GANTRY__AMOUNT_BYTES];
+    (void)snprintf(text, sizeof text, "%" PRId32, threads);
+    return threads ? setting_rows_put(settings, GANTRY__SETTING_INTER_OP_THREADS, text) : GANTRY_OK;
+}
+
 gantry_status_t gantry__options_put(gantry__settings_t *settings,
                                     const gantry_runtime_options_t *options) {
     GANTRY__TRY(put_choices(settings, options));
@@ -117,6 +124,7 @@ gantry_status_t gantry__options_put(gantry__settings_t *settings,
         put_signed(settings, GANTRY__SETTING_OOM_RETRY_MS, options->oom_retry_ms, "the default"));
     GANTRY__TRY(
         put_signed(settings, GANTRY__SETTING_CPU_THREADS, options->cpu_threads, "all cores"));
+    GANTRY__TRY(put_inter_op_threads(settings, options->inter_op_threads));
     GANTRY__TRY(put_fraction(settings, options->memory_fraction));
     GANTRY__TRY(
         setting_rows_put(settings, GANTRY__SETTING_LOGICAL_DEVICES, options->logical_devices));

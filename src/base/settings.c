@@ -228,12 +228,18 @@ typedef struct kind_t {
     int word_count;
     bool is_bytes;
     uint64_t most; /* of a number */
+    bool is_signed;
     const char *what;
 } kind_t;
 
 static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
     size_t length = strlen(text);
     if (kind->is_bytes) return gantry__parse_bytes(text, length, out);
+    if (kind->is_signed && *text == '-') {
+        const bool is_number = gantry__parse_number(text + 1, length - 1, INT32_MAX, out);
+        if (is_number) *out = -*out;
+        return is_number;
+    }
     if (!kind->words) return gantry__parse_number(text, length, kind->most, out);
     int word = 0;
     bool is_on = false;
@@ -260,8 +266,9 @@ static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const
             text);
     }
     if (!kind->words) {
-        return gantry__refuse("%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 " is accepted",
-                              by, text, kind->what, kind->most);
+        return gantry__refuse(
+            "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 "%s is accepted", by, text,
+            kind->what, kind->most, kind->is_signed ? ", or a negative one," : "");
     }
     char accepted[256] = "";
     for (int i = 0; i < kind->word_count; ++i) {
@@ -315,4 +322,13 @@ gantry_status_t gantry__settings_get_number(gantry__settings_t *settings, const 
                                             uint64_t most, const char *what, uint64_t *out) {
     const kind_t kind = {.most = most, .what = what};
     return read(settings, name, &kind, out);
+}
+
+gantry_status_t gantry__settings_get_signed(gantry__settings_t *settings, const char *name,
+                                            uint64_t most, const char *what, int32_t *out) {
+    const kind_t kind = {.most = most, .is_signed = true, .what = what};
+    uint64_t number = (uint64_t)*out;
+    GANTRY__TRY(read(settings, name, &kind, &number));
+    *out = (int32_t)number;
+    return GANTRY_OK;
 }

@@ -103,5 +103,8 @@ gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const c
 /* Reads digits, 0 to most. what: its meaning, for the message ("milliseconds"). */
 gantry_status_t gantry__settings_get_number(gantry__settings_t *settings, const char *name,
                                             uint64_t most, const char *what, uint64_t *out);
+/* The same, with a minus in front for any negative number of 32 bits. */
+gantry_status_t gantry__settings_get_signed(gantry__settings_t *settings, const char *name,
+                                            uint64_t most, const char *what, int32_t *out);
 
 #endif

@@ -90,13 +90,17 @@ static void read_trace(gantry_runtime_t *runtime) {
                 gantry__message());
 }
 
-/* The CPU backend reads the setting itself when its device is opened. */
+/* The CPU backend reads the first setting itself when its device is opened. */
 static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     uint64_t threads = 0;
+    int32_t between = 0;
     GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS",
                                             GANTRY__MOST_THREADS, "threads (0: all cores)",
                                             &threads));
-    atomic_init(&runtime->cpu_threads, (int)threads);
+    GANTRY__TRY(gantry__settings_get_signed(&runtime->settings, "GANTRY_INTER_OP_THREADS",
+                                            GANTRY__MOST_THREADS, "threads between ops", &between));
+    atomic_init(&runtime->threads.in_ops, (int)threads);
+    atomic_init(&runtime->threads.between_ops, between);
     return GANTRY_OK;
 }
 

@@ -30,6 +30,11 @@
 /* The most threads of the CPU backend. */
 #define GANTRY__MOST_THREADS 1024
 
+/* As the program set them; 0: the default. */
+typedef struct gantry__thread_counts_t {
+    atomic_int in_ops, between_ops;
+} gantry__thread_counts_t;
+
 typedef struct gantry__wish_node_t {
     gantry__wish_t wish;
     struct gantry__wish_node_t *next;
@@ -70,7 +75,7 @@ struct gantry_runtime_t {
     gantry_logical_device_t *host; /* the first CPU: the home of host constants */
     /* settings that may change at any time */
     atomic_int soft_placement, log_placement, device_policy, placement_mode;
-    atomic_int cpu_threads; /* until the device table freezes */
+    gantry__thread_counts_t threads; /* until the device table freezes */
     /* under lock */
     gantry__mutex_t lock;
     gantry__wish_node_t *wishes;

@@ -7,7 +7,8 @@
  *   loans            to callbacks, which do not end what they did not begin
  *   scopes of parts  for composed ops, in the caller's memory
  *
- * scope_tensors.c has the list of tensors, run/eager.c runs ops in a scope. */
+ * scope_tensors.c has the list of tensors, device_request.c the device that a scope requests;
+ * run/eager.c runs ops in a scope. */
 #include <gantry/scope.h>
 
 #include <stdio.h>
@@ -66,9 +67,9 @@ static gantry_scope_t *next_inside(const gantry_scope_t *scope, const gantry_sco
 }
 
 gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope) {
-    if (scope->inner_status != GANTRY_OK)
-        return gantry__fail(scope->inner_status, "%s",
-                            scope->inner_message ? scope->inner_message : "");
+    if (scope->inner.status != GANTRY_OK)
+        return gantry__fail(scope->inner.status, "%s",
+                            scope->inner.message ? scope->inner.message : "");
     for (const gantry_scope_t *at = next_inside(scope, scope); at; at = next_inside(scope, at)) {
         if (at->status != GANTRY_OK)
             return gantry__fail(at->status, "%s", gantry_scope_message(at));
@@ -80,9 +81,9 @@ gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope) {
 static void note_inner_error(const gantry_scope_t *scope) {
     gantry_scope_t *lent = scope->parent;
     while (lent && lent->loans == 0) lent = lent->parent;
-    if (!lent || lent->inner_status != GANTRY_OK) return;
-    lent->inner_status = scope->status;
-    lent->inner_message = gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(scope));
+    if (!lent || lent->inner.status != GANTRY_OK) return;
+    lent->inner.status = scope->status;
+    lent->inner.message = gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(scope));
 }
 
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
@@ -111,29 +112,11 @@ static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     return scope;
 }
 
-static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *outer,
-                                 const char *device) {
-    scope->wish = outer;
-    if (!device) return GANTRY_OK;
-    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
-        scope->wish = NULL;
-        scope->chooser = NULL;
-        return GANTRY_OK;
-    }
-    gantry__device_reference_t reference;
-    GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices, device, &reference));
-    if (outer) {
-        gantry__device_reference_t inner = reference;
-        gantry__device_reference_merge_scope(&outer->reference, &inner, &reference);
-    }
-    return gantry__runtime_wish(scope->runtime, &reference, &scope->wish);
-}
-
 gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device) {
     if (gantry__runtime_check_well(runtime) != GANTRY_OK) return NULL;
     GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_SCOPE, NULL);
     gantry_scope_t *scope = make_scope(runtime);
-    if (scope) (void)gantry__scope_fail(scope, read_wish(scope, NULL, device));
+    if (scope) (void)gantry__scope_fail(scope, gantry__scope_request(scope, NULL, device));
     return scope;
 }
 
@@ -192,7 +175,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
         set_error(scope, parent->status, gantry_scope_message(parent));
         return scope;
     }
-    (void)gantry__scope_fail(scope, read_wish(scope, parent->wish, device));
+    (void)gantry__scope_fail(scope, gantry__scope_request(scope, parent->wish, device));
     return scope;
 }
 
@@ -235,11 +218,12 @@ static void unlink_scope(gantry_scope_t *scope) {
 
 static void destroy_scope(gantry_scope_t *scope) {
     if (scope->observer) gantry__observe_end(scope);
+    if (scope->blocks.depth > 0) gantry__scope_end_blocks(scope);
     gantry__scope_release_tensors(scope);
     unlink_scope(scope);
     gantry_runtime_t *runtime = scope->runtime;
     gantry__heap_free_text(&runtime->heap, scope->message);
-    gantry__heap_free_text(&runtime->heap, scope->inner_message);
+    gantry__heap_free_text(&runtime->heap, scope->inner.message);
     gantry__heap_free(&runtime->heap, scope, sizeof *scope);
     gantry__runtime_drop(runtime, 1);
 }
@@ -272,6 +256,7 @@ static gantry_status_t end_scope(gantry_scope_t *scope) {
                 "Exiting device scope without proper scope nesting: an inner scope is still open; it is ended too"));
         destroy_children(scope);
     }
+    if (scope->blocks.depth > 0) gantry__scope_end_blocks(scope);
     flush_devices(scope->runtime);
     gantry_status_t status = scope->status;
     if (status != GANTRY_OK) {
@@ -341,7 +326,7 @@ gantry_status_t gantry_scope_lend(gantry_scope_t *scope) {
 
 void gantry_scope_take_back(gantry_scope_t *scope) {
     if (!scope || scope->loans == 0) return;
-    --scope->loans;
+    gantry__scope_end_loan(scope);
     gantry__nesting_leave();
 }
 

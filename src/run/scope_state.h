@@ -28,6 +28,26 @@ typedef struct gantry__chooser_t {
     const struct gantry__chooser_t *outer; /* the next outer device function, or NULL */
 } gantry__chooser_t;
 
+/* What gantry_device_end restores: the scope's request before gantry_device_begin. */
+typedef struct gantry__device_frame_t {
+    struct gantry__device_frame_t *outer;
+    const gantry__wish_t *wish;
+    const gantry__chooser_t *chooser;
+    uint32_t depth, loans; /* the scope's, inside it */
+} gantry__device_frame_t;
+
+/* The blocks of gantry_device_begin that are open in a scope. */
+typedef struct gantry__device_blocks_t {
+    gantry__device_frame_t *innermost; /* heap memory, or NULL */
+    uint32_t depth;                    /* calls of gantry_device_begin without their end */
+} gantry__device_blocks_t;
+
+/* The first error with which a scope inside a lent one ended. */
+typedef struct gantry__inner_error_t {
+    gantry_status_t status;
+    char *message;
+} gantry__inner_error_t;
+
 /* Objects of dropped tensors, and of the runtime's spare ones, for the next results of a scope: no
  * lock, no counting. */
 typedef struct gantry__spares_t {
@@ -69,10 +89,9 @@ struct gantry_scope_t {
     gantry__chooser_t own_chooser; /* the device function of a scope that begins with one */
     const struct gantry__controls_t *controls;  /* nodes of a trace that come first; NULL: none */
     const struct gantry__controls_t *colocated; /* nodes of a trace that share its device */
+    gantry__device_blocks_t blocks;
     uint32_t loans; /* loans to bodies, callbacks and calls, which must not end the scope */
-    /* the first error with which a scope inside this lent one ended */
-    gantry_status_t inner_status;
-    char *inner_message;
+    gantry__inner_error_t inner;
     char *message; /* heap text; NULL without an error, or when there was no memory for it */
     /* from here on a scope of parts is not cleared */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* the name of the next node of a trace; "": none */
@@ -96,6 +115,8 @@ gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope);
 /* Ends the scope of a body, with the scopes that it left open, and returns the body's status with
  * its message. */
 gantry_status_t gantry__scope_end_body(gantry_scope_t *scope, gantry_status_t status);
+/* Ends a loan; gantry_device_begin without its end in it is the scope's error. */
+void gantry__scope_end_loan(gantry_scope_t *scope);
 /* Lends a scope to a body; an error, and no loan, for a level too many. */
 gantry_status_t gantry__scope_lend(gantry_scope_t *scope);
 /* Lends a scope, and those around it, to a callback that must not run ops; this takes no level. */
@@ -125,6 +146,12 @@ bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                size_t input_count);
 
+/* Gives the scope its request: the fields of device over those of outer, as gantry_scope_begin_in
+ * says. */
+gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
+                                      const char *device);
+/* Ends each gantry_device_begin that the scope has left open, which is its error. */
+void gantry__scope_end_blocks(gantry_scope_t *scope);
 /* The request of an op in this scope: with device functions, as these choose. */
 gantry_status_t gantry__scope_choose(const gantry_scope_t *scope,
                                      const gantry_device_choice_t *choice,

@@ -111,6 +111,33 @@ static void inner_devices_replace_outer_ones(conformance_t *c) {
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
+/* Runs an op in a block of the scope, and one after it. */
+static void check_block(conformance_t *c, gantry_scope_t *scope, const char *device,
+                        const char *wanted, const char *after) {
+    const gantry_tensor_t *x = conformance_iota(scope, 2);
+    (void)gantry_device_begin(scope, device);
+    (void)gantry_add(scope, x, x);
+    CHECK(c, strcmp(c->record.device, wanted) == 0, "in a block on %s an op ran on %s, not %s",
+          device, c->record.device, wanted);
+    (void)gantry_device_end(scope);
+    conformance_check_floats(c, "after a block", gantry_add(scope, x, x), (const float[]){0, 2}, 2);
+    CHECK(c, strcmp(c->record.device, after) == 0, "after a block on %s an op ran on %s, not %s",
+          device, c->record.device, after);
+}
+
+static void blocks_request_devices(conformance_t *c) {
+    const char *here = gantry_logical_device_full_name(c->device),
+               *cpu = "/job:localhost/replica:0/task:0/device:CPU:0";
+    gantry_scope_t *scope = conformance_scope(c);
+    check_block(c, scope, "/", here, here);
+    check_block(c, scope, "/device:CPU:0", cpu, here);
+    check_block(c, scope, here, here, here);
+    conformance_end_scope(c, scope, GANTRY_OK);
+    scope = conformance_scope_on(c, "/CPU:0");
+    check_block(c, scope, c->options.device, here, cpu);
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
 static void none_cuts_off_outer_devices(conformance_t *c) {
     gantry_scope_t *free_scope = conformance_scope_on(c, NULL);
     const gantry_tensor_t *x = conformance_iota(free_scope, 2);
@@ -264,6 +291,7 @@ void conformance_run_scopes(conformance_t *c) {
         {"a_bad_device_gives_a_failed_scope", a_bad_device_gives_a_failed_scope},
         {"null_arguments_are_refused", null_arguments_are_refused},
         {"inner_devices_replace_outer_ones", inner_devices_replace_outer_ones},
+        {"blocks_request_devices", blocks_request_devices},
         {"none_cuts_off_outer_devices", none_cuts_off_outer_devices},
         {"missing_devices_fall_back_or_fail", missing_devices_fall_back_or_fail},
         {"a_childs_error_is_its_own", a_childs_error_is_its_own},

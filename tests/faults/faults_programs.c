@@ -322,6 +322,7 @@ int faults_program_settings(int argc, char **argv) {
     code |= describe(runtime);
     code |= configure(runtime, type);
     code |= TRY(gantry_set_intra_op_parallelism_threads(runtime, 2));
+    code |= TRY(gantry_set_inter_op_parallelism_threads(runtime, 2));
     code |= TRY(gantry_list_logical_devices(runtime, NULL, 8, logical, &count));
     code |= TRY(gantry_find_logical_device(runtime, argv[1], &found));
     if (found)

@@ -216,7 +216,7 @@ static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *funct
     gantry_status_t status = scope->trace || function->runs_eagerly
                                  ? call_inline(scope, function, inputs, outputs)
                                  : call_specialization(scope, function, inputs, outputs);
-    --scope->loans;
+    gantry__scope_end_loan(scope);
     if (status != GANTRY_OK || scope->status == GANTRY_OK) return status;
     (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
     return gantry__function_fail(function, scope->status);

@@ -32,12 +32,20 @@ static gantry_status_t fail_budget(const gantry_function_t *function,
         (unsigned long long)needed->best, again, (unsigned long long)function->memory_budget_bytes);
 }
 
+/* Every plan is made after initialisation, which freezes the runtime's number. */
+static gantry_status_t specialization_schedule(const gantry_function_t *function,
+                                               gantry__specialization_t *specialization) {
+    const int32_t own = function->inter_op_threads;
+    return gantry__schedule_init(&specialization->schedule, function->runtime,
+                                 &specialization->graph,
+                                 own ? own : atomic_load(&function->runtime->threads.between_ops));
+}
+
 static gantry_status_t plan_again(const gantry_function_t *function,
                                   gantry__specialization_t *specialization,
                                   needed_bytes_t *needed) {
     gantry__schedule_deinit(&specialization->schedule);
-    GANTRY__TRY(gantry__schedule_init(&specialization->schedule, function->runtime,
-                                      &specialization->graph, function->inter_op_threads));
+    GANTRY__TRY(specialization_schedule(function, specialization));
     return gantry__schedule_most_bytes(&specialization->schedule, &needed->best, &needed->device);
 }
 
@@ -82,8 +90,7 @@ static gantry_status_t plan_specialization(const gantry_function_t *function,
                                            gantry__specialization_t *specialization) {
     const uint64_t budget = function->memory_budget_bytes;
     needed_bytes_t needed = {0};
-    GANTRY__TRY(gantry__schedule_init(&specialization->schedule, function->runtime,
-                                      &specialization->graph, function->inter_op_threads));
+    GANTRY__TRY(specialization_schedule(function, specialization));
     if (budget == 0) return GANTRY_OK;
     GANTRY__TRY(
         gantry__schedule_most_bytes(&specialization->schedule, &needed.first, &needed.device));

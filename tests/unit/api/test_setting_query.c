@@ -61,6 +61,7 @@ TEST(names_are_a_fixed_list) {
                                         "trace",
                                         "wait_policy",
                                         "cpu_threads",
+                                        "inter_op_threads",
                                         "log_level",
                                         "kernel_cache",
                                         "opencl_cpu",
@@ -241,6 +242,7 @@ static void policy_warn(options_t *o) { o->device_policy = GANTRY_POLICY_WARN; }
 static void profile_wait(options_t *o) { o->profile = GANTRY_PROFILE_WAIT; }
 static void wait_block(options_t *o) { o->wait_policy = GANTRY_WAIT_BLOCK; }
 static void threads_3(options_t *o) { o->cpu_threads = 3; }
+static void between_none(options_t *o) { o->inter_op_threads = -1; }
 static void level_error(options_t *o) { o->log_level = GANTRY_LEVEL_ERROR; }
 static void cache_none(options_t *o) { o->kernel_cache = ""; }
 static void opencl_gpu(options_t *o) { o->opencl_cpu_as_gpu = GANTRY_ON; }
@@ -287,6 +289,8 @@ static const struct row_t {
     {"wait_policy", "auto", "GANTRY_WAIT_POLICY", "spin", "spin", wait_block, "option wait_policy",
      "block"},
     {"cpu_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option cpu_threads", "3"},
+    {"inter_op_threads", "0", "GANTRY_INTER_OP_THREADS", "2", "2", between_none,
+     "option inter_op_threads", "-1"},
     {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level",
      "error"},
     {"kernel_cache", NULL, "GANTRY_KERNEL_CACHE", "", "", cache_none, "option kernel_cache", ""},

@@ -10,7 +10,6 @@
  *     tested with the creation of logical devices
  *   an op with a CPU kernel only under /device:GPU:0; device policy with inputs elsewhere:
  *     test_eager.c, test_placer.c
- *   inter_op threads: Gantry has no pool between ops
  *   graph mode's default of soft placement; logical names after joining a cluster:
  *     Gantry has neither
  *   get_device_details of a logical device: another type in C, which the compiler refuses */
@@ -187,13 +186,19 @@ TEST(case_growth_set_twice) {
     runtime_fixture_close(&f);
 }
 
-/* threads set twice before init: the last call wins; intra threads 10, init, then 1 / 10: error /
- * ok */
+/* threads set twice before init: the last call wins; threads 10, init, then 1 / 10: error / ok */
 TEST(case_threads) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
-    options.cpu_threads = 3;
+    options.cpu_threads = options.inter_op_threads = 3;
     runtime_fixture_open_with(&f, &options);
+    assert_int_equal(gantry_get_inter_op_parallelism_threads(f.runtime), 3);
+    assert_int_equal(gantry_set_inter_op_parallelism_threads(f.runtime, 5), GANTRY_OK);
+    assert_int_equal(gantry_set_inter_op_parallelism_threads(f.runtime, -1), GANTRY_OK);
+    assert_int_equal(gantry_set_inter_op_parallelism_threads(f.runtime, 10), GANTRY_OK);
+    expect_failure(gantry_set_inter_op_parallelism_threads(f.runtime, 1025),
+                   GANTRY_INVALID_ARGUMENT, "inter op threads is 1025; a negative number");
+    assert_int_equal(gantry_get_inter_op_parallelism_threads(f.runtime), 10);
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 5), GANTRY_OK);
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 10), GANTRY_OK);
     assert_int_equal(gantry_get_intra_op_parallelism_threads(f.runtime), 10);
@@ -202,6 +207,11 @@ TEST(case_threads) {
                    GANTRY_FAILED_PRECONDITION,
                    "Intra op parallelism cannot be modified after initialization");
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 10), GANTRY_OK);
+    expect_failure(gantry_set_inter_op_parallelism_threads(f.runtime, 1),
+                   GANTRY_FAILED_PRECONDITION,
+                   "Inter op parallelism cannot be modified after initialization (initialized by "
+                   "gantry_runtime_initialize): it is 10 (0: one for each CPU device");
+    assert_int_equal(gantry_set_inter_op_parallelism_threads(f.runtime, 10), GANTRY_OK);
     runtime_fixture_close(&f);
 }
 

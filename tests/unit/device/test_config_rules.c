@@ -5,7 +5,6 @@
  * behaviour.
  *
  * Rows without a test, because Gantry lacks their subject:
- *   set_inter_op_parallelism_threads: there is no pool between ops
  *   sync/async execution: every device has one order, see streams
  *   "Memory growth cannot differ between GPU devices": growth is per device (tested in
  *     test_device_config.c)

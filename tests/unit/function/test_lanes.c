@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Parts of a function that do not depend on each other run at the same time, on one device
- * by request and on several always, with the values of the ops run one by one. */
+ * by request and on several always, with the values of the ops run one by one.
+ * Promise: A runtime's number of threads between ops, by call, option or environment, holds for each
+ * function whose own is 0; a negative one takes only the caller's thread. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -114,6 +116,36 @@ TEST(parts_of_the_cpu_run_at_the_same_time_unasked) {
     check_weave(f.runtime, devices, 0, 2);
     check_weave(f.runtime, devices, -1, 1);
     runtime_fixture_close(&f);
+}
+
+/* By the environment, an option over it, and a call over both; then a function's own number. */
+TEST(threads_of_the_runtime_hold_where_a_function_has_none) {
+    static const char *const devices[] = {"CPU:0", "CPU:1"};
+    static const struct {
+        const char *environment;
+        int32_t option;
+        bool calls;
+        int32_t call;
+        uint32_t lanes;
+    } cases[] = {{NULL, 0, false, 0, 2}, {"4", 0, false, 0, 4},  {"-1", 0, false, 0, 1},
+                 {"4", 3, false, 0, 3},  {"4", -7, false, 0, 1}, {"4", 3, true, 0, 2},
+                 {"4", 3, true, -2, 1},  {"-1", 1, true, 5, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        runtime_fixture_t f;
+        gantry_runtime_options_t options = runtime_fixture_options(&f);
+        options.inter_op_threads = cases[i].option;
+        if (cases[i].environment) (void)setenv("GANTRY_INTER_OP_THREADS", cases[i].environment, 1);
+        runtime_fixture_open_with(&f, &options);
+        (void)unsetenv("GANTRY_INTER_OP_THREADS");
+        if (cases[i].calls)
+            assert_int_equal(gantry_set_inter_op_parallelism_threads(f.runtime, cases[i].call),
+                             GANTRY_OK);
+        assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
+        check_weave(f.runtime, devices, 0, cases[i].lanes);
+        check_weave(f.runtime, devices, -1, 1);
+        check_weave(f.runtime, devices, 6, 6);
+        runtime_fixture_close(&f);
+    }
 }
 
 /* Kernels of one part read the other's values where they lie. */

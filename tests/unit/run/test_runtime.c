@@ -70,6 +70,11 @@ TEST(choices_out_of_range_are_refused) {
     EXPECT_BAD(placement_mode, gantry_placement_mode_t, 4);
     EXPECT_BAD(device_policy, gantry_device_policy_t, 5);
     EXPECT_BAD(cpu_threads, int32_t, -1);
+    bad = good;
+    bad.inter_op_threads = 1025;
+    expect_failure(
+        try_create(&f, &bad), GANTRY_INVALID_ARGUMENT,
+        "option inter_op_threads is \"1025\"; a number of threads between ops from 0 to 1024, or a negative one, is accepted");
     static const char *const extra[] = {"NO_EQUALS_SIGN", NULL};
     bad = good;
     bad.extra = extra;
@@ -177,6 +182,10 @@ static long probe_log_level(runtime_fixture_t *f) {
     return lowest_level(&f->log, lowest);
 }
 
+static long probe_between(runtime_fixture_t *f) {
+    return gantry_get_inter_op_parallelism_threads(f->runtime);
+}
+
 static gantry_status_t call_soft_off(runtime_fixture_t *f) {
     return gantry_set_soft_device_placement(f->runtime, false);
 }
@@ -195,6 +204,9 @@ static gantry_status_t call_growth(runtime_fixture_t *f) {
 static gantry_status_t call_limit(runtime_fixture_t *f) {
     return gantry_set_memory_limit(f->runtime, first_gpu(f), 7 << 20);
 }
+static gantry_status_t call_between(runtime_fixture_t *f) {
+    return gantry_set_inter_op_parallelism_threads(f->runtime, 4);
+}
 static gantry_status_t call_no_gpus(runtime_fixture_t *f) {
     return gantry_set_visible_devices(f->runtime, NULL, 0, "GPU");
 }
@@ -209,6 +221,7 @@ static void option_growth(gantry_runtime_options_t *o) { o->memory_growth = GANT
 static void option_limit(gantry_runtime_options_t *o) { o->memory_limit_bytes = 6 << 20; }
 static void option_visible(gantry_runtime_options_t *o) { o->visible_devices = "0,1"; }
 static void option_threads(gantry_runtime_options_t *o) { o->cpu_threads = 3; }
+static void option_between(gantry_runtime_options_t *o) { o->inter_op_threads = -3; }
 static void option_level(gantry_runtime_options_t *o) { o->log_level = GANTRY_LEVEL_WARNING; }
 static void option_extra(gantry_runtime_options_t *o) {
     static const char *const extra[] = {"GANTRY_DEVICE_POLICY=warn", NULL};
@@ -235,6 +248,7 @@ static const struct setting_t {
     {"GANTRY_MEMORY_LIMIT", "5M", probe_limit, 64, 5, 6, 7, option_limit, call_limit},
     {"GANTRY_VISIBLE_DEVICES", "1", probe_gpus, 3, 1, 2, 0, option_visible, call_no_gpus},
     {"GANTRY_CPU_THREADS", "1", probe_threads, 0, 1, 3, 0, option_threads, NULL},
+    {"GANTRY_INTER_OP_THREADS", "-1", probe_between, 0, -1, -3, 4, option_between, call_between},
     {"GANTRY_LOG_LEVEL", "error", probe_log_level, GANTRY_LEVEL_INFO, GANTRY_LEVEL_ERROR + 1,
      GANTRY_LEVEL_WARNING, 0, option_level, NULL},
 };
@@ -275,12 +289,21 @@ TEST(every_setting_follows_one_precedence) {
 TEST(bad_values_in_the_environment_are_named) {
     static const struct {
         const char *name, *value;
-    } cases[] = {{"GANTRY_SOFT_PLACEMENT", "maybe"}, {"GANTRY_LOG_PLACEMENT", "2"},
-                 {"GANTRY_DEVICE_POLICY", "quiet"},  {"GANTRY_PLACEMENT", "insist"},
-                 {"GANTRY_LOG_LEVEL", "loud"},       {"GANTRY_MEMORY_GROWTH", "some"},
-                 {"GANTRY_MEMORY_LIMIT", "12Q"},     {"GANTRY_MEMORY_LIMIT", "-1"},
-                 {"GANTRY_OPENCL_CPU", "cpu"},       {"GANTRY_CPU_THREADS", "many"},
-                 {"GANTRY_CPU_THREADS", "-2"}};
+    } cases[] = {{"GANTRY_SOFT_PLACEMENT", "maybe"},
+                 {"GANTRY_LOG_PLACEMENT", "2"},
+                 {"GANTRY_DEVICE_POLICY", "quiet"},
+                 {"GANTRY_PLACEMENT", "insist"},
+                 {"GANTRY_LOG_LEVEL", "loud"},
+                 {"GANTRY_MEMORY_GROWTH", "some"},
+                 {"GANTRY_MEMORY_LIMIT", "12Q"},
+                 {"GANTRY_MEMORY_LIMIT", "-1"},
+                 {"GANTRY_OPENCL_CPU", "cpu"},
+                 {"GANTRY_CPU_THREADS", "many"},
+                 {"GANTRY_CPU_THREADS", "-2"},
+                 {"GANTRY_INTER_OP_THREADS", "many"},
+                 {"GANTRY_INTER_OP_THREADS", "1025"},
+                 {"GANTRY_INTER_OP_THREADS", "-"},
+                 {"GANTRY_INTER_OP_THREADS", "-2147483648"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         runtime_fixture_t f;
         gantry_runtime_options_t options = runtime_fixture_options(&f);
@@ -549,6 +572,7 @@ TEST(released_runtime_is_refused_everywhere) {
     EXPECT_REFUSED(gantry_set_device_policy(runtime, GANTRY_POLICY_SILENT));
     EXPECT_REFUSED(gantry_set_placement_mode(runtime, GANTRY_PLACEMENT_PREFER));
     EXPECT_REFUSED(gantry_set_intra_op_parallelism_threads(runtime, 2));
+    EXPECT_REFUSED(gantry_set_inter_op_parallelism_threads(runtime, 2));
     EXPECT_REFUSED(gantry_set_placement_callback(runtime, NULL, NULL));
     EXPECT_REFUSED(gantry_get_placements(runtime, 1, &record, &count));
     EXPECT_REFUSED(gantry_get_placement_counts(runtime, 1, &counted, &count));

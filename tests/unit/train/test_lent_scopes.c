@@ -3,6 +3,8 @@
  * ends its own scope, or one around it, is refused with FailedPrecondition.
  * Promise: A callback of a gradient may end its tape, watch tensors with the tape or resume it
  * without harm, and is refused if it asks the tape for another gradient.
+ * Promise: A callback of a gradient, replica, loss, rate or layer that leaves a block of
+ * gantry_device_begin open is refused with FailedPrecondition.
  * Promise: A scope that a library on top of Gantry has lent cannot be ended until it has been taken
  * back as often as it was lent. */
 #define _POSIX_C_SOURCE 200809L
@@ -18,7 +20,13 @@ static gantry_scope_t *outer; /* of the test */
 static bool ends_outer;       /* else the callback's own */
 static gantry_status_t ended;
 
+static bool leaves_open; /* it leaves a device block open, and ends nothing */
+
 static void end_one(gantry_scope_t *own) {
+    if (leaves_open) {
+        (void)gantry_device_begin(own, "/CPU:0");
+        return;
+    }
     ended = gantry_scope_end(ends_outer || !own ? outer : own);
 }
 
@@ -146,6 +154,19 @@ TEST(callbacks_do_not_end_scopes) {
     }
 }
 
+TEST(callbacks_do_not_leave_blocks_open) {
+    static void (*const calls[])(void) = {call_forward, call_backward, call_replica, call_loss,
+                                          call_rate};
+    leaves_open = true;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
+        outer = gantry_scope_begin(fixture.runtime, NULL);
+        calls[i]();
+        assert_non_null(strstr(gantry_scope_message(outer), "a gantry_device_begin has no"));
+        assert_int_equal(gantry_scope_end(outer), GANTRY_FAILED_PRECONDITION);
+    }
+    leaves_open = false;
+}
+
 /* ---- a layer, in a model ---- */
 
 static tensor *ending_layer(const gantry_layer_call_t *call, void *user) {
@@ -155,16 +176,27 @@ static tensor *ending_layer(const gantry_layer_call_t *call, void *user) {
     return y;
 }
 
-TEST(layer_does_not_end_its_scope) {
+static gantry_status_t build_with_layer(void) {
     static const gantry_layer_kind_t kind = {
         .struct_size = sizeof kind, .name = "Ending", .call = ending_layer};
     ends_outer = false;
     gantry_model_t *model = gantry_sequential(fixture.runtime, NULL);
     (void)gantry_model_add(model, gantry_layer_create(&kind, NULL, NULL));
     const gantry_status_t status = gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2));
-    assert_int_equal(ended, GANTRY_FAILED_PRECONDITION);
-    assert_int_equal(status, GANTRY_FAILED_PRECONDITION);
     gantry_model_release(model);
+    return status;
+}
+
+TEST(layer_does_not_end_its_scope) {
+    assert_int_equal(build_with_layer(), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(ended, GANTRY_FAILED_PRECONDITION);
+}
+
+TEST(layer_does_not_leave_a_block_open) {
+    leaves_open = true;
+    assert_int_equal(build_with_layer(), GANTRY_FAILED_PRECONDITION);
+    assert_non_null(strstr(gantry_last_message(), "a gantry_device_begin has no"));
+    leaves_open = false;
 }
 
 /* ---- the tape of a callback ---- */

@@ -3,6 +3,8 @@
  * and names an op that has none.
  * Promise: A tape may be persistent, works eagerly and in a function, and gives a source that is
  * not connected None or zeros.
+ * Promise: Ops between gantry_device_begin and gantry_device_end have gradients, which are computed
+ * where the block of the gradient's call requests.
  *
  * The gradients of single ops are in test_rules.c. */
 #define _POSIX_C_SOURCE 200809L
@@ -43,6 +45,40 @@ TEST(gradient_of_a_watched_tensor) {
     assert_int_equal(gantry_tape_gradient(tape, y, NULL, &source, 1, NULL, &gradient), GANTRY_OK);
     expect_values(gradient, 5, -1);
     gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* d (x * x) * x = 3 x * x, each product on a CPU of its own. */
+static void cube(gantry_scope_t *scope, tensor *const *x, tensor **y, void *user) {
+    (void)user;
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x[0]);
+    (void)gantry_device_begin(scope, "/CPU:1");
+    tensor *square = gantry_mul(scope, x[0], x[0]);
+    (void)gantry_device_end(scope);
+    tensor *product = gantry_mul(scope, square, x[0]);
+    (void)gantry_device_begin(scope, "/CPU:2");
+    (void)gantry_tape_gradient(tape, product, NULL, &(gantry_source_t){.tensor = x[0]}, 1, NULL, y);
+    (void)gantry_device_end(scope);
+    gantry_tape_end(tape);
+}
+
+TEST(gradient_of_ops_in_device_blocks) {
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(2)};
+    gantry_function_t *function;
+    assert_int_equal(gantry_set_logical_cpu_devices(fixture.runtime, 3), GANTRY_OK);
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, "/CPU:0");
+    tensor *x = vector(scope, 1, -2), *gradient = NULL;
+    cube(scope, &x, &gradient, NULL);
+    expect_values(gradient, 3, 12);
+    expect_on(gradient, "/device:CPU:2");
+    assert_int_equal(
+        gantry_function_trace(fixture.runtime, "f", cube, NULL, &input, 1, 1, NULL, &function),
+        GANTRY_OK);
+    assert_int_equal(gantry_function_call(scope, function, &x, 1, &gradient, 1), GANTRY_OK);
+    expect_values(gradient, 3, 12);
+    expect_on(gradient, "/device:CPU:2");
+    gantry_function_release(function);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
