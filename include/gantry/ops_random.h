@@ -40,6 +40,14 @@ GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform_int(gantry_sco
                                                                       const gantry_tensor_t *minval,
                                                                       const gantry_tensor_t *maxval,
                                                                       int64_t seed0, int64_t seed1);
+/** Draws floats uniformly from [minval, maxval), as tf.random.stateless_uniform does: u (maxval -
+ * minval) + minval, each step rounded to the type, where u is what gantry_stateless_random_uniform
+ * draws. minval and maxval are floats of one type, which is the result's, and their shapes
+ * broadcast to `shape`; otherwise InvalidArgument. A tape follows both. Where maxval - minval
+ * rounds up, a value may round to maxval, as in TensorFlow. */
+GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform_range(
+    gantry_scope_t *scope, gantry_shape_t shape, const gantry_tensor_t *minval,
+    const gantry_tensor_t *maxval, int64_t seed0, int64_t seed1);
 /** Draws integers from the whole range of int32, int64, uint32 or uint64. */
 GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform_full_int(gantry_scope_t *scope,
                                                                            gantry_shape_t shape,
@@ -82,6 +90,13 @@ GANTRY_API const gantry_tensor_t *gantry_truncated_normal(gantry_scope_t *scope,
                                                           gantry_shape_t shape,
                                                           gantry_dtype_t dtype,
                                                           const int64_t *seed);
+/** Draws floats uniformly from [minval, maxval), as gantry_stateless_random_uniform_range, from
+ * what gantry_random_uniform would draw: both continue one sequence. */
+GANTRY_API const gantry_tensor_t *gantry_random_uniform_range(gantry_scope_t *scope,
+                                                              gantry_shape_t shape,
+                                                              const gantry_tensor_t *minval,
+                                                              const gantry_tensor_t *maxval,
+                                                              const int64_t *seed);
 /** Draws integers from [minval, maxval), as gantry_stateless_random_uniform_int. */
 GANTRY_API const gantry_tensor_t *gantry_random_uniform_int(gantry_scope_t *scope,
                                                             gantry_shape_t shape,

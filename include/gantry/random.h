@@ -88,6 +88,12 @@ GANTRY_API const gantry_tensor_t *gantry_generator_uniform(gantry_scope_t *scope
                                                            gantry_generator_t *generator,
                                                            gantry_shape_t shape,
                                                            gantry_dtype_t dtype);
+/** Draws floats uniformly from [minval, maxval), as gantry_stateless_random_uniform_range. */
+GANTRY_API const gantry_tensor_t *gantry_generator_uniform_range(gantry_scope_t *scope,
+                                                                 gantry_generator_t *generator,
+                                                                 gantry_shape_t shape,
+                                                                 const gantry_tensor_t *minval,
+                                                                 const gantry_tensor_t *maxval);
 /** Draws floats from the standard normal distribution, as gantry_stateless_random_normal. */
 GANTRY_API const gantry_tensor_t *gantry_generator_normal(gantry_scope_t *scope,
                                                           gantry_generator_t *generator,

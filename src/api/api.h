@@ -19,4 +19,17 @@ gantry_status_t gantry__list_check(size_t capacity, const void *list, const size
 gantry_status_t gantry__find_device(gantry_runtime_t *runtime, const char *name, const char *call,
                                     gantry_logical_device_t **out_device);
 
+/* ---- floats of [minval, maxval): ops_random.c ---- */
+
+/* Whether the bounds are floats of one type that broadcast to the shape; false after an error,
+ * which the scope keeps. what is the public call's name. A call checks them before it draws, so
+ * that a refused one takes nothing of a stream. */
+bool gantry__range_fits(gantry_scope_t *scope, const char *what, const gantry_shape_t *shape,
+                        const gantry_tensor_t *minval, const gantry_tensor_t *maxval);
+/* Takes drawn, numbers of [0, 1) that the scope owns, to [minval, maxval). NULL after a failure,
+ * which the scope keeps. */
+const gantry_tensor_t *gantry__range_of(gantry_scope_t *scope, const gantry_tensor_t *drawn,
+                                        const gantry_tensor_t *minval,
+                                        const gantry_tensor_t *maxval);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "api/api.h"
 #include "base/entropy.h"
 #include "base/fp_mode.h"
 #include "run/call_op.h"
@@ -224,6 +225,17 @@ DEFINE_DRAW(uniform, StatelessRandomUniformV2)
 DEFINE_DRAW(normal, StatelessRandomNormalV2)
 DEFINE_DRAW(truncated_normal, StatelessTruncatedNormalV2)
 DEFINE_DRAW(uniform_full_int, StatelessRandomUniformFullIntV2)
+
+const gantry_tensor_t *gantry_generator_uniform_range(gantry_scope_t *scope,
+                                                      gantry_generator_t *generator,
+                                                      gantry_shape_t shape,
+                                                      const gantry_tensor_t *minval,
+                                                      const gantry_tensor_t *maxval) {
+    if (!gantry__range_fits(scope, "gantry_generator_uniform_range", &shape, minval, maxval))
+        return NULL;
+    return gantry__range_of(scope, gantry_generator_uniform(scope, generator, shape, minval->dtype),
+                            minval, maxval);
+}
 
 const gantry_tensor_t *gantry_generator_uniform_int(gantry_scope_t *scope,
                                                     gantry_generator_t *generator,

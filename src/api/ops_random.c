@@ -3,10 +3,51 @@
 #include <gantry/ops_random.h>
 #include <gantry/random.h>
 
+#include "api/api.h"
+#include "op/op_infer.h"
 #include "run/call_op.h"
 #include "run/random_inputs.h"
 
 typedef const gantry_tensor_t tensor;
+
+/* ---- from [0, 1) to [minval, maxval) ---- */
+
+static gantry_status_t check_bound(const char *what, const char *name, const gantry_shape_t *shape,
+                                   tensor *bound, gantry_dtype_t dtype) {
+    gantry_shape_t both;
+    if (!bound) return gantry__refuse("%s: %s is NULL; a tensor is accepted", what, name);
+    if (!(GANTRY_DTYPE_BIT(bound->dtype) & GANTRY_DTYPES_FLOATING))
+        return gantry__refuse(
+            "%s: %s is %s; float16, bfloat16, float32 and float64 are accepted; integers are drawn by gantry_random_uniform_int",
+            what, name, gantry_dtype_name(bound->dtype));
+    if (bound->dtype != dtype)
+        return gantry__refuse("%s: %s is %s and minval %s; one type is accepted", what, name,
+                              gantry_dtype_name(bound->dtype), gantry_dtype_name(dtype));
+    if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK)
+        return GANTRY_OK; /* the draw refuses it */
+    if (gantry__broadcast_shapes(shape, &bound->shape, &both) && gantry_shape_equal(&both, shape))
+        return GANTRY_OK;
+    return gantry__refuse("%s: %s has shape %s; one that broadcasts to %s is accepted", what, name,
+                          gantry__shape_text(&bound->shape).text, gantry__shape_text(shape).text);
+}
+
+bool gantry__range_fits(gantry_scope_t *scope, const char *what, const gantry_shape_t *shape,
+                        tensor *minval, tensor *maxval) {
+    if (gantry__scope_check(scope) != GANTRY_OK) return false;
+    const gantry_dtype_t dtype = minval ? minval->dtype : GANTRY_DTYPE_NONE;
+    gantry_status_t status = check_bound(what, "minval", shape, minval, dtype);
+    if (status == GANTRY_OK) status = check_bound(what, "maxval", shape, maxval, dtype);
+    if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
+    return status == GANTRY_OK;
+}
+
+/* The draw and the product end with the ops that take them, which may reuse their memory. */
+tensor *gantry__range_of(gantry_scope_t *scope, tensor *drawn, tensor *minval, tensor *maxval) {
+    tensor *range = gantry_sub(scope, maxval, minval);
+    tensor *parts = gantry_mul(scope, gantry_tensor_donate(scope, drawn), range);
+    gantry_tensor_drop(scope, range);
+    return gantry_add(scope, gantry_tensor_donate(scope, parts), minval);
+}
 
 /* ---- fixed by a seed ---- */
 
@@ -34,6 +75,16 @@ DEFINE_BY_SEED(stateless_random_uniform, StatelessRandomUniform)
 DEFINE_BY_SEED(stateless_random_normal, StatelessRandomNormal)
 DEFINE_BY_SEED(stateless_truncated_normal, StatelessTruncatedNormal)
 DEFINE_BY_SEED(stateless_random_uniform_full_int, StatelessRandomUniformFullInt)
+
+tensor *gantry_stateless_random_uniform_range(gantry_scope_t *scope, gantry_shape_t shape,
+                                              tensor *minval, tensor *maxval, int64_t seed0,
+                                              int64_t seed1) {
+    if (!gantry__range_fits(scope, "gantry_stateless_random_uniform_range", &shape, minval, maxval))
+        return NULL;
+    return gantry__range_of(
+        scope, gantry_stateless_random_uniform(scope, shape, minval->dtype, seed0, seed1), minval,
+        maxval);
+}
 
 tensor *gantry_stateless_random_uniform_int(gantry_scope_t *scope, gantry_shape_t shape,
                                             tensor *minval, tensor *maxval, int64_t seed0,
@@ -116,6 +167,14 @@ static tensor *with_state(gantry_scope_t *scope, gantry__op_id_t id, const gantr
 DEFINE_WITH_STATE(random_uniform, RandomUniform)
 DEFINE_WITH_STATE(random_standard_normal, RandomStandardNormal)
 DEFINE_WITH_STATE(truncated_normal, TruncatedNormal)
+
+tensor *gantry_random_uniform_range(gantry_scope_t *scope, gantry_shape_t shape, tensor *minval,
+                                    tensor *maxval, const int64_t *seed) {
+    if (!gantry__range_fits(scope, "gantry_random_uniform_range", &shape, minval, maxval))
+        return NULL;
+    return gantry__range_of(scope, gantry_random_uniform(scope, shape, minval->dtype, seed), minval,
+                            maxval);
+}
 
 tensor *gantry_random_uniform_int(gantry_scope_t *scope, gantry_shape_t shape, tensor *minval,
                                   tensor *maxval, const int64_t *seed) {

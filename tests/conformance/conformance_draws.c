@@ -21,6 +21,15 @@ static const gantry_tensor_t *make_rows(gantry_scope_t *scope) {
     return gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(6, 2), values, sizeof values);
 }
 
+/* A tensor of a floating type, rounded from float64. */
+static const gantry_tensor_t *make_bound(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                         gantry_shape_t shape, const double *values) {
+    return gantry_cast(scope,
+                       gantry_constant(scope, GANTRY_FLOAT64, shape, values,
+                                       (size_t)gantry_shape_elements(&shape) * sizeof *values),
+                       dtype);
+}
+
 /* text: a tensor in the form of golden files. */
 static void check_draw(conformance_t *c, const char *what, const gantry_tensor_t *drawn,
                        int64_t ulp, const char *text) {
@@ -41,6 +50,8 @@ static void check_draw(conformance_t *c, const char *what, const gantry_tensor_t
 
 #define LOGITS(scope) make_logits(scope)
 #define ROWS(scope) make_rows(scope)
+#define BOUND(scope, dtype, shape, ...) \
+    make_bound(scope, dtype, shape, (const double[]){__VA_ARGS__})
 #define DRAW(expression, ulp, text) check_draw(c, #expression, expression, ulp, text);
 #define SET_SEED(seed) \
     CHECK(c, gantry_set_seed(c->runtime, seed) == GANTRY_OK, "set_seed: %s", gantry_last_message());

@@ -41,6 +41,28 @@ def with_state(name, dims, dtype, draw, seed=None):
     return f"gantry_{name}(s, {shape(*dims)}, {enum(dtype)}, {text})", lambda: draw(dims, dtype=dtype, seed=seed)
 
 
+# float32 and float64 with two roundings that a fused multiply-add would not have; a range that overflows; bounds of 0; one value
+BOUNDS = [(-0.1, 0.3), (-3.0, 7.0), (0.0, -2.5), (1.5, 1.5)]
+
+
+def constant(value, dtype):
+    value = np.asarray(value, np.float64)
+    numbers = ", ".join(repr(float(x)) for x in value.flat)
+    return f"BOUND(s, {enum(dtype)}, {shape(*value.shape)}, {numbers})"
+
+
+def ranges(call, dims, draw, bounds=BOUNDS, last=""):
+    """Draws of every float type, for each pair of bounds. call: the C call up to the shape."""
+    for dtype in (F16, BF16, F32, F64):
+        for low, high in bounds:
+            yield (f"{call}, {shape(*dims)}, {constant(low, dtype)}, {constant(high, dtype)}{last})",
+                   lambda low=low, high=high, dtype=dtype: draw(dims, tf.constant(low, dtype), tf.constant(high, dtype), dtype))
+
+
+def broadcast_range(call, draw, last=""):
+    yield from ranges(call, (2, 3), draw, [([[-1.0], [10.0]], [0.3, 4.0, 20.0])], last)
+
+
 def state():
     return "gantry_generator_read_state(s, g)", lambda: g.state.read_value()
 
@@ -61,6 +83,8 @@ def generator_steps():
            lambda: g.uniform((7,), -5, 100, dtype=I32))
     yield ("gantry_generator_uniform_int(s, g, GANTRY_SHAPE(2, 2), gantry_scalar_i64(s, 0), gantry_scalar_i64(s, 10))",
            lambda: g.uniform((2, 2), 0, 10, dtype=I64))
+    yield from ranges("gantry_generator_uniform_range(s, g", (5,), g.uniform)
+    yield from broadcast_range("gantry_generator_uniform_range(s, g", g.uniform)
     yield state()
 
 
@@ -79,6 +103,10 @@ def state_steps():
         yield (f"gantry_multinomial(s, LOGITS(s), 5, GANTRY_INT64, {text})",
                lambda: tf.random.categorical(LOGITS, 5, seed=seed))
         yield f"gantry_random_shuffle(s, ROWS(s), {text})", lambda: tf.random.shuffle(ROWS, seed=seed)
+        def draw(dims, low, high, dtype, seed=seed):
+            return uniform(dims, low, high, dtype, seed)
+        yield from ranges("gantry_random_uniform_range(s", (3,), draw, BOUNDS[:2], f", {text}")
+        yield with_state("random_uniform", (3,), F32, uniform, seed)
 
 
 def by_seed_steps():
@@ -94,6 +122,10 @@ def by_seed_steps():
            lambda: tf.random.stateless_normal((3,), [1, 2], dtype=F64))
     yield ("gantry_stateless_random_uniform(s, GANTRY_SHAPE(3), GANTRY_BFLOAT16, 1, 2)",
            lambda: tf.random.stateless_uniform((3,), [1, 2], dtype=BF16))
+    def draw(dims, low, high, dtype):
+        return tf.random.stateless_uniform(dims, [1, 2], low, high, dtype)
+    yield from ranges("gantry_stateless_random_uniform_range(s", (5,), draw, last=", 1, 2")
+    yield from broadcast_range("gantry_stateless_random_uniform_range(s", draw, ", 1, 2")
     yield ("gantry_stateless_truncated_normal(s, GANTRY_SHAPE(5), GANTRY_FLOAT32, 1, 2)",
            lambda: tf.random.stateless_truncated_normal((5,), [1, 2]))
 

@@ -82,6 +82,26 @@ TEST(gradient_of_ops_in_device_blocks) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
+/* u (high - low) + low: u for the upper bound, 1 - u for the lower one. */
+TEST(gradient_of_the_bounds_of_a_draw) {
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    tensor *low = gantry_scalar_f32(scope, 1), *high = vector(scope, 3, 9), *gradients[2];
+    tensor *u = gantry_stateless_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, 1, 2);
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    assert_int_equal(gantry_tape_watch(tape, low), GANTRY_OK);
+    assert_int_equal(gantry_tape_watch(tape, high), GANTRY_OK);
+    tensor *y = gantry_stateless_random_uniform_range(scope, GANTRY_SHAPE(2), low, high, 1, 2);
+    const gantry_source_t sources[] = {of_tensor(low), of_tensor(high)};
+    assert_int_equal(gantry_tape_gradient(tape, y, NULL, sources, 2, NULL, gradients), GANTRY_OK);
+    float values[2], sum;
+    assert_int_equal(gantry_tensor_read(u, values, sizeof values), GANTRY_OK);
+    expect_values(gradients[1], values[0], values[1]);
+    assert_int_equal(gantry_tensor_read(gradients[0], &sum, sizeof sum), GANTRY_OK);
+    assert_float_equal(sum, 2 - values[0] - values[1], 1e-6);
+    gantry_tape_end(tape);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
 /* One step of gradient descent on a line, and the gradient of a variable that is read twice. */
 TEST(gradient_of_a_variable) {
     gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
