@@ -70,11 +70,17 @@ typedef struct gantry_format_options_t {
     int32_t threshold;    /**< A tensor with more elements is shown without its middle; 0: 1000. */
     int32_t edge_items;   /**< Elements shown at each end of a shortened dimension; 0: 3. */
     int32_t line_width;   /**< Columns of a line; 0: 75. */
+    /** Small numbers, and numbers of unlike sizes, are not written with exponents. */
+    bool suppress;
+    /** The text is that of Python's print of a TensorFlow tensor:
+     * "tf.Tensor([1. 2.], shape=(2,), dtype=float32)". */
+    bool as_tensorflow;
 } gantry_format_options_t;
 
-/** Waits for the tensor and formats it as NumPy does: "[[22. 28.]\n [49. 64.]]". options may be
- * NULL. Text that does not fit is cut; *out_needed (may be NULL) is the whole length without
- * the terminator. */
+/** Waits for the tensor and formats it as NumPy does: "[[22. 28.]\n [49. 64.]]". bfloat16 and the
+ * float8 are written as float32 is, with the digits that their own type needs; with as_tensorflow
+ * as TensorFlow writes them, with six digits. options may be NULL. Text that does not fit is cut;
+ * *out_needed (may be NULL) is the whole length without the terminator. */
 GANTRY_API gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor,
                                                 const gantry_format_options_t *options, char *out,
                                                 size_t out_bytes, size_t *out_needed);

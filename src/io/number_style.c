@@ -5,13 +5,14 @@
  *   bools      five characters
  *   reals      positional unless the largest magnitude is 1e8 (float32: 1e6, float16: 1e3) or more,
  *              the smallest below 1e-4, or their ratio above 1000; zeros apart, compared in the
- *              array's own type. Shortest digits, at most `precision` after the point. Points
- *              are in one column: positional numbers are padded with blanks, scientific ones with
- *              further exact digits.
+ *              array's own type. With suppress, only the largest counts. Shortest digits, at most
+ *              `precision` after the point. Points are in one column: positional numbers are
+ *              padded with blanks, scientific ones with further exact digits.
  *   complex    a column of real parts, then one of imaginary parts with their signs
  *
  * A scalar is written by itself: positional from 1e-4 up to 1e16 (float64), 1e6 (float32), 1e3
- * (float16). bfloat16, which NumPy lacks, follows float32. */
+ * (float16). bfloat16 and the float8, which NumPy lacks, follow float32. Python has these types
+ * from ml_dtypes, which writes each number by itself, with six digits. */
 #include "io/number_style.h"
 
 #include <inttypes.h>
@@ -19,6 +20,8 @@
 #include <string.h>
 
 #include "ops/type_rows.h"
+
+#define GENERAL_DIGITS 6 /* of %g */
 
 /* ---- a text of bounded size ---- */
 
@@ -118,16 +121,23 @@ static void float_look(gantry__float_style_t *style, const void *element) {
     if (style->smallest == 0 || magnitude < style->smallest) style->smallest = magnitude;
 }
 
+/* The first magnitude that is scientific; of_float64 is that of float64. */
+static double positional_end(gantry_dtype_t dtype, double of_float64) {
+    return dtype == GANTRY_FLOAT64 ? of_float64 : dtype == GANTRY_FLOAT16 ? 1e3 : 1e6;
+}
+
 /* The three comparisons, each with the rounding of the column's type. */
 static bool wants_scientific(const gantry__float_style_t *style) {
     double large = style->largest, small = style->smallest;
     if (small == 0) return false;
-    if (style->dtype == GANTRY_FLOAT64) return large >= 1e8 || small < 1e-4 || large / small > 1000;
+    if (large >= positional_end(style->dtype, 1e8)) return true;
+    if (style->suppress) return false;
+    if (style->dtype == GANTRY_FLOAT64) return small < 1e-4 || large / small > 1000;
     if (style->dtype == GANTRY_FLOAT16) {
         /* 1e-4 rounds to 0x1.a38p-14; a quotient above 1000.25 rounds to more than 1000 */
-        return large >= 1e3 || small < 0x1.a38p-14 || large / small > 1000.25;
+        return small < 0x1.a38p-14 || large / small > 1000.25;
     }
-    return large >= 1e6 || (float)small < 1e-4f || (float)large / (float)small > 1000;
+    return (float)small < 1e-4f || (float)large / (float)small > 1000;
 }
 
 static void float_digits(const gantry__float_style_t *style, const gantry__real_t *value,
@@ -210,9 +220,10 @@ static const void *imaginary_part(gantry_dtype_t complex, const void *element) {
 }
 
 void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
-                               int32_t precision) {
+                               int32_t precision, bool suppress) {
     *style = (gantry__number_style_t){.dtype = dtype};
-    style->real = (gantry__float_style_t){.dtype = dtype, .precision = precision};
+    style->real =
+        (gantry__float_style_t){.dtype = dtype, .suppress = suppress, .precision = precision};
     if (!GANTRY__TYPE_IS(dtype, COMPLEXES)) return;
     style->real.dtype = part_type(dtype);
     style->imaginary = style->real;
@@ -283,31 +294,58 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
 
 /* ---- scalars ---- */
 
-/* Writes a scalar; point_zero: "1.0", else "1". */
+/* Writes what a number begins with; false: it is no finite one, and is complete. */
+static bool put_front(writer_t *writer, gantry__real_t value, bool plus) {
+    if (value.kind == GANTRY__REAL_NAN) value.negative = false;
+    put_sign(writer, &value, plus);
+    if (value.kind == GANTRY__REAL_FINITE) return true;
+    number_style_put_text(writer, value.kind == GANTRY__REAL_NAN ? "nan" : "inf");
+    return false;
+}
+
+/* point_zero: "1.0", else "1" */
+static void put_positional(writer_t *writer, const gantry__decimal_t *decimal, bool point_zero) {
+    const int32_t right = digits_behind_point(decimal);
+    put_places(writer, decimal, digits_before_point(decimal) - 1, 0);
+    if (right > 0 || point_zero) number_style_put(writer, '.', 1);
+    put_places(writer, decimal, -1, right == 0 && point_zero ? -1 : -right);
+}
+
+static void put_scientific(writer_t *writer, const gantry__decimal_t *decimal) {
+    const int32_t right = trimmed_count(decimal) - 1;
+    put_places(writer, decimal, decimal->exponent, decimal->exponent);
+    if (right > 0) number_style_put(writer, '.', 1);
+    put_places(writer, decimal, decimal->exponent - 1, decimal->exponent - right);
+    put_exponent(writer, decimal->exponent, 2);
+}
+
 static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element, bool plus,
                        bool point_zero) {
     gantry__decimal_t decimal;
-    gantry__real_t value = gantry__real_read(dtype, element);
-    if (value.kind == GANTRY__REAL_NAN) value.negative = false;
-    put_sign(writer, &value, plus);
-    if (value.kind != GANTRY__REAL_FINITE) {
-        number_style_put_text(writer, value.kind == GANTRY__REAL_NAN ? "nan" : "inf");
-        return;
-    }
+    const gantry__real_t value = gantry__real_read(dtype, element);
+    const double magnitude = gantry__real_magnitude(&value);
+    if (!put_front(writer, value, plus)) return;
     gantry__decimal_significant(&value, 0, 0, &decimal);
-    double magnitude = gantry__real_magnitude(&value);
-    double bound = dtype == GANTRY_FLOAT64 ? 1e16 : dtype == GANTRY_FLOAT16 ? 1e3 : 1e6;
-    if (value.mantissa == 0 || (magnitude >= 1e-4 && magnitude < bound)) {
-        int32_t right = digits_behind_point(&decimal);
-        put_places(writer, &decimal, digits_before_point(&decimal) - 1, 0);
-        if (right > 0 || point_zero) number_style_put(writer, '.', 1);
-        put_places(writer, &decimal, -1, right == 0 && point_zero ? -1 : -right);
-        return;
+    if (value.mantissa == 0 || (magnitude >= 1e-4 && magnitude < positional_end(dtype, 1e16))) {
+        put_positional(writer, &decimal, point_zero);
+    } else {
+        put_scientific(writer, &decimal);
     }
-    put_places(writer, &decimal, decimal.exponent, decimal.exponent);
-    if (decimal.count > 1) number_style_put(writer, '.', 1);
-    put_places(writer, &decimal, decimal.exponent - 1, decimal.exponent - decimal.count + 1);
-    put_exponent(writer, decimal.exponent, 2);
+}
+
+size_t gantry__number_write_general(gantry_dtype_t dtype, const void *element,
+                                    char out[GANTRY__NUMBER_CHARS]) {
+    writer_t writer = {out, 0};
+    gantry__decimal_t decimal;
+    const gantry__real_t value = gantry__real_read(dtype, element);
+    if (!put_front(&writer, value, false)) return number_style_end(&writer);
+    gantry__decimal_significant(&value, GENERAL_DIGITS, GENERAL_DIGITS, &decimal);
+    if (decimal.exponent >= -4 && decimal.exponent < GENERAL_DIGITS) {
+        put_positional(&writer, &decimal, false);
+    } else {
+        put_scientific(&writer, &decimal);
+    }
+    return number_style_end(&writer);
 }
 
 static void put_complex_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element) {

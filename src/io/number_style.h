@@ -26,6 +26,7 @@ typedef struct gantry__float_style_t {
     gantry_dtype_t dtype;
     bool plus;       /* a '+' before numbers that are not negative */
     bool scientific; /* 1.5e+10 */
+    bool suppress;   /* small numbers make none scientific */
     bool any_finite, any_nan, any_infinite, any_negative_infinite;
     /* magnitudes of the finite numbers other than zero; 0 while there are none */
     double largest, smallest;
@@ -41,9 +42,9 @@ typedef struct gantry__number_style_t {
     gantry__float_style_t real, imaginary;
 } gantry__number_style_t;
 
-/* precision: the most digits after the point, 0 to 32. */
+/* precision: the most digits after the point, 0 to 32. suppress: NumPy's option of this name. */
 void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
-                               int32_t precision);
+                               int32_t precision, bool suppress);
 void gantry__number_style_look(gantry__number_style_t *style, const void *element);
 void gantry__number_style_fit(gantry__number_style_t *style);
 void gantry__number_style_measure(gantry__number_style_t *style, const void *element);
@@ -55,5 +56,9 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
 /* Writes one number by itself, as Python's str() writes NumPy's scalar. Returns the length. */
 size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
                                    char out[GANTRY__NUMBER_CHARS]);
+/* Writes one number of bfloat16 or a float8 as ml_dtypes does, whose types NumPy and TensorFlow
+ * print: %.6g of C. Returns the length. */
+size_t gantry__number_write_general(gantry_dtype_t dtype, const void *element,
+                                    char out[GANTRY__NUMBER_CHARS]);
 
 #endif

@@ -9,21 +9,28 @@
  * indented by one column more than the array around them. Of a large array only the edges of each
  * axis are shown, with ... between.
  *
+ * TensorFlow puts the same text into a frame with shape and type, on lines of its own if it has
+ * several.
+ *
  * Two passes over the shown elements find one style for all of them (number_style.h), a third
  * writes. The trailing blanks of a row's words are held back until the line continues, because a
  * wrapped line never ends in blanks. Cost: linear in the elements shown, at most max(threshold, (2
  * edge_items)^rank). */
 #include "io/tensor_format.h"
 
-#include <stdbool.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "io/number_style.h"
 
+#include "ops/type_rows.h"
+
 typedef struct layout_t {
     const gantry_shape_t *shape;
     const char *data;
+    gantry_dtype_t dtype;
     size_t item;
+    bool general;                    /* each number by itself */
     int64_t stride[GANTRY_MAX_RANK]; /* elements */
     bool summary;
     gantry__format_options_t options;
@@ -32,13 +39,11 @@ typedef struct layout_t {
 } layout_t;
 
 static gantry__format_options_t filled_in(const gantry__format_options_t *options) {
-    gantry__format_options_t full = {
-        .precision = 8, .threshold = 1000, .edge_items = 3, .line_width = 75};
-    if (!options) return full;
-    if (options->precision > 0) full.precision = options->precision < 32 ? options->precision : 32;
-    if (options->threshold > 0) full.threshold = options->threshold;
-    if (options->edge_items > 0) full.edge_items = options->edge_items;
-    if (options->line_width > 0) full.line_width = options->line_width;
+    gantry__format_options_t full = options ? *options : (gantry__format_options_t){0};
+    full.precision = full.precision <= 0 ? 8 : full.precision < 32 ? full.precision : 32;
+    if (full.threshold <= 0) full.threshold = 1000;
+    if (full.edge_items <= 0) full.edge_items = 3;
+    if (full.line_width <= 0) full.line_width = 75;
     return full;
 }
 
@@ -62,6 +67,13 @@ static void visit_shown(layout_t *layout, int32_t axis, int64_t offset, visit_fn
     for (int64_t i = 0; i < layout->shape->dims[axis]; i = next_shown(layout, axis, i)) {
         visit_shown(layout, axis + 1, offset + i * layout->stride[axis], visit);
     }
+}
+
+static size_t write_word(const layout_t *layout, int64_t offset, char word[GANTRY__NUMBER_CHARS]) {
+    const void *element = layout->data + (size_t)offset * layout->item;
+    if (layout->general) return gantry__number_write_general(layout->dtype, element, word);
+    return layout->shape->rank > 0 ? gantry__number_style_write(&layout->style, element, word)
+                                   : gantry__number_write_scalar(layout->dtype, element, word);
 }
 
 /* ---- one row ---- */
@@ -115,9 +127,7 @@ static void append_row(layout_t *layout, int32_t axis, int64_t offset) {
     int64_t next;
     for (int64_t i = 0; i < layout->shape->dims[axis]; i = next) {
         if (i > 0) append_separator(&row);
-        size_t length = gantry__number_style_write(
-            &layout->style, layout->data + (size_t)(offset + i) * layout->item, word);
-        append_word(&row, word, length);
+        append_word(&row, word, write_word(layout, offset + i, word));
         next = next_shown(layout, axis, i);
         if (next > i + 1) {
             append_separator(&row);
@@ -155,14 +165,15 @@ static void append_axis(layout_t *layout, int32_t axis, int64_t offset) {
     gantry__text_append_bytes(layout->out, "]", 1);
 }
 
-static void append_array(layout_t *layout, gantry_dtype_t dtype) {
+static void append_array(layout_t *layout) {
     int64_t stride = 1;
     for (int32_t i = layout->shape->rank - 1; i >= 0; --i) {
         layout->stride[i] = stride;
         stride *= layout->shape->dims[i];
     }
     layout->summary = stride > layout->options.threshold;
-    gantry__number_style_init(&layout->style, dtype, layout->options.precision);
+    gantry__number_style_init(&layout->style, layout->dtype, layout->options.precision,
+                              layout->options.suppress);
     visit_shown(layout, 0, 0, gantry__number_style_look);
     gantry__number_style_fit(&layout->style);
     visit_shown(layout, 0, 0, gantry__number_style_measure);
@@ -170,22 +181,58 @@ static void append_array(layout_t *layout, gantry_dtype_t dtype) {
     append_axis(layout, 0, 0);
 }
 
+static void append_values(layout_t *layout, int64_t count) {
+    char word[GANTRY__NUMBER_CHARS];
+    if (count == 0) {
+        gantry__text_append(layout->out, "[]");
+    } else if (layout->shape->rank == 0) {
+        gantry__text_append_bytes(layout->out, word, write_word(layout, 0, word));
+    } else {
+        append_array(layout);
+    }
+}
+
+/* ---- TensorFlow's frame ---- */
+
+/* Takes away the byte in front of what begins at `begin`, unless that has several lines. */
+static void join_one_line(gantry__text_t *text, size_t begin) {
+    if (text->failed || memchr(text->bytes + begin, '\n', text->length - begin)) return;
+    memmove(text->bytes + begin - 1, text->bytes + begin, text->length - begin + 1);
+    --text->length;
+}
+
+static void append_framed(layout_t *layout, int64_t count) {
+    gantry__text_t *out = layout->out;
+    const gantry_shape_t *shape = layout->shape;
+    gantry__text_append(out, "tf.Tensor(\n");
+    const size_t begin = out->length;
+    append_values(layout, count);
+    join_one_line(out, begin);
+    gantry__text_append(out, ", shape=(");
+    for (int32_t i = 0; i < shape->rank; ++i)
+        gantry__text_append(out, i > 0 ? ", %" PRId64 : "%" PRId64, shape->dims[i]);
+    gantry__text_append(out, shape->rank == 1 ? ",), dtype=%s)" : "), dtype=%s)",
+                        gantry_dtype_name(layout->dtype));
+}
+
 size_t gantry__format_array(gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
                             const gantry__format_options_t *options, gantry__text_t *out) {
-    size_t before = out->length;
-    size_t item = gantry_dtype_size(dtype);
-    int64_t count = gantry_shape_elements(shape);
-    if (item == 0 || count < 0) {
+    const size_t before = out->length;
+    const int64_t count = gantry_shape_elements(shape);
+    layout_t layout = {.shape = shape,
+                       .data = data,
+                       .dtype = dtype,
+                       .item = gantry_dtype_size(dtype),
+                       .options = filled_in(options),
+                       .out = out};
+    const bool is_of_ml_dtypes = dtype == GANTRY_BFLOAT16 || GANTRY__TYPE_IS(dtype, QUARTERS);
+    layout.general = layout.options.as_tensorflow && is_of_ml_dtypes;
+    if (layout.item == 0 || count < 0) {
         gantry__text_append(out, "<invalid>");
-    } else if (count == 0) {
-        gantry__text_append(out, "[]");
-    } else if (shape->rank == 0) {
-        char word[GANTRY__NUMBER_CHARS];
-        gantry__text_append_bytes(out, word, gantry__number_write_scalar(dtype, data, word));
+    } else if (layout.options.as_tensorflow) {
+        append_framed(&layout, count);
     } else {
-        layout_t layout = {
-            .shape = shape, .data = data, .item = item, .options = filled_in(options), .out = out};
-        append_array(&layout, dtype);
+        append_values(&layout, count);
     }
     return out->length - before;
 }

@@ -244,8 +244,12 @@ static gantry_status_t read_format_options(const gantry_format_options_t *given,
                                            gantry__format_options_t *out_layout) {
     gantry_format_options_t options;
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "format options"));
-    *out_layout = (gantry__format_options_t){options.precision, options.threshold,
-                                             options.edge_items, options.line_width};
+    *out_layout = (gantry__format_options_t){.precision = options.precision,
+                                             .threshold = options.threshold,
+                                             .edge_items = options.edge_items,
+                                             .line_width = options.line_width,
+                                             .suppress = options.suppress,
+                                             .as_tensorflow = options.as_tensorflow};
     return GANTRY_OK;
 }
 

@@ -219,6 +219,10 @@ static void tensors_print_as_numpy_does(conformance_t *c) {
     check_text(c, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0), v, 0), NULL, "[]");
     const gantry_format_options_t two_digits = {.struct_size = sizeof two_digits, .precision = 2};
     check_text(c, gantry_scalar_f32(scope, 2.0f), &two_digits, "2.0");
+    const gantry_format_options_t as_tensorflow = {.struct_size = sizeof as_tensorflow,
+                                                   .as_tensorflow = true};
+    check_text(c, gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(3), i, sizeof i),
+               &as_tensorflow, "tf.Tensor([ -1  20 300], shape=(3,), dtype=int64)");
     const gantry_tensor_t *many =
         gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 2001),
                      gantry_scalar_i32(scope, 1));

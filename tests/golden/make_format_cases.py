@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes formats.json: arrays and the texts NumPy prints for them.
+"""Writes formats.json: arrays and the texts NumPy and TensorFlow print for them.
 
-Needs NumPy 2.4 (earlier versions switch to exponents elsewhere). Run: python3 make_format_cases.py
-A case has the array as its input and NumPy's text as "text". With the attribute step the array has 0, step, 2 step...;
-the input shows its type and shape.
+Needs NumPy 2.4 (earlier versions switch to exponents elsewhere) and TensorFlow. Run: python3 make_format_cases.py
+A case has the array as its input and NumPy's text as "text"; with the attribute as_tensorflow it is the text of a tensor.
+With the attribute step the array has 0, step, 2 step...; the input shows its type and shape. With the attribute type the
+input has the bytes of that type: a float8 as uint8, complex128 as float64 with a last dimension of two.
 """
+import math
 import os
 
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import ml_dtypes
 import numpy as np
+import tensorflow as tf
 
 import golden_form
 
@@ -138,6 +143,76 @@ def add_options():
         add(f"line width {width}", np.arange(24) * 7, "int32", (2, 12), linewidth=width)
 
 
+def add_suppressed():
+    numbers = [0.0005, 1e-7, 123.456, -2.5]
+    for dtype in ("float16", "float32", "float64", "complex64"):
+        add("suppressed", numbers, dtype, suppress=True)
+        add("suppressed, precision 3", numbers, dtype, suppress=True, precision=3)
+        add("suppressed, and a large one", [1e9 if dtype != "float16" else 2000, 1e-7], dtype, suppress=True)
+
+
+# ---- tensors ----
+
+DTYPES = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in (
+    "bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float8_e5m2", "float8_e4m3fn",
+    "bfloat16", "float16", "float32", "float64", "complex64", "complex128")}
+SHAPES = [(), (0,), (1,), (5,), (13,), (30,), (2, 3), (3, 1), (4, 9), (0, 2), (2, 2, 3), (2, 1, 2, 2), (1, 2, 1, 1, 3)]
+SPECIAL = [0.0, -0.0, 1.0, -1.5, math.nan, math.inf, -math.inf, 1e-5, 12345678.0, 0.1, 999.5, 99999.5]
+
+
+def random_reals(rng, count):
+    kind = rng.integers(6)
+    if kind == 0:
+        return rng.normal(size=count)
+    if kind == 1:
+        return 10.0 ** rng.uniform(-6, 6, count) * rng.choice([-1, 1], count)
+    if kind == 2:
+        return rng.integers(-50, 50, count) / rng.choice([1, 2, 4, 8, 3])
+    if kind == 3:
+        return 10.0 ** rng.integers(-9, 9, count)
+    return rng.normal(size=count) * 10.0 ** rng.integers(-5, 6) if kind == 4 else rng.choice(SPECIAL, count)
+
+
+def random_array(rng, dtype, shape):
+    count = math.prod(shape)
+    if dtype.kind in "iub":
+        bound = 2 if dtype.kind == "b" else min(np.iinfo(dtype).max, 10 ** int(rng.integers(1, 6)))
+        signs = rng.choice([-1, 1], count) if dtype.kind == "i" else 1
+        return (rng.integers(0, bound, count) * signs).astype(dtype).reshape(shape)
+    if rng.random() < 0.15:   # all bits
+        return np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).reshape(shape)
+    with np.errstate(all="ignore"):
+        if dtype.kind == "c":
+            parts = random_reals(rng, 2 * count).astype(f"f{dtype.itemsize // 2}")
+            return parts.view(dtype).reshape(shape)
+        return random_reals(rng, count).astype(dtype).reshape(shape)
+
+
+def random_options(rng):
+    options = {}
+    if rng.random() < 0.4:
+        options["precision"] = int(rng.integers(1, 13))
+    if rng.random() < 0.3:
+        options["threshold"], options["edgeitems"] = int(rng.integers(1, 12)), int(rng.integers(1, 4))
+    if rng.random() < 0.3:
+        options["linewidth"] = int(rng.integers(4, 121))
+    if rng.random() < 0.3:
+        options["suppress"] = True
+    return options
+
+
+def add_tensors():
+    rng = np.random.default_rng(58)
+    for name, dtype in DTYPES.items():
+        for shape in SHAPES:
+            add(f"tensor of {name}", random_array(rng, dtype, shape), dtype, **random_options(rng), as_tensorflow=True)
+    for shape in ((1001,), (40, 30), (7, 200)):
+        size = math.prod(shape)
+        add(f"tensor of {size}", np.arange(size), "int32", shape, as_tensorflow=True)
+        add(f"tensor of {size}", np.arange(size) / 8, "float32", shape, as_tensorflow=True)
+    add("tensor of rank 8", np.arange(256) / 4, "float32", (2,) * 8, as_tensorflow=True)
+
+
 def ramp_step(array):
     """The step when the array is 0, step, 2 step...: such arrays are made by the test."""
     flat = array.reshape(-1)
@@ -147,21 +222,32 @@ def ramp_step(array):
     return step if np.array_equal(flat, (np.arange(flat.size) * step).astype(flat.dtype)) else None
 
 
+def printed(array, options):
+    numpys = {name: value for name, value in options.items() if name != "as_tensorflow"}
+    with np.printoptions(**{**DEFAULTS, **numpys}):
+        if "as_tensorflow" in options:
+            return str(tf.constant(array))
+        return str(array[()] if array.shape == () else array)
+
+
 def record(name, array, options):
-    with np.printoptions(**{**DEFAULTS, **options}):
-        text = str(array[()] if array.shape == () else array)
-    step, attrs = ramp_step(array), dict(options)
+    text, step, attrs = printed(array, options), ramp_step(array), dict(options)
     if step is not None:
         attrs["step"], array = {"float": step}, np.zeros_like(array)
+    if array.dtype.name not in golden_form.SIZES:
+        attrs["type"] = {"type": array.dtype.name}
+        array = (array[..., np.newaxis].view("f8") if array.dtype.kind == "c" else
+                 np.ascontiguousarray(array).view("u1").reshape(array.shape))
     return {"name": name, **({"attrs": attrs} if attrs else {}), "inputs": [golden_form.array_text(array)], "text": text}
 
 
 def main():
-    for part in (add_scalars, add_small, add_special, add_integers, add_shapes, add_summaries, add_options):
+    for part in (add_scalars, add_small, add_special, add_integers, add_shapes, add_summaries, add_options, add_suppressed,
+                 add_tensors):
         part()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "formats.json")
     recorded = [record(*case) for case in cases]
-    size = golden_form.write_file(path, {"op": "formats", "made_with": f"NumPy {np.__version__}"}, recorded)
+    size = golden_form.write_file(path, {"op": "formats", "made_with": f"NumPy {np.__version__}, TensorFlow {tf.__version__}"}, recorded)
     print(f"{len(cases)} cases, {size} bytes")
 
 

@@ -175,7 +175,7 @@ TEST(formatting_cuts_to_fit_and_tells_the_whole_length) {
                    GANTRY_INVALID_ARGUMENT, "struct_size is 0");
     options.struct_size = sizeof options + 4;
     expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL),
-                   GANTRY_INVALID_ARGUMENT, "struct_size is 24");
+                   GANTRY_INVALID_ARGUMENT, "struct_size is 28");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
