@@ -20,6 +20,7 @@
  * to PCI addresses; only the driver knows the fastest, so the log says so. */
 #include "device/vendor_visible.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,46 @@ static gantry_status_t apply_list(const cards_t *cards, const char *text) {
     return status;
 }
 
+/* ---- what it does not reach ---- */
+
+/* Whether the vendor's driver is there, and sees no card since the variable hides them. */
+static bool has_hidden_all(const cards_t *cards) {
+    const gantry__backend_set_t *backends = cards->table->backends;
+    for (size_t i = 0; i < backends->count; ++i) {
+        const gantry__backend_t *backend = &backends->items[i];
+        if (strcmp(backend->name, cards->vendor->backend) == 0 &&
+            strstr(backend->reason, cards->vendor->visible))
+            return true;
+    }
+    return false;
+}
+
+/* Logs which devices the variable cannot hide: GPUs of others and, where it has no card to hide,
+ * processors, too. */
+static void tell_what_is_not_reached(const cards_t *cards, const char *text) {
+    const gantry__vendor_t *vendor = cards->vendor;
+    const bool has_cards = cards->count > 0 || has_hidden_all(cards);
+    char names[96] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < cards->table->physical_count; ++i) {
+        const physical_t *device = cards->table->physical[i];
+        if (!device->listed || device->vendor == vendor ||
+            (has_cards && strcmp(device->type, "GPU") != 0))
+            continue;
+        if (used + sizeof device->alias + sizeof ", ..." > sizeof names) {
+            (void)snprintf(names + used, sizeof names - used, ", ...");
+            break;
+        }
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
+                                 device->alias);
+    }
+    if (used == 0) return;
+    gantry__log(
+        cards->table->log, GANTRY_LEVEL_INFO,
+        "%s=\"%.100s\" has no effect on %s: it selects %s cards; GANTRY_VISIBLE_DEVICES selects GPUs of every backend",
+        vendor->visible, text, names, vendor->name);
+}
+
 /* ---- both ---- */
 
 static int compare_addresses(const void *left, const void *right) {
@@ -220,6 +261,7 @@ static gantry_status_t obey(const gantry__device_table_t *table, const gantry__v
         if (card->listed && card->vendor == vendor && strcmp(card->type, "GPU") == 0)
             list[cards.count++] = card;
     }
+    tell_what_is_not_reached(&cards, text);
     if (cards.count == 0) return GANTRY_OK;
     qsort(list, cards.count, sizeof(physical_t *), compare_addresses);
     if (!is_driver_usable(&cards)) return apply_list(&cards, text);

@@ -3,6 +3,8 @@
  * returns the right exit code.
  * Promise: `gantry doctor` reports a card without a device node, also in a container, a node that
  * the user may not open, and a driver without an .icd file, each with its remedy.
+ * Promise: `gantry doctor` names the devices on which CUDA_VISIBLE_DEVICES has no effect, and the
+ * variable that has one.
  *
  * PoCL's two devices are presented as GPUs. NVIDIA's driver is the stand-in. Device nodes, PCI bus
  * and vendors' libraries are files below GANTRY_TEST_ROOT. */
@@ -253,6 +255,23 @@ TEST(faults_of_cards_are_told_with_their_remedies) {
     expect_in_output("cannot be built");
     expect_run(0, CUDA NVRTC "CUDA_VISIBLE_DEVICES=-1 " DOCTOR);
     expect_in_output("remedy: unset CUDA_VISIBLE_DEVICES, or name a card of nvidia-smi -L");
+}
+
+TEST(variable_without_effect_is_named) {
+    expect_run(0, "CUDA_VISIBLE_DEVICES=0 GANTRY_BACKENDS=cpu " DOCTOR);
+    expect_in_output(
+        "not possible  visible devices: CUDA_VISIBLE_DEVICES=\"0\" has no effect on "
+        "cpu:0: it selects NVIDIA cards");
+    expect_in_output("remedy: export GANTRY_VISIBLE_DEVICES, which takes the same values");
+    expect_run(0, "GANTRY_BACKENDS=cpu " DOCTOR);
+    expect_not_in_output("has no effect on");
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
+    expect_run(0, "CUDA_VISIBLE_DEVICES=0 " TWO DOCTOR "--strict --require 2,opencl");
+    expect_in_output("has no effect on cpu:0, opencl:0, opencl:1: it selects NVIDIA cards");
+    expect_in_output("passed        required: 2 GPUs: 2 compute right");
+    if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
+    expect_run(0, CUDA NVRTC "CUDA_VISIBLE_DEVICES=0 " DOCTOR);
+    expect_not_in_output("has no effect on");
 }
 
 TEST(card_of_two_drivers_is_told_once) {

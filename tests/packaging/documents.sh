@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # documents.sh PREFIX WORK OPENCL: follows the documents installed in PREFIX, and compares the output with the
 # documents. Blocks of a document:
-#   ```c, ```cmake   a file, when the first line is a comment with only its name: /* first.c */, # CMakeLists.txt
+#   ```c, ```cpp, ```cmake   a file, when the first line is a comment with only its name: /* first.c */,
+#                            # CMakeLists.txt
 #   ```console       a session: lines that begin with "$ " are commands; other lines are their output
 # Each document gets its own folder with the README's files. $HOME/gantry is PREFIX, with its libraries in lib. The
 # machine shows no GPU, except for docs/ci.md: this page uses PoCL, and is left out unless OPENCL is "yes" and PoCL is
-# installed. Environment: CC, GENERATOR.
+# installed. docs/embedding.md is left out without a C++ compiler. Environment: CC, CXX, GENERATOR.
 set -eu
 prefix=$1 work=$2 opencl=$3
-: "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"
+: "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}"
 pages=$prefix/share/doc/gantry
 icd=/etc/OpenCL/vendors/pocl.icd
 rm -rf "${work:?}/home"
@@ -18,6 +19,7 @@ libraries=$(dirname "$(dirname "$(find "$prefix" -name gantry.pc)")")
 for entry in "$prefix"/*; do ln -sfn "$entry" "$work/home/gantry/"; done
 ln -sfn "$libraries" "$work/home/gantry/lib"
 ln -sf "$(command -v "$CC")" "$work/bin/cc"
+! command -v "$CXX" >/dev/null 2>&1 || ln -sf "$(command -v "$CXX")" "$work/bin/c++"
 fail() {
     echo "FAILED: $*"
     exit 1
@@ -26,10 +28,10 @@ fail() {
 # unpack PAGE SESSIONS: writes the page's files to this folder, and the page's sessions to SESSIONS.
 unpack() {
     awk -v sessions="$2" '
-        !kind && /^```(c|cmake|console)$/ { kind = substr($0, 4); first = 1; next }
+        !kind && /^```(c|cpp|cmake|console)$/ { kind = substr($0, 4); first = 1; next }
         kind && /^```/ { kind = file = ""; next }
         kind == "console" { print >sessions }
-        (kind == "c" || kind == "cmake") && first {
+        kind != "console" && kind && first {
             first = 0
             if (match($0, /^(\/\* [A-Za-z0-9_.]+ \*\/|# [A-Za-z0-9_]+\.[A-Za-z0-9_.]+)$/)) { file = $2; printf "" >file }
         }
@@ -59,6 +61,7 @@ follow() {
 }
 
 for page in README.md docs/first_program.md docs/functions.md docs/placement.md docs/memory.md docs/training.md; do follow $page cpu ""; done
+if [ -e "$work/bin/c++" ]; then follow docs/embedding.md cpu ""; else echo "SKIP: docs/embedding.md: no C++ compiler ($CXX)"; fi
 follow docs/write_a_backend.md cpu,small ""
 
 # Blocks of C without a file's name must be literal pieces of the example.

@@ -116,7 +116,7 @@ fi
 if command -v pkg-config >/dev/null 2>&1; then
     documents_opencl=no
     [ -z "$opencl" ] || [ "$POCL" = OFF ] || documents_opencl=yes
-    CC=$CC GENERATOR=$GENERATOR sh "$here/documents.sh" "$prefix" "$work/documents" $documents_opencl
+    CC=$CC CXX=$CXX GENERATOR=$GENERATOR sh "$here/documents.sh" "$prefix" "$work/documents" $documents_opencl
 fi
 
 alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENERATOR" -DCMAKE_BUILD_TYPE=Release "$where" -DCMAKE_C_COMPILER="$CC"

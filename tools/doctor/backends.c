@@ -201,20 +201,23 @@ static bool doctor_backends_is_told(const doctor_t *doctor, const char *line) {
 }
 
 static void tell_line(doctor_t *doctor, const char *line) {
-    const bool has_no_devices = strstr(line, "it has no devices") != NULL;
+    const bool has_no_effect = strstr(line, DOCTOR_NO_EFFECT) != NULL;
+    const bool is_no_fault = has_no_effect || strstr(line, "it has no devices");
     const bool is_driver = strstr(line, "OpenCL platform") || strstr(line, ".icd names") ||
                            strstr(line, "no OpenCL driver");
-    (void)doctor_add(doctor, DOCTOR_MACHINE, is_driver ? DOCTOR_OPENCL_DRIVER : "log",
-                     has_no_devices ? DOCTOR_NOT_POSSIBLE : DOCTOR_FAILED, doctor_remedy(line),
-                     "%s", line);
+    const char *name = is_driver ? DOCTOR_OPENCL_DRIVER : has_no_effect ? "visible devices" : "log";
+    (void)doctor_add(doctor, DOCTOR_MACHINE, name,
+                     is_no_fault ? DOCTOR_NOT_POSSIBLE : DOCTOR_FAILED, doctor_remedy(line), "%s",
+                     line);
 }
 
-/* Warnings, and notes on files that name no driver. */
+/* Warnings, and notes on files that name no driver and on a variable that selects nothing here. */
 void doctor_check_log(doctor_t *doctor) {
     for (size_t i = 0; i < doctor->line_count; ++i) {
         const char *line = doctor->lines[i];
         bool is_note = strstr(line, "which cannot be opened") ||
-                       strstr(line, "which is no OpenCL driver") || strstr(line, ".icd cannot be");
+                       strstr(line, "which is no OpenCL driver") ||
+                       strstr(line, ".icd cannot be") || strstr(line, DOCTOR_NO_EFFECT);
         if ((is_note || doctor->is_warning[i]) && !doctor_backends_is_told(doctor, line))
             tell_line(doctor, line);
     }

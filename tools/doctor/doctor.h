@@ -31,6 +31,9 @@
 #define DOCTOR_ONE_DRIVER "one driver for each card"
 #define DOCTOR_OPENCL_DRIVER "OpenCL driver"
 
+/* A part of the library's line on a variable of a vendor that selects no device of this machine. */
+#define DOCTOR_NO_EFFECT " has no effect on "
+
 typedef enum doctor_state_t { DOCTOR_PASSED, DOCTOR_FAILED, DOCTOR_NOT_POSSIBLE } doctor_state_t;
 
 typedef struct doctor_check_t {

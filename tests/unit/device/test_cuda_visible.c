@@ -2,7 +2,9 @@
 /* Promise: CUDA_VISIBLE_DEVICES shows the same NVIDIA cards whether the CUDA backend obeys the
  * variable itself, cannot be asked, or cannot be opened.
  * Promise: A card that CUDA_VISIBLE_DEVICES hides is hidden under both of its views, and cards of
- * other vendors keep their places. */
+ * other vendors keep their places.
+ * Promise: The log says once, at level info, which devices CUDA_VISIBLE_DEVICES has no effect on:
+ * GPUs of others, and processors where it hides no card. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -159,6 +161,61 @@ TEST(cards_of_other_vendors_keep_their_places) {
     device_fixture_open(&f, WITH_CUDA, NULL);
     expect_cards(&f, "1,0", "210");
     device_fixture_close(&f);
+}
+
+/* ---- devices of others ---- */
+
+static void expect_no_effect(const char *text, const char *path, const char *wanted) {
+    device_fixture_t f;
+    int count = 0;
+    set_variable("CUDA_VISIBLE_DEVICES", text);
+    device_fixture_open(&f, path, NULL);
+    assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
+    for (int i = 0; i < f.log.count && i < LOG_LINES; ++i) {
+        if (!strstr(f.log.lines[i], " has no effect on ")) continue;
+        ++count;
+        if (!wanted || !strstr(f.log.lines[i], wanted) || f.log.levels[i] != GANTRY_LEVEL_INFO)
+            fail_msg("%s: %s", text ? text : "not set", f.log.lines[i]);
+    }
+    if (count != (wanted != NULL)) fail_msg("%s: %d lines", text ? text : "not set", count);
+    device_fixture_close(&f);
+}
+
+TEST(what_the_variable_does_not_reach_is_logged_once) {
+    fake->set_device_count(0);
+    cuda->set_device_count(0);
+    expect_no_effect(NULL, NULL, NULL);
+    expect_no_effect(
+        "0", NULL,
+        "=\"0\" has no effect on cpu:0: it selects NVIDIA cards; GANTRY_VISIBLE_DEVICES "
+        "selects GPUs of every backend");
+    expect_no_effect("", NULL, "=\"\" has no effect on cpu:0: ");
+    fake->set_device_count(2);
+    device_fixture_set_gpu(fake, 0, addresses[0], uuids[0], 0);
+    device_fixture_set_gpu(fake, 1, addresses[1], uuids[1], 0);
+    expect_no_effect(NULL, NULL, NULL);
+    expect_no_effect("-1", NULL, "=\"-1\" has no effect on cpu:0, fake:0, fake:1: ");
+    set_nvidia(fake, 0, addresses[0], uuids[0]); /* a card of both kinds */
+    expect_no_effect("0", NULL, "=\"0\" has no effect on fake:1: ");
+    show(fake, "012"); /* cards of NVIDIA only: the processor is no surprise */
+    expect_no_effect("0", NULL, NULL);
+    show(cuda, "1");
+    expect_no_effect("1", WITH_CUDA, NULL);
+    /* the driver is there and hides all of its cards */
+    cuda->set_open_result(GANTRY_UNAVAILABLE, "it sees no card (CUDA_VISIBLE_DEVICES=\"-1\")");
+    fake->set_device_count(0);
+    expect_no_effect("-1", WITH_CUDA, NULL);
+    fake->reset();
+    fake->set_device_count(1);
+    device_fixture_set_gpu(fake, 0, addresses[0], uuids[0], 0);
+    expect_no_effect("-1", WITH_CUDA, "=\"-1\" has no effect on fake:0: ");
+}
+
+TEST(many_devices_are_shortened) {
+    fake->set_device_count(8);
+    for (uint32_t i = 0; i < 8; ++i) device_fixture_set_gpu(fake, i, "", "", 0);
+    expect_no_effect("0", NULL,
+                     "on cpu:0, fake:0, fake:1, fake:2, fake:3, fake:4, ...: it selects");
 }
 
 /* ---- CUDA is not there ---- */
