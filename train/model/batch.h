@@ -23,6 +23,12 @@ gantry_status_t gantry__batch_accept(gantry_model_t *model, gantry__step_mode_t 
 bool gantry__model_takes_shape(const gantry_model_t *model, size_t input,
                                const gantry_shape_t *given);
 
+/* ---- ranges of words and labels: batch_ranges.c ---- */
+
+/* Refuses labels that name no class, and words that an embedding does not have. */
+gantry_status_t gantry__batch_check_ranges(gantry_model_t *model, gantry__step_mode_t step,
+                                           const gantry_array_t *batch);
+
 /* ---- components and parts: batch_parts.c ---- */
 
 /* Returns how many components are weights of samples. */

@@ -4,6 +4,8 @@
  * Promise: A training that is saved and loaded takes the same steps as one that goes on, bit for
  * bit.
  * Promise: Whichever allocation of a training fails, nothing leaks.
+ * Promise: Labels of each number type that name no class of a loss or metric are refused before the
+ * step.
  *
  * test_trajectory.c compares their numbers with Keras's. */
 #define _XOPEN_SOURCE 700
@@ -403,6 +405,39 @@ TEST(labels_of_any_type_are_checked) {
     expect_refused_label(GANTRY_UINT64, (uint64_t[]){0, UINT64_MAX},
                          "a label value of 18446744073709551615");
     expect_refused_label(GANTRY_INT8, (int8_t[]){0, -3}, "a label value of -3");
+    expect_refused_label(GANTRY_FLOAT16, (uint16_t[]){0x3c00, 0x4880},
+                         "labels[1]: Received a label value of 9");
+    expect_refused_label(GANTRY_FLOAT16, (uint16_t[]){0xbc00, 0},
+                         "labels[0]: Received a label value of -1");
+    expect_refused_label(GANTRY_BFLOAT16, (uint16_t[]){0, 0x4110},
+                         "labels[1]: Received a label value of 9");
+    expect_refused_label(GANTRY_BFLOAT16, (uint16_t[]){0x7fc0, 0}, "a label value of nan");
+}
+
+static const gantry_tensor_t *first_of(gantry_scope_t *scope, const gantry_tensor_t *given,
+                                       const gantry_tensor_t *predictions, void *user) {
+    (void)given, (void)user;
+    return gantry_sum(scope, predictions, NULL);
+}
+
+TEST(labels_of_a_metric_alone_are_checked) {
+    const gantry_loss_options_t own = {.function = first_of};
+    gantry_metric_t *metrics[] = {
+        gantry_loss_metric(GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, NULL, NULL)};
+    gantry_model_t *model = make_model();
+    must(gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                 .loss = GANTRY_OWN_LOSS,
+                                                                 .loss_options = &own,
+                                                                 .metrics = metrics,
+                                                                 .metric_count = 1}));
+    gantry_dataset_t *batches = make_batches();
+    labels[5] = 7;
+    expect_refusal(gantry_model_fit(model, batches, NULL), GANTRY_INVALID_ARGUMENT,
+                   "model sequential: labels[5]: Received a label value of 7");
+    labels[5] = 1;
+    must(gantry_model_fit(model, batches, NULL));
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
 }
 
 TEST(options_that_a_step_cannot_follow_are_refused) {
