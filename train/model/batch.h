@@ -42,6 +42,8 @@ size_t gantry__model_output_of(const gantry_model_t *model, size_t component);
  * numbers of the batch are real; otherwise theirs. */
 gantry_dtype_t gantry__model_component_type(const gantry_model_t *model, size_t component,
                                             gantry_dtype_t given);
+/* Returns whether a component of this shape fits what a step was traced for. */
+bool gantry__batch_fits_spec(const gantry_input_spec_t *spec, const gantry_shape_t *shape);
 /* Makes a tensor of a component of a batch; an input is converted to its type. */
 const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
                                                     gantry_scope_t *scope,

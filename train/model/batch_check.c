@@ -10,7 +10,7 @@
  *     sizes      of inputs
  *     ranges     of words and labels                                 batch_ranges.c
  *     finite     if the model checks numerics
- *     specs      types and shapes of the first batch, for which the step was traced */
+ *     shapes     of inputs: those of the first batch, for which the step was traced */
 #include <stdio.h>
 
 #include "train/base/fail.h"
@@ -123,30 +123,26 @@ static gantry_status_t check_finite(const gantry_model_t *model, const gantry_ar
         (long long)(counts.first / (elements / component->shape.dims[0])));
 }
 
-static gantry_status_t check_spec(const gantry_model_t *model, const gantry_input_spec_t *spec,
-                                  const gantry_array_t *component, size_t i) {
+static gantry_status_t check_traced_shape(const gantry_model_t *model,
+                                          const gantry_input_spec_t *spec,
+                                          const gantry_array_t *component, size_t i) {
     char name[160], text[256], wanted[256];
-    bool fits = gantry__model_component_type(model, i, component->dtype) == spec->dtype &&
-                component->shape.rank == spec->shape.rank;
-    for (int32_t d = 0; fits && d < spec->shape.rank; ++d)
-        fits = spec->shape.dims[d] < 0 || spec->shape.dims[d] == component->shape.dims[d];
-    if (fits) return GANTRY_OK;
+    if (gantry__batch_fits_spec(spec, &component->shape)) return GANTRY_OK;
     name_component(model, i, name, sizeof name);
     (void)gantry_shape_format(&component->shape, text, sizeof text);
     (void)gantry_shape_format(&spec->shape, wanted, sizeof wanted);
     return gantry__train_refuse(
-        NULL, "model %s: %s of the batch: %s%s; %s%s is accepted, as of the first batch",
-        model->name, name, gantry_dtype_name(component->dtype), text,
-        gantry_dtype_name(spec->dtype), wanted);
+        NULL, "model %s: %s of the batch has shape %s; %s is accepted, as of the first batch",
+        model->name, name, text, wanted);
 }
 
-/* A step is traced anew for a batch with weights of samples after one without. */
-static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_mode_t step,
-                                   const gantry_array_t *batch, size_t count) {
+/* A step is traced anew for a batch of other types, with other labels or other weights of samples,
+ * about which the loss decides. */
+static gantry_status_t check_traced_shapes(const gantry_model_t *model, gantry__step_mode_t step,
+                                           const gantry_array_t *batch) {
     const gantry__step_body_t *body = &model->program.bodies[step];
-    const bool is_traced = model->program.steps[step] && body->spec_count == count;
-    for (size_t i = 0; i < count && is_traced; ++i)
-        GANTRY__TRY(check_spec(model, &body->specs[i], &batch[i], i));
+    for (size_t i = 0; i < model->net.input_count && model->program.steps[step]; ++i)
+        GANTRY__TRY(check_traced_shape(model, &body->specs[i], &batch[i], i));
     return GANTRY_OK;
 }
 
@@ -158,7 +154,7 @@ static gantry_status_t check_batch_numbers(gantry_model_t *model, gantry__step_m
     GANTRY__TRY(gantry__batch_check_ranges(model, step, batch));
     for (size_t i = 0; i < count && model->program.checks_numerics; ++i)
         GANTRY__TRY(check_finite(model, &batch[i], i));
-    return check_specs(model, step, batch, count);
+    return check_traced_shapes(model, step, batch);
 }
 
 gantry_status_t gantry__batch_accept(gantry_model_t *model, gantry__step_mode_t step,
