@@ -91,7 +91,12 @@ typedef struct gantry_kernel_options_t {
 GANTRY_API gantry_layer_t *gantry_dense(int64_t units, gantry_activation_t activation,
                                         const gantry_kernel_options_t *options);
 /** Embedding: numbers below input_dim, of int32 or int64, [...] to their rows [..., output_dim].
- * initializer NULL: uniform in [-0.05, 0.05). */
+ * initializer NULL: uniform in [-0.05, 0.05).
+ *
+ * A number outside is InvalidArgument. gantry_model_fit and its like refuse it before the step,
+ * also where layers of this header without weights moved or computed the numbers of the batch. Only
+ * the op checks what a layer of the program's own computes: on a GPU the step has then begun, and
+ * the model's weights are lost. */
 GANTRY_API gantry_layer_t *gantry_embedding(int64_t input_dim, int64_t output_dim,
                                             const gantry_initializer_t *initializer,
                                             const char *name);

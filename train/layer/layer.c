@@ -190,7 +190,10 @@ gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes
     void *user = gantry__train_alloc(1, bytes);
     if (!user) return NULL;
     gantry_layer_t *layer = gantry_layer_create(kind, user, name);
-    if (!layer) gantry__train_free(user);
+    if (layer)
+        layer->is_built_in = true;
+    else
+        gantry__train_free(user);
     return layer;
 }
 

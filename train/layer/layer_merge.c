@@ -134,9 +134,8 @@ static gantry_layer_t *merge_layer(const char *kind_name,
                                                             size_t input_count, void *user),
                                    tensor *(*call)(const gantry_layer_call_t *call, void *user),
                                    const char *name) {
-    const gantry_layer_kind_t kind = {
-        .struct_size = sizeof kind, .name = kind_name, .build = build, .call = call};
-    return gantry_layer_create(&kind, NULL, name);
+    const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(kind_name, build, call);
+    return gantry__layer_make(&kind, 0, name);
 }
 
 gantry_layer_t *gantry_add_layer(const char *name) {

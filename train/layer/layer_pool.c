@@ -177,11 +177,11 @@ static tensor *global_avg_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_global_max_pool(const char *name) {
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("GlobalMaxPooling", global_max_build, global_max_call);
-    return gantry_layer_create(&kind, NULL, name);
+    return gantry__layer_make(&kind, 0, name);
 }
 
 gantry_layer_t *gantry_global_avg_pool(const char *name) {
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("GlobalAveragePooling", global_avg_build, global_avg_call);
-    return gantry_layer_create(&kind, NULL, name);
+    return gantry__layer_make(&kind, 0, name);
 }

@@ -26,7 +26,7 @@ static tensor *flatten_call(const gantry_layer_call_t *call, void *user) {
 gantry_layer_t *gantry_flatten(const char *name) {
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("Flatten", gantry__layer_build_any, flatten_call);
-    return gantry_layer_create(&kind, NULL, name);
+    return gantry__layer_make(&kind, 0, name);
 }
 
 /* ---- Reshape ---- */
@@ -185,7 +185,7 @@ static const gantry_tensor_t *same_call(const gantry_layer_call_t *call, void *u
 gantry_layer_t *gantry_activity_regularization(double l1, double l2, const char *name) {
     static const gantry_layer_kind_t kind = GANTRY__LAYER_KIND(
         "ActivityRegularization", gantry__layer_build_any, same_call, .passes_masks = true);
-    gantry_layer_t *layer = gantry_layer_create(&kind, NULL, name);
+    gantry_layer_t *layer = gantry__layer_make(&kind, 0, name);
     if (!layer) return NULL;
     const gantry_regularizer_t regularizer = {.l1 = l1, .l2 = l2};
     if (gantry__regularizer_read(&regularizer, "layer ActivityRegularization", &layer->activity) ==

@@ -59,6 +59,7 @@ struct gantry_layer_t {
     void *user;
     char *name;        /* NULL until the first model gives one */
     bool has_own_name; /* the program's */
+    bool is_built_in;  /* no function of the program computes its output */
     bool is_built;
     bool is_frozen; /* gantry_layer_set_trainable; models take it over */
     gantry__weight_t *weights;

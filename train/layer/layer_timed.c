@@ -92,6 +92,7 @@ gantry_layer_t *gantry_time_distributed(gantry_layer_t *layer, const char *name)
     *(gantry_layer_t **)made->user = layer;
     made->is_frozen = layer->is_frozen;
     made->takes_indices = layer->takes_indices;
+    made->is_built_in = layer->is_built_in;
     made->seeds_after = layer->seeds_after;
     if (gantry__layer_copy_rules(made, layer, "") == GANTRY_OK) return made;
     gantry_layer_release(made);

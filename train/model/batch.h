@@ -23,6 +23,12 @@ gantry_status_t gantry__batch_accept(gantry_model_t *model, gantry__step_mode_t 
 bool gantry__model_takes_shape(const gantry_model_t *model, size_t input,
                                const gantry_shape_t *given);
 
+/* ---- ranges of words and labels: batch_ranges.c ---- */
+
+/* Refuses labels that name no class, and words that an embedding does not have. */
+gantry_status_t gantry__batch_check_ranges(gantry_model_t *model, gantry__step_mode_t step,
+                                           const gantry_array_t *batch);
+
 /* ---- components and parts: batch_parts.c ---- */
 
 /* Returns how many components are weights of samples. */
@@ -36,6 +42,8 @@ size_t gantry__model_output_of(const gantry_model_t *model, size_t component);
  * numbers of the batch are real; otherwise theirs. */
 gantry_dtype_t gantry__model_component_type(const gantry_model_t *model, size_t component,
                                             gantry_dtype_t given);
+/* Returns whether a component of this shape fits what a step was traced for. */
+bool gantry__batch_fits_spec(const gantry_input_spec_t *spec, const gantry_shape_t *shape);
 /* Makes a tensor of a component of a batch; an input is converted to its type. */
 const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
                                                     gantry_scope_t *scope,

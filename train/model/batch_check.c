@@ -8,9 +8,9 @@
  *     weights    of classes become a component                       when it is built
  *     count      inputs, labels, weights of samples
  *     sizes      of inputs
- *     ranges     of words and labels
+ *     ranges     of words and labels                                 batch_ranges.c
  *     finite     if the model checks numerics
- *     specs      types and shapes of the first batch, for which the step was traced */
+ *     shapes     of inputs: those of the first batch, for which the step was traced */
 #include <stdio.h>
 
 #include "train/base/fail.h"
@@ -89,100 +89,6 @@ static gantry_status_t check_batch_sizes(const gantry_model_t *model, const gant
     return GANTRY_OK;
 }
 
-/* ---- ranges ---- */
-
-/* The first number of a component outside [0, limit). */
-typedef struct outside_t {
-    int64_t index;  /* -1: there is none, or the type has others */
-    char value[32]; /* as text */
-} outside_t;
-
-#define FIND(type, wide, is_inside, form)                     \
-    for (int64_t i = 0; i < count && o.index < 0; ++i) {      \
-        const wide value = (wide)((const type *)a->data)[i];  \
-        if (is_inside) continue;                              \
-        o.index = i;                                          \
-        (void)snprintf(o.value, sizeof o.value, form, value); \
-    }                                                         \
-    break;
-#define FIND_SIGNED(type) FIND(type, long long, value >= 0 && value < limit, "%lld")
-#define FIND_UNSIGNED(type) FIND(type, unsigned long long, value < (uint64_t)limit, "%llu")
-/* A fraction counts as the whole number towards zero; a NaN is outside. */
-#define FIND_FLOAT(type) FIND(type, double, value > -1 && value < (double)limit, "%g")
-
-static outside_t find_outside(const gantry_array_t *a, int64_t limit) {
-    outside_t o = {.index = -1};
-    const int64_t count = gantry_shape_elements(&a->shape);
-    switch (a->dtype) {
-        case GANTRY_INT8: FIND_SIGNED(int8_t)
-        case GANTRY_INT16: FIND_SIGNED(int16_t)
-        case GANTRY_INT32: FIND_SIGNED(int32_t)
-        case GANTRY_INT64: FIND_SIGNED(int64_t)
-        case GANTRY_UINT8: FIND_UNSIGNED(uint8_t)
-        case GANTRY_UINT16: FIND_UNSIGNED(uint16_t)
-        case GANTRY_UINT32: FIND_UNSIGNED(uint32_t)
-        case GANTRY_UINT64: FIND_UNSIGNED(uint64_t)
-        case GANTRY_FLOAT32: FIND_FLOAT(float)
-        case GANTRY_FLOAT64: FIND_FLOAT(double)
-        default: break;
-    }
-    return o;
-}
-
-static gantry_status_t check_labels(const gantry_model_t *model, size_t target,
-                                    const gantry_array_t *batch) {
-    const gantry_shape_t *output = &model->net.values[model->net.outputs[target]].shape;
-    const gantry__target_t *t = &model->program.targets[target];
-    const int64_t classes = output->rank > 0 ? output->dims[output->rank - 1] : 0;
-    const bool is_named = model->program.target_count > 1;
-    if (t->loss != GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY || classes <= 0) return GANTRY_OK;
-    const outside_t o = find_outside(&batch[model->net.input_count + t->label], classes);
-    if (o.index < 0) return GANTRY_OK;
-    return gantry__train_refuse(
-        NULL,
-        "model %s: %s%slabels[%lld]: Received a label value of %s which is outside the valid range of [0, %lld).",
-        model->name, is_named ? gantry__model_output_name(model, target) : "", is_named ? ": " : "",
-        (long long)o.index, o.value, (long long)classes);
-}
-
-/* "0,5": a place, as TensorFlow writes it. */
-static void say_place(const gantry_shape_t *shape, int64_t index, char *out, size_t bytes) {
-    size_t used = 0;
-    int64_t rest = gantry_shape_elements(shape);
-    for (int32_t d = 0; d < shape->rank && used < bytes; ++d) {
-        rest /= shape->dims[d];
-        used += (size_t)snprintf(out + used, bytes - used, "%s%lld", d ? "," : "",
-                                 (long long)(index / rest));
-        index %= rest;
-    }
-}
-
-static gantry_status_t check_words(const gantry_model_t *model, const gantry__model_value_t *value,
-                                   const gantry_array_t *batch) {
-    const gantry_layer_t *layer = value->member->layer;
-    if (value->input_count == 0 || !layer->takes_indices ||
-        value->inputs[0] >= (int32_t)model->net.input_count)
-        return GANTRY_OK;
-    char place[256];
-    const gantry_array_t *words = &batch[value->inputs[0]];
-    const int64_t limit = layer->weights[0].shape.dims[0];
-    const outside_t o = find_outside(words, limit);
-    if (o.index < 0) return GANTRY_OK;
-    say_place(&words->shape, o.index, place, sizeof place);
-    return gantry__train_refuse(NULL, "model %s: layer %s: indices[%s] = %s is not in [0, %lld)",
-                                model->name, gantry__member_name(value->member), place, o.value,
-                                (long long)limit);
-}
-
-static gantry_status_t check_batch_ranges(const gantry_model_t *model, gantry__step_mode_t step,
-                                          const gantry_array_t *batch) {
-    for (size_t v = model->net.input_count; v < model->net.value_count; ++v)
-        GANTRY__TRY(check_words(model, &model->net.values[v], batch));
-    for (size_t t = 0; t < model->program.target_count && step != GANTRY__STEP_PREDICT; ++t)
-        GANTRY__TRY(check_labels(model, t, batch));
-    return GANTRY_OK;
-}
-
 /* ---- numbers, types and shapes ---- */
 
 /* "input 0", "the labels of a", "sample weights". */
@@ -217,42 +123,38 @@ static gantry_status_t check_finite(const gantry_model_t *model, const gantry_ar
         (long long)(counts.first / (elements / component->shape.dims[0])));
 }
 
-static gantry_status_t check_spec(const gantry_model_t *model, const gantry_input_spec_t *spec,
-                                  const gantry_array_t *component, size_t i) {
+static gantry_status_t check_traced_shape(const gantry_model_t *model,
+                                          const gantry_input_spec_t *spec,
+                                          const gantry_array_t *component, size_t i) {
     char name[160], text[256], wanted[256];
-    bool fits = gantry__model_component_type(model, i, component->dtype) == spec->dtype &&
-                component->shape.rank == spec->shape.rank;
-    for (int32_t d = 0; fits && d < spec->shape.rank; ++d)
-        fits = spec->shape.dims[d] < 0 || spec->shape.dims[d] == component->shape.dims[d];
-    if (fits) return GANTRY_OK;
+    if (gantry__batch_fits_spec(spec, &component->shape)) return GANTRY_OK;
     name_component(model, i, name, sizeof name);
     (void)gantry_shape_format(&component->shape, text, sizeof text);
     (void)gantry_shape_format(&spec->shape, wanted, sizeof wanted);
     return gantry__train_refuse(
-        NULL, "model %s: %s of the batch: %s%s; %s%s is accepted, as of the first batch",
-        model->name, name, gantry_dtype_name(component->dtype), text,
-        gantry_dtype_name(spec->dtype), wanted);
+        NULL, "model %s: %s of the batch has shape %s; %s is accepted, as of the first batch",
+        model->name, name, text, wanted);
 }
 
-/* A step is traced anew for a batch with weights of samples after one without. */
-static gantry_status_t check_specs(const gantry_model_t *model, gantry__step_mode_t step,
-                                   const gantry_array_t *batch, size_t count) {
+/* A step is traced anew for a batch of other types, with other labels or other weights of samples,
+ * about which the loss decides. */
+static gantry_status_t check_traced_shapes(const gantry_model_t *model, gantry__step_mode_t step,
+                                           const gantry_array_t *batch) {
     const gantry__step_body_t *body = &model->program.bodies[step];
-    const bool is_traced = model->program.steps[step] && body->spec_count == count;
-    for (size_t i = 0; i < count && is_traced; ++i)
-        GANTRY__TRY(check_spec(model, &body->specs[i], &batch[i], i));
+    for (size_t i = 0; i < model->net.input_count && model->program.steps[step]; ++i)
+        GANTRY__TRY(check_traced_shape(model, &body->specs[i], &batch[i], i));
     return GANTRY_OK;
 }
 
 /* ---- the check ---- */
 
-static gantry_status_t check_batch_numbers(const gantry_model_t *model, gantry__step_mode_t step,
+static gantry_status_t check_batch_numbers(gantry_model_t *model, gantry__step_mode_t step,
                                            const gantry_array_t *batch, size_t count) {
     GANTRY__TRY(check_batch_sizes(model, batch));
-    GANTRY__TRY(check_batch_ranges(model, step, batch));
+    GANTRY__TRY(gantry__batch_check_ranges(model, step, batch));
     for (size_t i = 0; i < count && model->program.checks_numerics; ++i)
         GANTRY__TRY(check_finite(model, &batch[i], i));
-    return check_specs(model, step, batch, count);
+    return check_traced_shapes(model, step, batch);
 }
 
 gantry_status_t gantry__batch_accept(gantry_model_t *model, gantry__step_mode_t step,

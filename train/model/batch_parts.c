@@ -36,6 +36,13 @@ gantry_dtype_t gantry__model_component_type(const gantry_model_t *model, size_t 
     return is_number && gantry__train_is_float(wanted) ? wanted : given;
 }
 
+bool gantry__batch_fits_spec(const gantry_input_spec_t *spec, const gantry_shape_t *shape) {
+    bool fits = shape->rank == spec->shape.rank;
+    for (int32_t d = 0; fits && d < spec->shape.rank; ++d)
+        fits = spec->shape.dims[d] < 0 || spec->shape.dims[d] == shape->dims[d];
+    return fits;
+}
+
 const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
                                                     gantry_scope_t *scope,
                                                     const gantry_array_t *array, size_t component) {

@@ -210,22 +210,25 @@ static void run_value(gantry__model_run_t *run, size_t v) {
                    run->updates + value->member->first_variable);
 }
 
+bool gantry__run_value(gantry__model_run_t *run, size_t v) {
+    const gantry__model_value_t *value = &run->model->net.values[v];
+    gantry__numerics_set_layer(run->model->state.numerics, gantry__member_name(value->member));
+    if (value->part == 0) run_value(run, v);
+    if (run->values[v] && gantry_scope_status(run->scope) == GANTRY_OK) return true;
+    say_layer(run, value);
+    return false;
+}
+
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run) {
     gantry_model_t *model = run->model;
     if (gantry_scope_status(run->scope) != GANTRY_OK) return NULL; /* inputs may be NULL */
     for (size_t v = 0; v < model->net.value_count; ++v) {
-        const gantry__model_value_t *value = &model->net.values[v];
-        if (!value->member) {
-            run->values[v] = run->inputs[v];
-            if (run->twin) run->twin->values[v] = run->twin->inputs[v];
+        if (model->net.values[v].member) {
+            if (!gantry__run_value(run, v)) return NULL;
             continue;
         }
-        gantry__numerics_set_layer(model->state.numerics, gantry__member_name(value->member));
-        if (value->part == 0) run_value(run, v);
-        if (!run->values[v] || gantry_scope_status(run->scope) != GANTRY_OK) {
-            say_layer(run, value);
-            return NULL;
-        }
+        run->values[v] = run->inputs[v];
+        if (run->twin) run->twin->values[v] = run->twin->inputs[v];
     }
     gantry__numerics_set_layer(model->state.numerics, NULL);
     return run->values[model->net.outputs[0]];

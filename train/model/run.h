@@ -33,6 +33,9 @@ struct gantry__model_run_t {
 /* Allocates what a run needs. The caller must call gantry__run_deinit, after a failure, too. */
 gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model);
 void gantry__run_deinit(gantry__model_run_t *run);
+/* Calls the layer of a value, whose inputs must be computed; false after a failure, which the scope
+ * keeps. */
+bool gantry__run_value(gantry__model_run_t *run, size_t v);
 /* Computes all values, and returns the first output; NULL after a failure, which the scope
  * keeps. */
 const gantry_tensor_t *gantry__run_layers(gantry__model_run_t *run);

@@ -4,6 +4,8 @@
  * and the functions of libgantry run them at the same time. */
 #include "train/model/step.h"
 
+#include <stdio.h>
+
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
@@ -108,6 +110,28 @@ static void step_finish(gantry__step_call_t *c) {
     step_check_update(c);
 }
 
+/* ---- failures ---- */
+
+/* A failure on a part of the batch names the part's shapes. The same work on all rows names those
+ * that the program knows, if it fails, too. */
+static void say_whole(gantry__step_call_t *c, const gantry__step_body_t *body) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    gantry_scope_t *scope = c->scope;
+    const gantry_status_t failed = gantry_scope_status(scope);
+    if (failed != GANTRY_INVALID_ARGUMENT || c->replicas[0].rows == c->rows) return;
+    (void)snprintf(text, sizeof text, "%s", gantry_scope_message(scope));
+    gantry_scope_clear(scope);
+    gantry__step_deinit(c);
+    if (gantry__step_init(c, body, scope, c->batch) == GANTRY_OK) {
+        gantry__step_take_rows(c, &c->replicas[0], 0, 0, c->rows);
+        gantry__step_begin_replica(c, &c->replicas[0]);
+        gantry__step_end_replica(c, &c->replicas[0]);
+    }
+    if (gantry_scope_status(scope) == failed) return;
+    gantry_scope_clear(scope);
+    (void)gantry_scope_fail(scope, failed, text);
+}
+
 /* ---- the body ---- */
 
 void gantry__step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
@@ -120,7 +144,10 @@ void gantry__step_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     gantry_status_t status = gantry__step_init(&call, body, scope, inputs);
     if (gantry__train_hand_on(scope, status) == GANTRY_OK) {
         run_replicas(&call);
-        if (!gantry__step_has_failed(&call)) step_finish(&call);
+        if (!gantry__step_has_failed(&call))
+            step_finish(&call);
+        else
+            say_whole(&call, body);
         for (size_t i = 0; i < GANTRY_MAX_COMPONENTS && call.results[i]; ++i)
             outputs[i] = call.results[i];
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracing the function of a step for the first batch, and calling it for each one. */
+/* Tracing the function of a step for the first batch and for one that differs, and calling it for
+ * each one. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/model/batch.h"
@@ -65,6 +66,18 @@ static void forget_step(gantry_model_t *model, gantry__step_mode_t step) {
     model->program.steps[step] = NULL;
 }
 
+/* Whether the step was traced for batches like this one: with weights of samples or without them,
+ * of these types and shapes. */
+static bool is_traced_for(const gantry_model_t *model, gantry__step_mode_t step,
+                          const gantry_array_t *batch, size_t count) {
+    const gantry__step_body_t *body = &model->program.bodies[step];
+    bool fits = model->program.steps[step] && body->spec_count == count;
+    for (size_t i = 0; i < count && fits; ++i)
+        fits = gantry__model_component_type(model, i, batch[i].dtype) == body->specs[i].dtype &&
+               gantry__batch_fits_spec(&body->specs[i], &batch[i].shape);
+    return fits;
+}
+
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_results) {
@@ -77,11 +90,11 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t st
             return GANTRY_OK;
         batch = part;
     }
-    /* with weights or without: another step */
-    if (model->program.steps[step] && model->program.bodies[step].spec_count != count)
+    const bool is_new = !is_traced_for(model, step, batch, count);
+    if (is_new) {
         forget_step(model, step);
-    const bool is_new = !model->program.steps[step];
-    if (is_new) GANTRY__TRY(trace_step(model, step, batch, count));
+        GANTRY__TRY(trace_step(model, step, batch, count));
+    }
     step_make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     const gantry_status_t status = gantry_function_call(
         scope, model->program.steps[step], inputs, count, out_results, output_count(model, step));

@@ -21,7 +21,7 @@ static double of_half(gantry_dtype_t dtype, uint16_t bits) {
                         (field > 0 ? field : 1) - highest / 2 - fraction_bits);
 }
 
-static double finite_number_at(gantry_dtype_t dtype, const void *data, int64_t i) {
+double gantry__finite_number_at(gantry_dtype_t dtype, const void *data, int64_t i) {
     if (dtype == GANTRY_FLOAT32) return (double)((const float *)data)[i];
     if (dtype == GANTRY_FLOAT64) return ((const double *)data)[i];
     return of_half(dtype, ((const uint16_t *)data)[i]);
@@ -30,7 +30,7 @@ static double finite_number_at(gantry_dtype_t dtype, const void *data, int64_t i
 gantry__finite_t gantry__finite_count(gantry_dtype_t dtype, const void *data, int64_t elements) {
     gantry__finite_t counts = {.elements = elements, .low = INFINITY, .high = -INFINITY};
     for (int64_t i = 0; i < elements; ++i) {
-        const double x = finite_number_at(dtype, data, i);
+        const double x = gantry__finite_number_at(dtype, data, i);
         if (isfinite(x)) {
             if (x < counts.low) counts.low = x;
             if (x > counts.high) counts.high = x;

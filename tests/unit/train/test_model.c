@@ -4,6 +4,10 @@
  * Promise: A training that is saved and loaded takes the same steps as one that goes on, bit for
  * bit.
  * Promise: Whichever allocation of a training fails, nothing leaks.
+ * Promise: A training takes labels and weights of samples of another type and shape than the first
+ * batch had, if the loss does, with the same numbers.
+ * Promise: Labels of each number type that name no class of a loss or metric are refused before the
+ * step.
  *
  * test_trajectory.c compares their numbers with Keras's. */
 #define _XOPEN_SOURCE 700
@@ -403,6 +407,84 @@ TEST(labels_of_any_type_are_checked) {
     expect_refused_label(GANTRY_UINT64, (uint64_t[]){0, UINT64_MAX},
                          "a label value of 18446744073709551615");
     expect_refused_label(GANTRY_INT8, (int8_t[]){0, -3}, "a label value of -3");
+    expect_refused_label(GANTRY_FLOAT16, (uint16_t[]){0x3c00, 0x4880},
+                         "labels[1]: Received a label value of 9");
+    expect_refused_label(GANTRY_FLOAT16, (uint16_t[]){0xbc00, 0},
+                         "labels[0]: Received a label value of -1");
+    expect_refused_label(GANTRY_BFLOAT16, (uint16_t[]){0, 0x4110},
+                         "labels[1]: Received a label value of 9");
+    expect_refused_label(GANTRY_BFLOAT16, (uint16_t[]){0x7fc0, 0}, "a label value of nan");
+}
+
+/* Fits and evaluates on the rows with labels of this type and width, 0: none, and returns the
+ * loss. */
+static double go_on(gantry_model_t *model, gantry_dtype_t dtype, int64_t width,
+                    gantry_dtype_t weights) {
+    double made[2][ROWS], numbers[2];
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, "/CPU:0");
+    const gantry_tensor_t *given =
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(ROWS), labels, sizeof labels);
+    const gantry_dtype_t types[] = {dtype, weights};
+    for (size_t i = 0; i < 2; ++i) {
+        const gantry_tensor_t *cast = gantry_cast(
+            scope, i ? gantry_add(scope, given, gantry_ones_like(scope, given)) : given, types[i]);
+        must(gantry_tensor_read(cast, made[i], gantry_tensor_bytes(cast)));
+    }
+    must(gantry_scope_end(scope));
+    const gantry_array_t arrays[] = {
+        {GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, 2), points},
+        {dtype, width ? GANTRY_SHAPE(ROWS, width) : GANTRY_SHAPE(ROWS), made[0]},
+        {weights, GANTRY_SHAPE(ROWS), made[1]}};
+    gantry_dataset_t *data =
+        gantry_dataset_batch(gantry_dataset_from_arrays(arrays, 3, true), BATCH, false);
+    must(gantry_model_fit(model, data, NULL));
+    must(gantry_model_evaluate(model, data, numbers, 2));
+    gantry_dataset_release(data);
+    return numbers[0];
+}
+
+TEST(labels_and_weights_of_another_type_are_accepted) {
+    static const gantry_dtype_t types[] = {GANTRY_INT64,   GANTRY_UINT8,   GANTRY_INT8,
+                                           GANTRY_UINT16,  GANTRY_INT16,   GANTRY_UINT32,
+                                           GANTRY_UINT64,  GANTRY_FLOAT32, GANTRY_FLOAT64,
+                                           GANTRY_FLOAT16, GANTRY_BFLOAT16};
+    gantry_model_t *model = make_model(), *same = make_model();
+    gantry_dataset_t *batches = make_batches();
+    must(gantry_model_fit(model, batches, NULL));
+    must(gantry_model_fit(same, batches, NULL));
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        const double usual = go_on(same, GANTRY_INT32, 0, GANTRY_FLOAT32);
+        assert_true(go_on(model, types[i], i % 2, types[i]) == usual);
+    }
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
+    gantry_model_release(same);
+}
+
+static const gantry_tensor_t *first_of(gantry_scope_t *scope, const gantry_tensor_t *given,
+                                       const gantry_tensor_t *predictions, void *user) {
+    (void)given, (void)user;
+    return gantry_sum(scope, predictions, NULL);
+}
+
+TEST(labels_of_a_metric_alone_are_checked) {
+    const gantry_loss_options_t own = {.function = first_of};
+    gantry_metric_t *metrics[] = {
+        gantry_loss_metric(GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY, NULL, NULL)};
+    gantry_model_t *model = make_model();
+    must(gantry_model_compile(model, &(gantry_compile_options_t){.optimizer = gantry_sgd(NULL),
+                                                                 .loss = GANTRY_OWN_LOSS,
+                                                                 .loss_options = &own,
+                                                                 .metrics = metrics,
+                                                                 .metric_count = 1}));
+    gantry_dataset_t *batches = make_batches();
+    labels[5] = 7;
+    expect_refusal(gantry_model_fit(model, batches, NULL), GANTRY_INVALID_ARGUMENT,
+                   "model sequential: labels[5]: Received a label value of 7");
+    labels[5] = 1;
+    must(gantry_model_fit(model, batches, NULL));
+    gantry_dataset_release(batches);
+    gantry_model_release(model);
 }
 
 TEST(options_that_a_step_cannot_follow_are_refused) {
